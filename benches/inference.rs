@@ -104,7 +104,7 @@ fn naive_with_division(bencher: Bencher, (d, w): (u32, usize)) {
         .iter()
         .map(|function| match &function.table {
             Table::Dense(costs) => (&function.scope[..], &costs[..]),
-            Table::Sparse(_) => (&function.scope[..], &[][..]),
+            _ => (&function.scope[..], &[][..]),
         })
         .collect();
     let size = u64::from(d).pow(w as u32 - 1);

@@ -69,8 +69,9 @@ fn mini_buckets_climb_to_the_optimum() {
     let mut sizes = SizeSchedule::new(orders, 1 << 30, None).exact_work(0);
     let mut best = trivial_bound(&problem);
     while let Some(step) = sizes.next(&problem, None, &Stop::new()).expect("the flag is not set") {
-        let outcome = run(&problem, step.plan);
-        println!("{}: {} ({} joint entries)", step.name, outcome.lower_bound(), step.work);
+        let (name, work) = (step.name(), step.work());
+        let outcome = run(&problem, step);
+        println!("{name}: {} ({work} joint entries)", outcome.lower_bound());
         assert!(outcome.lower_bound() <= 114);
         best = best.max(outcome.lower_bound());
     }

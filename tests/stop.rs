@@ -55,14 +55,14 @@ fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Er
                 best = best.max(shift.lower_bound(problem.top));
                 schedule.shifted(*shift, stop);
             }
-            Stage::Branch(mut branch, work) => {
+            Stage::Search(mut branch, work) => {
                 let before = branch.lower_bound();
                 let _ = branch.advance(work, stop);
                 best = best.max(branch.lower_bound());
                 schedule.searched(branch, before);
             }
             Stage::Run(attempt, plan) => {
-                let mut run = Run::new(attempt.problem.clone(), plan);
+                let mut run = Run::new(attempt.problem().clone(), plan);
                 while run.advance(u64::MAX, stop) == Progress::More && !stop.is_set() {}
                 let Some(outcome) = run.finish() else { continue };
                 best = best.max(attempt.lower_bound(&outcome));
@@ -79,7 +79,7 @@ fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Er
 fn bounds_end_soon_after_any_look_and_are_right() {
     for network in networks() {
         let optimum = bound(&network, BoundChoice::Be, &Stop::new()).expect("the flag is not set");
-        for (name, choice) in BoundChoice::ALL {
+        for (name, choice) in BoundChoice::all() {
             let mut most = 0;
             for last in moments() {
                 let watch = Watch::until(last);

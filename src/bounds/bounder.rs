@@ -1,11 +1,10 @@
 //! The bounding loop in slices: what to do next, on which processor, and what each slice came to.
 
-use super::branch::{Branch, Style};
-use super::choice::BoundChoice;
-use super::schedule::{Attempt, BoundSchedule, SizeSchedule, Spent, Stage};
-use super::shifting::Shifting;
-use super::step::{BoundResult, BounderOptions, Notice, Step, TableSizes, solved};
-use super::{DeviceUse, tuning};
+use super::step::solved;
+use super::{
+    Attempt, BoundChoice, BoundResult, BoundSchedule, BounderOptions, DeviceUse, Notice, Search, Shifting,
+    SizeSchedule, Spent, Stage, Step, TableSizes, tuning,
+};
 use crate::activity::Activity;
 use crate::device::DeviceError;
 use crate::elimination::{Gpu, Plan, Progress, Run, spill_folder};
@@ -40,7 +39,7 @@ use std::time::Instant;
 /// assert!(exact && bound >= network.least());
 /// # Ok::<(), fangs::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Bounder {
     options: BounderOptions,
     activity: Activity,
@@ -55,8 +54,8 @@ pub struct Bounder {
     /// Whether the stage at work is the light branch and bound.
     is_light: bool,
     spent: Spent,
-    /// Branch and bound that goes on when the problem has changed, and the problems it is for.
-    searches: Vec<Branch>,
+    /// Searches that go on when the problem has changed, and the problems they are for.
+    searches: Vec<Box<dyn Search>>,
     problems: Vec<ReducedProblem>,
     done: bool,
     work: u64,
@@ -66,7 +65,6 @@ pub struct Bounder {
     highest: u64,
 }
 
-/// The stage at work, with the problem it belongs to.
 #[derive(Debug)]
 struct Running {
     work: Work,
@@ -77,13 +75,12 @@ struct Running {
 enum Work {
     Shift(Box<Shifting>),
     Run(Box<Attempt>, Box<Run>),
-    Branch(Turn),
+    Search(Turn),
 }
 
-/// A turn of branch and bound.
 #[derive(Debug)]
 struct Turn {
-    branch: Box<Branch>,
+    search: Box<dyn Search>,
     /// Work done at its end.
     end: u64,
     /// The bound at its beginning, and as of the last result.
@@ -94,26 +91,7 @@ struct Turn {
 impl Bounder {
     /// Nothing is done yet.
     pub fn new(options: BounderOptions) -> Self {
-        Bounder {
-            activity: Activity::default(),
-            gpu: None,
-            device_use: DeviceUse::Shared,
-            notices: VecDeque::new(),
-            orders: Vec::new(),
-            ordering: None,
-            schedule: None,
-            running: None,
-            is_light: false,
-            spent: Spent::default(),
-            searches: Vec::new(),
-            problems: Vec::new(),
-            done: options.choice == BoundChoice::None,
-            work: 0,
-            induced_width: None,
-            best_z: None,
-            highest: 0,
-            options,
-        }
+        Bounder { done: options.choice == BoundChoice::None, options, ..Bounder::default() }
     }
 
     /// Says there what is being done.
@@ -132,12 +110,12 @@ impl Bounder {
         self.device_use = device_use;
         match self.running.as_mut().map(|running| &mut running.work) {
             Some(Work::Run(attempt, run)) if is_for_device(device_use, attempt, run.plan()) => {
-                **run = Run::on(Some(&gpu), attempt.problem.clone(), run.plan().clone());
+                **run = Run::on(Some(&gpu), attempt.problem().clone(), run.plan().clone());
             }
-            Some(Work::Branch(turn)) => turn.branch.board(&gpu),
+            Some(Work::Search(turn)) => turn.search.use_device(&gpu),
             _ => {}
         }
-        self.searches.iter_mut().for_each(|search| search.board(&gpu));
+        self.searches.iter_mut().for_each(|search| search.use_device(&gpu));
         let exact_work = self.exact_work(true);
         let schedule = self.schedule.take();
         self.schedule = schedule.map(|schedule| schedule.on(Some(&gpu), device_use).exact_work(exact_work));
@@ -200,7 +178,7 @@ impl Bounder {
     pub fn is_on_device(&self) -> bool {
         self.gpu.is_some()
             && match self.running.as_ref().map(|running| &running.work) {
-                Some(Work::Branch(turn)) => turn.branch.style() == Style::Heavy,
+                Some(Work::Search(turn)) => turn.search.is_on_device(),
                 Some(Work::Run(attempt, run)) => is_for_device(self.device_use, attempt, run.plan()),
                 Some(Work::Shift(_)) | None => false,
             }
@@ -238,12 +216,7 @@ impl Bounder {
 
     /// Work up to which elimination is exact without mini-buckets before it.
     fn exact_work(&self, on_device: bool) -> u64 {
-        match self.options.choice {
-            BoundChoice::Be => u64::MAX,
-            BoundChoice::Auto | BoundChoice::None if on_device => tuning::DEVICE_EXACT_WORK,
-            BoundChoice::Auto | BoundChoice::None => tuning::EXACT_WORK,
-            _ => 0,
-        }
+        self.options.choice.strategies().exact_work[usize::from(on_device)]
     }
 
     fn advance(&mut self, reduced: &ReducedProblem, upper: Cost, stop: &Stop) -> Option<BoundResult> {
@@ -264,12 +237,12 @@ impl Bounder {
                 self.work += (shift.work_done() - before).max(1) * tuning::SHIFT_WORK;
                 if progress == Progress::More { None } else { self.finish_shift(upper, stop) }
             }
-            Work::Branch(turn) => {
-                let before = turn.branch.work_done();
-                turn.branch.tighten(upper);
-                let progress = turn.branch.advance(tuning::SLICE, stop);
-                self.work += (turn.branch.work_done() - before).max(1);
-                let trouble = turn.branch.take_trouble();
+            Work::Search(turn) => {
+                let before = turn.search.work_done();
+                turn.search.tighten(upper);
+                let progress = turn.search.advance(tuning::SLICE, stop);
+                self.work += (turn.search.work_done() - before).max(1);
+                let trouble = turn.search.take_trouble();
                 let _ = self.lose_device(trouble);
                 self.follow_turn(progress)
             }
@@ -279,7 +252,7 @@ impl Bounder {
                 // a device that fails loses what it had done
                 self.work += run.work_done().saturating_sub(before).max(1);
                 let (trouble, failure) = (run.trouble().cloned(), run.take_failure());
-                if self.lose_device(trouble) && self.options.choice != BoundChoice::Be {
+                if self.lose_device(trouble) && self.exact_work(false) < u64::MAX {
                     // the plan may be too much for the CPU
                     let orders = std::mem::take(&mut self.orders);
                     self.running = None;
@@ -336,21 +309,21 @@ impl Bounder {
         Some(BoundResult { value_bounds, proof, ..result })
     }
 
-    /// What a slice of branch and bound came to, and its end once its turn is over.
+    /// What a slice of a search came to, and its end once its turn is over.
     fn follow_turn(&mut self, progress: Progress) -> Option<BoundResult> {
-        let Some(Running { work: Work::Branch(turn), reduced }) = &mut self.running else { return None };
-        let (lower, assignment) = (turn.branch.lower_bound(), turn.branch.take_solution());
+        let Some(Running { work: Work::Search(turn), reduced }) = &mut self.running else { return None };
+        let (lower, assignment) = (turn.search.lower_bound(), turn.search.take_solution());
         let news = lower > std::mem::replace(&mut turn.told, lower) || assignment.is_some();
-        let over = progress == Progress::Done || turn.branch.work_done() >= turn.end;
+        let over = progress == Progress::Done || turn.search.work_done() >= turn.end;
         if !news && !over {
             return None;
         }
-        let result = BoundResult::new(reduced.clone(), lower, turn.branch.style().name().into());
-        let result = BoundResult { assignment, proof: turn.branch.proof(&reduced.reducer), ..result };
-        if over && let Some(Running { work: Work::Branch(turn), .. }) = self.running.take() {
+        let result = BoundResult::new(reduced.clone(), lower, turn.search.name().into());
+        let result = BoundResult { assignment, proof: turn.search.proof(&reduced.reducer), ..result };
+        if over && let Some(Running { work: Work::Search(turn), .. }) = self.running.take() {
             match &mut self.schedule {
-                Some(schedule) => schedule.searched(turn.branch, turn.before),
-                None => self.searches.push(*turn.branch),
+                Some(schedule) => schedule.searched(turn.search, turn.before),
+                None => self.searches.push(turn.search),
             }
         }
         Some(result)
@@ -402,7 +375,6 @@ impl Bounder {
         more
     }
 
-    /// Begins the next stage, if there is one.
     fn begin(&mut self, reduced: &ReducedProblem, upper: Cost, stop: &Stop) {
         if self.schedule.is_none() {
             self.schedule = Some(self.schedule(reduced));
@@ -420,31 +392,31 @@ impl Bounder {
                     self.notices.push_back(Notice::Spilling(text));
                 }
                 let gpu = self.gpu.as_ref().filter(|_| is_for_device(self.device_use, &attempt, &plan));
-                let run = Run::on(gpu, attempt.problem.clone(), plan);
+                let run = Run::on(gpu, attempt.problem().clone(), plan);
                 (Work::Run(attempt, Box::new(run)), reduced.clone())
             }
-            Some(Stage::Branch(branch, work)) => {
-                let known = self.problems.iter().find(|known| Arc::ptr_eq(&known.problem, branch.problem()));
-                let of_branch = known.unwrap_or(reduced).clone();
+            Some(Stage::Search(search, work)) => {
+                let known = self.problems.iter().find(|known| Arc::ptr_eq(&known.problem, search.problem()));
+                let of_search = known.unwrap_or(reduced).clone();
                 if known.is_none() {
-                    self.problems.push(of_branch.clone());
+                    self.problems.push(of_search.clone());
                 }
-                let (end, bound) = (branch.work_done().saturating_add(work), branch.lower_bound());
-                (Work::Branch(Turn { branch, end, before: bound, told: bound }), of_branch)
+                let (end, bound) = (search.work_done().saturating_add(work), search.lower_bound());
+                (Work::Search(Turn { search, end, before: bound, told: bound }), of_search)
             }
             None => return,
         };
         self.running = Some(Running { work, reduced });
     }
 
-    /// The schedule for a problem, along the orders known.
     fn schedule(&mut self, reduced: &ReducedProblem) -> BoundSchedule {
         let searched = self.ordering.take().map(OrderSearch::into_orders);
         let orders = if self.orders.is_empty() { searched.unwrap_or_default() } else { self.orders.clone() };
         self.induced_width = orders.first().map(|order| order.width);
         let BounderOptions { choice, z, memory, spill, .. } = self.options;
         let exact_work = self.exact_work(self.gpu.is_some());
-        let sizes = SizeSchedule::new(orders, memory, z).spill(spill).exact_work(exact_work).above(self.highest / 2);
+        let mut sizes = SizeSchedule::new(orders, memory, z).exact_work(exact_work);
+        (sizes.spill, sizes.work) = (spill, self.highest / 2);
         let certified = reduced.reducer.steps().is_some();
         let schedule = BoundSchedule::new(&reduced.problem, sizes, choice.strategies()).keep_journal(certified);
         let mut schedule = schedule.on(self.gpu.as_ref(), self.device_use);

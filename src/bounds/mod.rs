@@ -2,34 +2,198 @@
 //!
 //! A [`Bounder`] is the bounding loop: each step is one bounded slice of work. A [`BoundSchedule`] chooses the next
 //! stage: cost shifting between functions ([`Shift`]) or between mini-buckets ([`JoinGraph`]), an elimination plan of a
-//! [`SizeSchedule`], or a turn of branch and bound ([`Branch`]).
+//! [`SizeSchedule`], or a turn of a [`Search`], such as branch and bound ([`Branch`]).
 //!
 //! Sparse elimination leaves out entries that no solution below the limit uses: its bound is at most the limit.
+//!
+//! To add a method: implement [`Search`] in a file of its own, and add its line to [`METHODS`], with a
+//! [`BoundChoice`]; command line, help and schedule follow.
 
 mod bounder;
 mod branch;
-mod choice;
 mod cost_shifting;
+mod held;
 mod join_graph;
 mod proof;
 mod schedule;
+mod search;
 mod shifting;
 mod step;
 mod tuning;
 
 pub use bounder::Bounder;
-pub use branch::{Branch, Branching, BranchingTrace, Style};
+pub use branch::{Branch, BranchingTrace, Style};
 pub(crate) use branch::{Probe, Probed};
-pub use choice::{BoundChoice, Strategies};
-pub use cost_shifting::{Entry, Shift};
-pub use join_graph::{DeviceUse, Graphs, JoinGraph, MiniBucket, Passes, Patience};
+pub use cost_shifting::Shift;
+pub use join_graph::{DeviceUse, Graphs, JoinGraph, Patience};
 pub use proof::{Proof, weaker};
-pub use schedule::{Attempt, BoundSchedule, SizeSchedule, SizeStep, Spent, Stage};
+pub use schedule::{Attempt, BoundSchedule, SizeSchedule, Spent, Stage};
+pub use search::{Begin, Search, Searcher};
 pub use shifting::Shifting;
 pub use step::{BoundResult, BounderOptions, Notice, Step, TableSizes};
 
 use crate::device::Source;
 use crate::model::{Cost, Problem};
+use tuning::{DEVICE_EXACT_WORK, EXACT_WORK};
+
+/// How lower bounds are made: the `about` of each stands in [`METHODS`].
+#[allow(missing_docs, reason = "the list says what each is")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BoundChoice {
+    Auto,
+    None,
+    Shift,
+    JoinGraph,
+    Mbe,
+    MbeMm,
+    Be,
+    SparseBe,
+    Branch,
+}
+
+/// A line of the list of methods.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct BoundMethod {
+    /// What programs call it.
+    pub choice: BoundChoice,
+    /// The name on the command line, and older ones that help does not show.
+    pub names: &'static [&'static str],
+    /// One line for help.
+    pub about: &'static str,
+    /// What it runs.
+    pub strategies: Strategies,
+}
+
+/// Every method.
+pub static METHODS: &[BoundMethod] = &[
+    BoundMethod {
+        choice: BoundChoice::Auto,
+        names: &["auto"],
+        about: "Exact elimination where affordable, otherwise shift, join-graph, mbe, sparse-be and branch in turn",
+        strategies: Strategies {
+            plain: true,
+            shift: true,
+            shifted: true,
+            graphs: Graphs::Growing,
+            rows: true,
+            searches: &Branch::SEARCHERS,
+            exact_work: [EXACT_WORK, DEVICE_EXACT_WORK],
+        },
+    },
+    method(BoundChoice::None, &["none"], "Only the trivial bound", NOTHING),
+    method(
+        BoundChoice::Shift,
+        &["shift"],
+        "Cost shifting (reparametrisation) between functions",
+        Strategies { shift: true, ..NOTHING },
+    ),
+    method(
+        BoundChoice::JoinGraph,
+        &["join-graph"],
+        "Cost shifting, also between mini-buckets of growing size",
+        Strategies { shift: true, graphs: Graphs::Growing, ..NOTHING },
+    ),
+    method(
+        BoundChoice::Mbe,
+        &["mbe"],
+        "Mini-bucket elimination of the network as it is",
+        Strategies { plain: true, ..NOTHING },
+    ),
+    method(
+        BoundChoice::MbeMm,
+        &["mbe-mm"],
+        "Mini-bucket elimination with moment matching",
+        Strategies { graphs: Graphs::Matching, ..NOTHING },
+    ),
+    method(
+        BoundChoice::Be,
+        &["be"],
+        "Exact bucket elimination, whatever it costs, within the limits of memory and disk",
+        Strategies { plain: true, exact_work: [u64::MAX; 2], ..NOTHING },
+    ),
+    method(
+        BoundChoice::SparseBe,
+        &["sparse-be"],
+        "Exact bucket elimination of the tuples that cost shifting leaves",
+        Strategies { shift: true, graphs: Graphs::Growing, rows: true, ..NOTHING },
+    ),
+    method(
+        BoundChoice::Branch,
+        &["branch"],
+        "Branch and bound over values",
+        Strategies { searches: &Branch::SEARCHERS, ..NOTHING },
+    ),
+];
+
+const fn method(
+    choice: BoundChoice,
+    names: &'static [&'static str],
+    about: &'static str,
+    strategies: Strategies,
+) -> BoundMethod {
+    BoundMethod { choice, names, about, strategies }
+}
+
+impl BoundChoice {
+    /// The line of the list that describes it.
+    pub fn method(self) -> &'static BoundMethod {
+        METHODS.iter().find(|method| method.choice == self).expect("each choice has a line")
+    }
+
+    /// All choices with their names.
+    pub fn all() -> impl ExactSizeIterator<Item = (&'static str, BoundChoice)> {
+        METHODS.iter().map(|method| (method.names[0], method.choice))
+    }
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        self.method().names[0]
+    }
+
+    /// What it runs.
+    pub fn strategies(self) -> Strategies {
+        self.method().strategies
+    }
+}
+
+/// What a method runs.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Strategies {
+    /// Mini-buckets of the original network.
+    pub plain: bool,
+    /// Cost shifting.
+    pub shift: bool,
+    /// Mini-buckets of the shifted network.
+    pub shifted: bool,
+    /// Shifting between mini-buckets.
+    pub graphs: Graphs,
+    /// Exact elimination with sparse tables of what shifting leaves.
+    pub rows: bool,
+    /// Searches, each with turns of its own.
+    pub searches: &'static [&'static Searcher],
+    /// Work up to which elimination is exact without mini-buckets before it: on the CPU, and on a device.
+    pub exact_work: [u64; 2],
+}
+
+const NOTHING: Strategies = Strategies {
+    plain: false,
+    shift: false,
+    shifted: false,
+    graphs: Graphs::None,
+    rows: false,
+    searches: &[],
+    exact_work: [0; 2],
+};
+
+impl Strategies {
+    /// Whether something works on what cost shifting between functions leaves.
+    fn go_on_from_shifting(&self) -> bool {
+        self.shifted || self.graphs != Graphs::None || self.rows
+    }
+}
 
 /// The kernels of bounds, to compile them without a device.
 pub(crate) fn sources() -> Vec<Source> {

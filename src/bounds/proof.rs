@@ -1,7 +1,7 @@
 //! The certificate of a bound, from the reductions, the shifts and the plan that led to it.
 
 use super::tuning::proof::{LEAST_BYTES, LEAST_WORK, LOOKS, MORE_DEPTH, MORE_PASSES, MORE_WORK};
-use super::{BranchingTrace, Entry, MiniBucket, Passes, Shift};
+use super::{BranchingTrace, Shift};
 use crate::certificate::{
     Branch, Certificate, Cluster, Elimination, Ending, Graph, Join, Lemma, Rows, Search, Solution, Step,
 };
@@ -16,35 +16,21 @@ use std::sync::Arc;
 pub struct Proof {
     /// The reductions, which kept a log; none where the bound is that of the network's own minima.
     reducer: Option<Arc<Reducer>>,
-    shifting: Option<Shifting>,
+    /// How costs were shifted: the power of two that they were multiplied by, and the steps.
+    shifting: Option<(u32, Vec<Step>)>,
     /// Join graphs, each built from the costs that the one before left.
-    graphs: Vec<Arc<Passes>>,
-    plan: Option<Eliminated>,
-    rows: Option<Plan>,
-    search: Option<Searched>,
+    graphs: Vec<Arc<Graph>>,
+    ending: Option<End>,
 }
 
-/// A plan, and the scopes of the functions that it joins, of the reduced problem's variables.
 #[derive(Clone, Debug)]
-struct Eliminated {
-    plan: Plan,
-    scopes: Vec<Box<[u32]>>,
-}
-
-/// A branch and bound search.
-#[derive(Clone, Debug)]
-struct Searched {
-    bits: u32,
-    trace: BranchingTrace,
-    /// Bytes of a node, and of all that it has.
-    bytes: (u64, u64),
-}
-
-/// How costs were shifted.
-#[derive(Clone, Debug)]
-struct Shifting {
-    bits: u32,
-    entries: Vec<Entry>,
+enum End {
+    /// By a plan for functions of these scopes.
+    Plan(Plan, Vec<Box<[u32]>>),
+    /// By sparse elimination, with a plan of its size.
+    Rows(Plan),
+    /// By a search of costs multiplied by 2^`bits`; `bytes` of a node, and of all that it has.
+    Search { bits: u32, trace: BranchingTrace, bytes: (u64, u64) },
 }
 
 impl Proof {
@@ -54,35 +40,28 @@ impl Proof {
     }
 
     /// Costs shifted after that; `None` without a journal ([`Shift::keep_journal`]).
-    pub fn shifted(mut self, shift: &Shift) -> Option<Proof> {
-        self.shifting = Some(Shifting { bits: shift.bits(), entries: shift.entries()? });
-        Some(self)
-    }
-
-    /// A branch and bound search after the reductions. Costs are multiplied by 2^`bits`; `bytes` holds the size of a
-    /// node and of all memory. Branchings made later are recorded as well.
-    pub fn searched(mut self, bits: u32, trace: &BranchingTrace, bytes: (u64, u64)) -> Proof {
-        self.search = Some(Searched { bits, trace: trace.clone(), bytes });
-        self
+    pub(crate) fn shifted(self, shift: &Shift) -> Option<Proof> {
+        Some(Proof { shifting: Some((shift.bits(), shift.steps()?)), ..self })
     }
 
     /// Costs moved between mini-buckets after that.
-    pub fn joined(mut self, graphs: Vec<Arc<Passes>>) -> Proof {
-        self.graphs = graphs;
-        self
+    pub(crate) fn joined(self, graphs: Vec<Arc<Graph>>) -> Proof {
+        Proof { graphs, ..self }
     }
 
-    /// Elimination after that, of the functions of `problem`.
-    pub fn eliminated(mut self, plan: &Plan, problem: &Problem) -> Proof {
+    /// A branch and bound search after the reductions. Branchings made later are recorded as well.
+    pub(crate) fn searched(self, bits: u32, trace: &BranchingTrace, bytes: (u64, u64)) -> Proof {
+        Proof { ending: Some(End::Search { bits, trace: trace.clone(), bytes }), ..self }
+    }
+
+    pub(crate) fn eliminated(self, plan: &Plan, problem: &Problem) -> Proof {
         let scopes = problem.functions.iter().map(|function| function.scope.clone()).collect();
-        self.plan = Some(Eliminated { plan: plan.clone(), scopes });
-        self
+        Proof { ending: Some(End::Plan(plan.clone(), scopes)), ..self }
     }
 
     /// Sparse elimination after that; `plan` has its size.
-    pub fn by_rows(mut self, plan: &Plan) -> Proof {
-        self.rows = Some(plan.clone());
-        self
+    pub(crate) fn by_rows(self, plan: &Plan) -> Proof {
+        Proof { ending: Some(End::Rows(plan.clone())), ..self }
     }
 
     /// The certificate of `bound`, with the best solution known and its cost.
@@ -96,33 +75,33 @@ impl Proof {
             return Branch { steps: Vec::new(), ending: Ending::Constant };
         };
         let mut steps = reductions(reducer, bound);
-        let core = Core::new(reducer);
-        if self.shifting.is_some() || self.plan.is_some() || self.rows.is_some() || self.search.is_some() {
+        let names = Names(reducer);
+        if self.shifting.is_some() || self.ending.is_some() {
             // in any case: an assignment that costs as much as the bound does not contradict it
             steps.push(Step::Limit(bound));
         }
-        let last = self.plan.is_none() && self.rows.is_none();
-        self.moves(&core, if last { MORE_PASSES } else { 0 }, &mut steps);
-        if let Some(searched) = &self.search {
-            steps.push(Step::Scale(searched.bits));
-            return Branch { steps, ending: Ending::Search(core.search(searched, bound)) };
-        }
-        let ending = match (&self.plan, &self.rows) {
-            (Some(plan), _) => Ending::Elimination(core.elimination(plan)),
-            (None, Some(plan)) => Ending::Rows(core.rows(plan)),
-            (None, None) => Ending::Constant,
+        let last = !matches!(self.ending, Some(End::Plan(..) | End::Rows(_)));
+        self.moves(&names, if last { MORE_PASSES } else { 0 }, &mut steps);
+        let ending = match &self.ending {
+            None => Ending::Constant,
+            Some(End::Plan(plan, scopes)) => Ending::Elimination(names.elimination(plan, scopes)),
+            Some(End::Rows(plan)) => Ending::Rows(names.rows(plan)),
+            Some(End::Search { bits, trace, bytes }) => {
+                steps.push(Step::Scale(*bits));
+                Ending::Search(names.search(trace, *bytes, bound))
+            }
         };
         Branch { steps, ending }
     }
 
     /// Costs shifted and moved over join graphs, the last of which may have more passes.
-    fn moves(&self, core: &Core, more: u32, steps: &mut Vec<Step>) {
-        if let Some(Shifting { bits, entries }) = &self.shifting {
+    fn moves(&self, names: &Names<'_>, more: u32, steps: &mut Vec<Step>) {
+        if let Some((bits, moves)) = &self.shifting {
             steps.push(Step::Scale(*bits));
-            steps.extend(entries.iter().map(|entry| core.step(entry)));
+            steps.extend(moves.iter().map(|step| names.step(step)));
         }
-        for (place, passes) in (1..).zip(&self.graphs) {
-            steps.push(Step::Graph(core.graph(passes, if place == self.graphs.len() { more } else { 0 })));
+        for (place, graph) in (1..).zip(&self.graphs) {
+            steps.push(Step::Graph(names.graph(graph, if place == self.graphs.len() { more } else { 0 })));
         }
     }
 }
@@ -131,22 +110,24 @@ impl BoundProof for Proof {
     fn lemma(&self, bound: Cost, values: &BTreeMap<u32, Vec<u32>>) -> Option<(usize, Lemma)> {
         let reducer = self.reducer.as_ref()?;
         let logged = reducer.steps()?.len();
-        let core = Core::new(reducer);
+        let names = Names(reducer);
         let mut steps = vec![Step::Limit(bound)];
-        self.moves(&core, MORE_PASSES, &mut steps);
+        self.moves(&names, MORE_PASSES, &mut steps);
         let problem = reducer.problem();
-        let room = |scope: &[u32]| {
-            scope.iter().fold(1, |room: u64, &v| room.saturating_mul(problem.domains[v as usize].into()))
-        };
-        let clusters = self.graphs.last().map(|passes| passes.clusters.iter().map(|cluster| &cluster.scope));
-        let functions = problem.functions.iter().map(|function| &function.scope);
-        let scopes: Vec<_> = clusters.into_iter().flatten().chain(functions).collect();
-        let entries = scopes.iter().map(|scope| room(scope)).fold(0, u64::saturating_add);
-        let sizes = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).sum::<u64>();
-        let cells = scopes.iter().map(|scope| sizes(scope)).sum::<u64>();
+        let sizes = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).collect::<Vec<_>>();
+        let clusters = self.graphs.last().map(|graph| graph.clusters.iter().map(|cluster| &cluster.over));
+        let scopes = clusters.into_iter().flatten().chain(problem.functions.iter().map(|function| &function.scope));
+        let (mut entries, mut cells) = (0u64, 0);
+        for sizes in scopes.map(|scope| sizes(scope)) {
+            entries = entries.saturating_add(sizes.iter().copied().fold(1, u64::saturating_mul));
+            cells += sizes.iter().sum::<u64>();
+        }
         let lemma = Lemma {
             steps,
-            back: self.plan.as_ref().map(|plan| core.elimination(plan)),
+            back: match &self.ending {
+                Some(End::Plan(plan, scopes)) => Some(names.elimination(plan, scopes)),
+                _ => None,
+            },
             values: values.iter().map(|(&v, values)| (v, values[..].into())).collect(),
             work: entries.saturating_mul(LOOKS).saturating_add(LEAST_WORK),
             bytes: cells.saturating_mul(8 * MORE_DEPTH).saturating_add(LEAST_BYTES),
@@ -164,7 +145,6 @@ pub fn weaker(network: &Network, proven: Cost, found: Cost) -> String {
     format!("the certificate proves {proven}: how {found} came about was not kept")
 }
 
-/// The steps of the reductions, with the lemmas behind bounds of values.
 fn reductions(reducer: &Arc<Reducer>, bound: Cost) -> Vec<Step> {
     let log = reducer.steps().unwrap_or_default();
     let lemmas = reducer.lemmas().iter().filter_map(|Forbidden { proof, values }| {
@@ -183,53 +163,44 @@ fn reductions(reducer: &Arc<Reducer>, bound: Cost) -> Vec<Step> {
     steps
 }
 
-/// The network's names of a reduced problem's variables, ascending.
-fn named(reducer: &Reducer, scope: &[u32]) -> Box<[u32]> {
-    let mut names: Box<[u32]> = scope.iter().map(|&v| reducer.variables()[v as usize]).collect();
-    names.sort_unstable();
-    names
-}
+struct Names<'a>(&'a Reducer);
 
-/// The network's names for the parts of the reduced problem.
-struct Core<'a> {
-    reducer: &'a Reducer,
-    scopes: Vec<Box<[u32]>>,
-}
-
-impl<'a> Core<'a> {
-    fn new(reducer: &'a Reducer) -> Self {
-        let problem = reducer.problem();
-        let scopes = problem.functions.iter().map(|function| named(reducer, &function.scope)).collect();
-        Core { reducer, scopes }
+impl Names<'_> {
+    fn name(&self, variable: u32) -> u32 {
+        self.0.variables()[variable as usize]
     }
 
-    fn step(&self, entry: &Entry) -> Step {
-        let name = |&variable: &u32| self.reducer.variables()[variable as usize];
-        match entry {
-            Entry::Move { function, variable, amounts } => Step::Move {
-                scope: self.scopes[*function as usize].clone(),
-                variable: name(variable),
-                amounts: amounts[..].into(),
-            },
-            Entry::Lost { variable, values } => {
-                let originals = self.reducer.values(*variable as usize);
-                let values = values.iter().map(|&value| originals[value as usize]).collect();
-                Step::TooDear { variable: name(variable), values }
+    /// Ascending.
+    fn names(&self, scope: &[u32]) -> Box<[u32]> {
+        let mut names: Box<[u32]> = scope.iter().map(|&v| self.name(v)).collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn step(&self, step: &Step) -> Step {
+        match step {
+            Step::Move { scope, variable, amounts } => {
+                Step::Move { scope: self.names(scope), variable: self.name(*variable), amounts: amounts.clone() }
             }
+            Step::TooDear { variable, values } => {
+                let originals = self.0.values(*variable as usize);
+                let values = values.iter().map(|&value| originals[value as usize]).collect();
+                Step::TooDear { variable: self.name(*variable), values }
+            }
+            other => other.clone(),
         }
     }
 
-    fn search(&self, Searched { trace, bytes: (node, all), .. }: &Searched, bound: Cost) -> Search {
+    fn search(&self, trace: &BranchingTrace, (node, all): (u64, u64), bound: Cost) -> Search {
         let (list, deepest) = trace.list(bound);
         let mini = trace.mini();
         // a table of a mini-bucket is no larger than the combinations visited for it; the run's entries may be half as
         // wide
         let tables = mini.saturating_mul(size_of::<Cost>() as u64).min(all.saturating_mul(2));
-        let name = |v: u32| self.reducer.variables()[v as usize];
-        let fork = |fork: &super::Branching| {
-            let parent = list[fork.before as usize].variable;
-            let value = self.reducer.values(parent as usize).get(fork.value as usize).copied().unwrap_or_default();
-            (name(fork.variable), fork.before, value)
+        let fork = |&(variable, before, value): &(u32, u32, u32)| {
+            let (parent, ..) = list[before as usize];
+            let value = self.0.values(parent as usize).get(value as usize).copied().unwrap_or_default();
+            (self.name(variable), before, value)
         };
         Search {
             work: trace.work().saturating_mul(MORE_WORK).saturating_add(LEAST_WORK),
@@ -240,23 +211,18 @@ impl<'a> Core<'a> {
     }
 
     fn rows(&self, plan: &Plan) -> Rows {
-        let order = plan.sequence.iter().map(|&v| self.reducer.variables()[v as usize]).collect();
+        let order = plan.sequence.iter().map(|&v| self.name(v)).collect();
         let more = |taken: u64, least: u64| taken.saturating_mul(MORE_WORK).saturating_add(least);
         Rows { order, work: more(plan.joint_entries, LEAST_WORK), bytes: more(plan.placement.table_bytes, LEAST_BYTES) }
     }
 
-    fn graph(&self, passes: &Passes, more: u32) -> Graph {
-        let cluster = |bucket: &MiniBucket| Cluster {
-            over: named(self.reducer, &bucket.scope),
-            to: bucket.to,
-            beside: bucket.beside,
-        };
-        let clusters = passes.clusters.iter().map(cluster).collect();
-        Graph { clusters, passes: passes.directed, even: passes.even + more }
+    fn graph(&self, graph: &Graph, more: u32) -> Graph {
+        let cluster = |cluster: &Cluster| Cluster { over: self.names(&cluster.over), ..*cluster };
+        Graph { clusters: graph.clusters.iter().map(cluster).collect(), even: graph.even + more, ..*graph }
     }
 
-    fn elimination(&self, Eliminated { plan, scopes }: &Eliminated) -> Elimination {
-        let variable = |&position: &u32| self.reducer.variables()[plan.sequence[position as usize] as usize];
+    fn elimination(&self, plan: &Plan, scopes: &[Box<[u32]>]) -> Elimination {
+        let variable = |&position: &u32| self.name(plan.sequence[position as usize]);
         let join = |step: &crate::elimination::Step| {
             let mut join = Join { variable: variable(&step.position), ..Join::default() };
             for input in &step.inputs {
@@ -269,7 +235,7 @@ impl<'a> Core<'a> {
             join.keep = step.lowered.then(|| step.scope.iter().map(variable).collect());
             join
         };
-        let functions = scopes.iter().map(|scope| named(self.reducer, scope)).collect();
+        let functions = scopes.iter().map(|scope| self.names(scope)).collect();
         Elimination { functions, joins: plan.steps.iter().map(join).collect() }
     }
 }

@@ -1,8 +1,6 @@
 //! Cost shifting of either kind as a stage: between the functions of a network, or between mini-buckets.
 
-use super::Proof;
-use super::cost_shifting::Shift;
-use super::join_graph::JoinGraph;
+use super::{JoinGraph, Proof, Shift};
 use crate::device::DeviceError;
 use crate::elimination::Progress;
 use crate::model::{Cost, FORBIDDEN};
@@ -20,7 +18,6 @@ pub struct Shifting {
 /// What costs move between.
 #[derive(Debug)]
 pub(crate) enum Between {
-    /// Functions.
     Functions(Shift),
     /// The mini-buckets of a plan for the network that was scaled or shifted before.
     MiniBuckets(JoinGraph, Arc<Shift>),
@@ -90,7 +87,7 @@ impl Shifting {
         let reduced = Proof::reductions(reducer)?;
         match &self.between {
             Between::Functions(shift) => reduced.shifted(shift),
-            Between::MiniBuckets(graph, shift) => Some(reduced.shifted(shift)?.joined(graph.passes())),
+            Between::MiniBuckets(graph, shift) => Some(reduced.shifted(shift)?.joined(graph.graphs())),
         }
     }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 /// What a [`Bounder`](super::Bounder) may do and take.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct BounderOptions {
     /// The methods.
     pub choice: BoundChoice,
@@ -52,6 +53,7 @@ pub enum Step {
 
 /// What a stage came to. Costs are totals of the network.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct BoundResult {
     /// The problem that it is a result for, perhaps one reduced less than the last.
     pub reduced: ReducedProblem,
@@ -76,6 +78,7 @@ pub struct BoundResult {
 
 /// What the dense tables of an elimination took.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct TableSizes {
     /// Most variables of a mini-bucket.
     pub z: u32,
@@ -93,6 +96,7 @@ pub struct TableSizes {
 
 /// Something worth telling besides results.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Notice {
     /// An exact elimination with tables in files begins.
     Spilling(String),

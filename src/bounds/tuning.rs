@@ -28,6 +28,9 @@ pub(super) const DEVICE_WORTHWHILE: u64 = 1 << 21;
 /// Entries that a device shifts in the time of one entry of a core, about.
 pub(super) const DEVICE_SPEED: u64 = 512;
 
+/// Entries of tables that are copied to a device at a time.
+pub(super) const STAGED: usize = 1 << 24;
+
 /// Which strategy is next.
 pub(super) mod schedule {
     /// Factor on the work of a strategy that another step like the last would not bring into the lead. Giving such a
@@ -143,8 +146,6 @@ pub(super) mod join_graph {
     pub const DEVICE: usize = 512;
     /// Entries of messages for a block of threads.
     pub const CHUNK: u64 = 4096;
-    /// Entries of functions that are copied to a device at a time.
-    pub const STAGED: usize = 1 << 24;
 }
 
 /// Cost shifting between functions.
@@ -161,12 +162,9 @@ pub(super) mod cost_shifting {
     pub const SHARED: u64 = 1 << 16;
     /// Parts of a wave that threads take at a time.
     pub const PARTS: usize = 32;
-    /// Rows of a piece, at most, its entries, about, and pieces of a block of threads: two for each warp.
+    /// Rows of a piece, at most, and its entries, about.
     pub const ROWS: usize = 128;
     pub const PIECE: usize = 1024;
-    pub const PIECES: usize = 16;
-    /// Entries of tables that are copied to a device at a time.
-    pub const STAGED: u64 = 1 << 24;
 }
 
 /// Limits of a certificate's replay.

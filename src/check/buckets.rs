@@ -3,12 +3,10 @@
 //! bucket, largest first, each join the mini-bucket that grows least and stays within the size limit.
 
 use super::elimination::{Term, minimise};
-use super::tables::{self, axes, combinations, sum};
+use super::tables::{self, axes, sum};
+use super::tuning::MOST_BITS;
 use crate::model::{Cost, FORBIDDEN};
 use rustc_hash::FxHashMap;
-
-/// Mini-buckets have up to 2^k combinations each; no table is larger than this.
-const MOST_BITS: u32 = 30;
 
 /// A residual problem: the number of values of each variable, and the scopes of its tables.
 pub(super) struct Rest {
@@ -18,13 +16,20 @@ pub(super) struct Rest {
     pub(super) scopes: Vec<Vec<u32>>,
 }
 
-/// The size of an elimination.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taken {
     /// Combinations, saturating.
     pub(super) joint: u64,
     /// Entries of all functions and messages, a bound on those in memory at any time.
     pub(super) entries: u64,
+}
+
+/// A mini-bucket: its variable, its tables, which are those of the problem and then messages, and the scope of its own
+/// message.
+struct Message {
+    variable: u32,
+    tables: Vec<usize>,
+    scope: Vec<u32>,
 }
 
 impl Rest {
@@ -98,36 +103,47 @@ impl Rest {
         number
     }
 
-    /// The size of an elimination in `order` with mini-buckets of at most `most` combinations.
-    pub(super) fn taken(&self, order: &[u32], most: u64) -> Taken {
-        let mut taken = Taken::default();
-        let mut tables: Vec<Vec<u32>> = self.scopes.clone();
-        taken.entries = tables.iter().fold(0, |entries, scope| entries.saturating_add(self.room(scope)));
+    /// The messages of an elimination in `order` with mini-buckets of at most `most` combinations.
+    fn plan(&self, order: &[u32], most: u64) -> Vec<Message> {
+        let mut turn = vec![0; self.sizes.len()];
+        order.iter().enumerate().for_each(|(place, &v)| turn[v as usize] = place);
+        let mut plan: Vec<Message> = Vec::new();
+        let mut open: Vec<usize> = (0..self.scopes.len()).collect();
         for &v in order {
-            let (own, rest): (Vec<_>, Vec<_>) = tables.into_iter().partition(|scope| scope.contains(&v));
-            tables = rest;
-            for scope in self.messages(v, &own, most) {
-                let entries = self.room(&scope);
-                taken.joint = taken.joint.saturating_add(entries.saturating_mul(self.sizes[v as usize] as u64));
-                taken.entries = taken.entries.saturating_add(entries);
-                tables.push(scope);
-            }
+            let scope = |table: usize| match table.checked_sub(self.scopes.len()) {
+                Some(message) => &plan[message].scope,
+                None => &self.scopes[table],
+            };
+            let (own, rest): (Vec<usize>, Vec<usize>) = open.iter().partition(|&&table| scope(table).contains(&v));
+            let number = self.split(&own.iter().map(|&table| &scope(table)[..]).collect::<Vec<_>>(), most);
+            let messages = (0..number.iter().max().map_or(0, |&last| last + 1)).map(|at| {
+                let tables = own.iter().zip(&number).filter(|&(_, &number)| number == at);
+                let tables: Vec<usize> = tables.map(|(&table, _)| table).collect();
+                let variables = tables.iter().flat_map(|&table| scope(table)).copied();
+                let mut scope: Vec<u32> = variables.filter(|&u| u != v).collect();
+                // the next variable runs fastest
+                scope.sort_by_key(|&v| std::cmp::Reverse(turn[v as usize]));
+                scope.dedup();
+                Message { variable: v, tables, scope }
+            });
+            let messages: Vec<Message> = messages.collect();
+            let first = self.scopes.len() + plan.len();
+            open = rest;
+            open.extend(first..first + messages.len());
+            plan.extend(messages);
         }
-        taken
+        plan
     }
 
-    /// The scopes of the messages of a variable's mini-buckets.
-    fn messages(&self, v: u32, own: &[Vec<u32>], most: u64) -> Vec<Vec<u32>> {
-        let number = self.split(&own.iter().map(|scope| &scope[..]).collect::<Vec<_>>(), most);
-        let mut scopes: Vec<Vec<u32>> = vec![Vec::new(); number.iter().max().map_or(0, |&last| last + 1)];
-        for (scope, &number) in own.iter().zip(&number) {
-            scopes[number].extend(scope.iter().filter(|&&u| u != v));
+    /// The size of an elimination in `order` with mini-buckets of at most `most` combinations.
+    pub(super) fn taken(&self, order: &[u32], most: u64) -> Taken {
+        let mut taken = Taken { joint: 0, entries: self.entries() };
+        for Message { variable, scope, .. } in self.plan(order, most) {
+            let entries = self.room(&scope);
+            taken.joint = taken.joint.saturating_add(entries.saturating_mul(self.sizes[variable as usize] as u64));
+            taken.entries = taken.entries.saturating_add(entries);
         }
-        for scope in &mut scopes {
-            scope.sort_unstable();
-            scope.dedup();
-        }
-        scopes
+        taken
     }
 
     /// The largest mini-buckets that stay within `joint` combinations and `entries` entries in all.
@@ -143,55 +159,38 @@ impl Rest {
     /// reached. Each table is laid out by its scope, the last variable running fastest.
     pub(super) fn eliminate(&self, costs: Vec<Vec<Cost>>, order: &[u32], most: u64, limit: Cost) -> Cost {
         let mut turn = vec![0; self.sizes.len()];
-        for (place, &v) in order.iter().enumerate() {
-            turn[v as usize] = place;
-        }
-        // the next variable runs fastest
-        let arrange = |scope: &mut [u32]| scope.sort_by_key(|&v| std::cmp::Reverse(turn[v as usize]));
+        order.iter().enumerate().for_each(|(place, &v)| turn[v as usize] = place);
         let sizes = |scope: &[u32]| scope.iter().map(|&v| self.sizes[v as usize]).collect::<Vec<_>>();
         let lay = |(scope, costs): (&Vec<u32>, Vec<Cost>)| {
-            let (mut arranged, along) = (scope.clone(), axes(&sizes(scope)));
-            arrange(&mut arranged);
-            let axes: Vec<_> = arranged.iter().filter_map(|v| scope.iter().position(|u| u == v)).collect();
-            let axes: Vec<_> = axes.into_iter().map(|place| along[place].clone()).collect();
-            let costs = if arranged == *scope { costs } else { tables::gather(&costs, &axes) };
-            (arranged, costs)
+            let (mut places, along) = ((0..scope.len()).collect::<Vec<_>>(), axes(&sizes(scope)));
+            places.sort_by_key(|&place| std::cmp::Reverse(turn[scope[place] as usize]));
+            let axes: Vec<_> = places.iter().map(|&place| along[place].clone()).collect();
+            let costs = if places.is_sorted() { costs } else { tables::gather(&costs, &axes) };
+            (places.iter().map(|&place| scope[place]).collect(), costs)
         };
-        let mut tables: Vec<(Vec<u32>, Vec<Cost>)> = self.scopes.iter().zip(costs).map(lay).collect();
-        let mut total = 0;
-        for &v in order {
-            let (own, rest): (Vec<_>, Vec<_>) = tables.into_iter().partition(|(scope, _)| scope.contains(&v));
-            tables = rest;
-            let number = self.split(&own.iter().map(|(scope, _)| &scope[..]).collect::<Vec<_>>(), most);
-            for at in 0..number.iter().max().map_or(0, |&last| last + 1) {
-                let members = || own.iter().zip(&number).filter(|&(_, &number)| number == at).map(|(table, _)| table);
-                let mut scope: Vec<u32> = members().flat_map(|(scope, _)| scope).copied().filter(|&u| u != v).collect();
-                arrange(&mut scope);
-                scope.dedup();
-                let terms: Vec<Term> =
-                    members().map(|(own, costs)| Term::new(own, &sizes(own), costs, &scope, v)).collect();
-                let mut message = minimise(&terms, &sizes(&scope), self.sizes[v as usize]);
-                let least = message.iter().copied().fold(FORBIDDEN, Cost::min);
-                total = sum(total, least);
-                if total >= limit {
-                    return limit;
-                }
-                if !scope.is_empty() {
-                    message.iter_mut().for_each(|cost| *cost = tables::less(*cost, least));
-                    tables.push((scope, message));
-                }
-            }
-        }
         // a table without variables is a constant
-        tables.iter().map(|(scope, costs)| if scope.is_empty() { costs[0] } else { 0 }).fold(total, sum).min(limit)
+        let mut tables: Vec<(Vec<u32>, Vec<Cost>)> = self.scopes.iter().zip(costs).map(lay).collect();
+        let constants = tables.iter().filter(|(scope, _)| scope.is_empty()).map(|(_, costs)| costs[0]);
+        let mut total = constants.fold(0, sum);
+        for Message { variable, tables: joined, scope } in self.plan(order, most) {
+            let joined: Vec<_> = joined.iter().map(|&table| std::mem::take(&mut tables[table])).collect();
+            let term = |(own, costs)| Term::new(own, &sizes(own), costs, &scope, variable);
+            let terms: Vec<Term> = joined.iter().map(|(own, costs)| term((&own[..], &costs[..]))).collect();
+            let mut message = minimise(&terms, &sizes(&scope), self.sizes[variable as usize]);
+            let least = message.iter().copied().fold(FORBIDDEN, Cost::min);
+            total = sum(total, least);
+            if total >= limit {
+                return limit;
+            }
+            message.iter_mut().for_each(|cost| *cost = tables::less(*cost, least));
+            tables.push((scope, message));
+        }
+        total.min(limit)
     }
 
-    /// Combinations of all tables.
+    /// Combinations of all tables, saturating.
     pub(super) fn entries(&self) -> u64 {
-        self.scopes
-            .iter()
-            .map(|scope| combinations(&scope.iter().map(|&v| self.sizes[v as usize]).collect::<Vec<_>>()))
-            .sum()
+        self.scopes.iter().map(|scope| self.room(scope)).fold(0, u64::saturating_add)
     }
 }
 

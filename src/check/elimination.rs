@@ -5,6 +5,7 @@ use super::state::State;
 use super::steps::ascending;
 use super::tables;
 use super::tables::{axes, combinations};
+use super::tuning::BATCH;
 use crate::certificate::{Elimination, Join};
 use crate::model::{Cost, FORBIDDEN};
 use rayon::prelude::*;
@@ -17,6 +18,14 @@ pub struct Effort {
     pub joint_entries: u64,
     /// Largest bytes of tables at a time, saturating.
     pub bytes: u64,
+}
+
+impl Effort {
+    /// Adds what comes next, with so many bytes of tables held besides.
+    pub(super) fn add(&mut self, joint_entries: u64, bytes: u64, held: u64) {
+        self.joint_entries = self.joint_entries.saturating_add(joint_entries);
+        self.bytes = self.bytes.max(bytes.saturating_add(held));
+    }
 }
 
 /// A plan with the scope of each message, laid out so that the variable that is eliminated next runs fastest.
@@ -40,7 +49,11 @@ impl<'a> Layout<'a> {
         let mut layout = Layout { plan, turn, scopes: Vec::new(), effort: Effort::default() };
         let mut messages = Vec::new();
         let mut bytes = 0u64;
-        let twice = |used: &mut bool| std::mem::replace(used, true);
+        let once = |used: Option<&mut bool>, what: String| match used.map(|used| std::mem::replace(used, true)) {
+            None => Err(format!("there is no {what}")),
+            Some(true) => Err(format!("{what} is joined twice")),
+            Some(false) => Ok(()),
+        };
         let known = |&v: &u32| sizes.get(v as usize).is_some_and(|&size| size > 0);
         let room = |scope: &[u32]| combinations(&scope.iter().map(|&v| sizes[v as usize]).collect::<Vec<_>>());
         let mut scopes = FxHashSet::default();
@@ -58,30 +71,21 @@ impl<'a> Layout<'a> {
             if !known(&v) {
                 return Err(refused(format!("there is no variable {v}")));
             }
-            if join.unary && twice(&mut unary[v as usize]) {
-                return Err(refused(format!("the costs of variable {v} are joined twice")));
+            if join.unary {
+                once(unary.get_mut(v as usize), format!("the cost table of variable {v}")).map_err(refused)?;
             }
             let mut scope = vec![v];
             let mut inputs = 0u64;
             for &function in &join.functions {
-                let Some(used) = functions.get_mut(function as usize) else {
-                    return Err(refused(format!("there is no function {function}")));
-                };
-                if twice(used) {
-                    return Err(refused(format!("function {function} is joined twice")));
-                }
+                let used = functions.get_mut(function as usize);
+                once(used, format!("function {function}")).map_err(refused)?;
                 scope.extend(&plan.functions[function as usize]);
                 if join.keep.is_none() {
                     inputs = inputs.saturating_add(room(&plan.functions[function as usize]));
                 }
             }
             for &message in &join.messages {
-                let Some(used) = messages.get_mut(message as usize) else {
-                    return Err(refused(format!("there is no message {message} yet")));
-                };
-                if twice(used) {
-                    return Err(refused(format!("message {message} is joined twice")));
-                }
+                once(messages.get_mut(message as usize), format!("earlier message {message}")).map_err(refused)?;
                 scope.extend(&layout.scopes[message as usize]);
             }
             scope.sort_unstable();
@@ -100,9 +104,7 @@ impl<'a> Layout<'a> {
             }
             layout.arrange(&mut scope);
             let entries = room(&scope);
-            let now = bytes.saturating_add(entries.saturating_add(inputs).saturating_mul(8));
-            layout.effort.bytes = layout.effort.bytes.max(now);
-            layout.effort.joint_entries = layout.effort.joint_entries.saturating_add(joint);
+            layout.effort.add(joint, entries.saturating_add(inputs).saturating_mul(8), bytes);
             let freed = join.messages.iter().map(|&message| room(&layout.scopes[message as usize]));
             let freed = freed.fold(0, u64::saturating_add).saturating_mul(8);
             bytes = bytes.saturating_add(entries.saturating_mul(8)).saturating_sub(freed);
@@ -143,7 +145,6 @@ impl<'a> Layout<'a> {
         messages.iter().flatten().map(least).sum()
     }
 
-    /// All messages.
     pub(super) fn messages(&self, state: &State) -> Vec<Vec<Cost>> {
         let mut messages: Vec<Vec<Cost>> = Vec::with_capacity(self.plan.joins.len());
         for (join, scope) in self.plan.joins.iter().zip(&self.scopes) {
@@ -245,7 +246,6 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// A table of a join.
 pub(super) struct Term<'a> {
     costs: &'a [Cost],
     /// Its strides along the variables of the message.
@@ -262,9 +262,6 @@ impl<'a> Term<'a> {
         Term { costs, steps: message.iter().map(step).collect(), own: step(&v) }
     }
 }
-
-/// Entries of a message that one thread computes at a time.
-const BATCH: usize = 1 << 14;
 
 /// The least sum over the values of the variable that is eliminated, for each combination of the others.
 pub(super) fn minimise(terms: &[Term], sizes: &[usize], domain: usize) -> Vec<Cost> {

@@ -8,19 +8,11 @@ use super::elimination::Effort;
 use super::state::State;
 use super::steps::ascending;
 use super::tables::{self, axes, combinations, sum, sums};
+use super::tuning::{LARGE, LOOKS, PARTS, TILE};
 use crate::certificate::Graph;
 use crate::model::{Cost, FORBIDDEN, Table};
 use rayon::prelude::*;
 use std::ops::Range;
-
-/// Approximate entries of a tile: the fastest axes of a table, visited through a list of offsets. Small in tests, whose
-/// tables are small.
-const TILE: usize = if cfg!(test) { 8 } else { 1 << 11 };
-/// Entries from which several threads share a table, and the size of their parts.
-const LARGE: usize = if cfg!(test) { 24 } else { 1 << 16 };
-const PARTS: usize = 8;
-/// Visits of a table in a move.
-const LOOKS: u64 = 2;
 
 /// The tables of a graph, and the edges between them.
 struct Layout {
@@ -140,15 +132,11 @@ fn verify(graph: &Graph, sizes: &[usize]) -> Result<(), String> {
     Ok(())
 }
 
-/// The intersection of two scopes.
 fn shared(a: &[u32], b: &[u32]) -> Vec<u32> {
     a.iter().copied().filter(|v| b.binary_search(v).is_ok()).collect()
 }
 
 /// The effort: entries visited, temporary bytes, and bytes of the tables that stay.
-///
-/// # Errors
-/// A graph with unknown variables or clusters.
 pub(super) fn effort(graph: &Graph, sizes: &[usize]) -> Result<(Effort, u64), String> {
     verify(graph, sizes)?;
     let sizes_of = |scope: &[u32]| scope.iter().map(|&v| sizes[v as usize]).collect::<Vec<_>>();
@@ -333,12 +321,9 @@ impl Task {
 
     /// Moves the least cost of a table to the constant.
     fn keep_least(&mut self, cluster: usize) -> bool {
-        let lowest = lowest(&self.tables[cluster]);
-        if lowest > 0 {
-            let dear = self.dear;
-            self.tables[cluster].iter_mut().for_each(|cost| {
-                *cost = if *cost >= dear { FORBIDDEN } else { *cost - lowest };
-            });
+        let (dear, lowest) = (self.dear, lowest(&self.tables[cluster]));
+        for cost in self.tables[cluster].iter_mut().filter(|_| lowest > 0) {
+            *cost = if *cost >= dear { FORBIDDEN } else { *cost - lowest };
         }
         self.pay(lowest)
     }
@@ -347,12 +332,8 @@ impl Task {
     fn push(&mut self, cluster: usize) -> bool {
         self.exchange(cluster, false, [true, false], |from, _| {
             let low = lowest(from);
-            (
-                low,
-                from.iter()
-                    .map(|&cost| (less_all(cost), if cost >= FORBIDDEN { FORBIDDEN } else { cost - low }))
-                    .unzip(),
-            )
+            let all = |&cost: &Cost| if cost >= FORBIDDEN { (0, FORBIDDEN) } else { (-cost, cost - low) };
+            (low, from.iter().map(all).unzip())
         })
     }
 
@@ -411,9 +392,4 @@ impl Task {
 
 fn lowest(costs: &[Cost]) -> Cost {
     costs.iter().copied().fold(FORBIDDEN, Cost::min)
-}
-
-/// The amount that takes a whole cost away.
-fn less_all(cost: Cost) -> Cost {
-    if cost >= FORBIDDEN { 0 } else { -cost }
 }

@@ -9,12 +9,10 @@ use super::elimination::Layout;
 use super::search;
 use super::state::State;
 use super::tables::{combinations, sum};
+use super::tuning::ROUNDS;
 use crate::certificate::{Lemma, Step};
 use crate::model::{Cost, FORBIDDEN};
 use rustc_hash::FxHashSet;
-
-/// Times that all tables are searched for values that are too dear; passes do the rest.
-const ROUNDS: u32 = 8;
 
 impl State {
     /// Shows that values are too dear, and stores them.
@@ -43,7 +41,7 @@ impl State {
             copy.check_room()?;
             copy.show(lemma)?;
         }
-        self.no_more_than(&copy);
+        self.limit = self.limit.min(copy.limit);
         for (v, values) in &lemma.values {
             self.known.extend(values.iter().map(|&value| (*v, value)));
         }

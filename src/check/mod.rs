@@ -23,6 +23,7 @@ mod steps;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod tuning;
 
 pub use elimination::Effort;
 pub use potentials::verify;
@@ -32,6 +33,7 @@ use crate::model::{Cost, CostFunction, FORBIDDEN, Network, SparseTable, Table};
 
 /// The cost of an assignment.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Evaluation {
     /// The total; [`FORBIDDEN`] where an entry forbids the assignment.
     pub cost: Cost,

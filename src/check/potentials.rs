@@ -154,7 +154,6 @@ fn is_near(scale: Scale, stated: Stated, cost: Cost, decimals: u32) -> bool {
     log.is_some_and(|log| ((i128::from(cost) << POINT) + log).abs() <= OFF)
 }
 
-/// Whether a cost is exactly that of the file.
 fn is_exact(network: &Network, scale: Scale, stated: Stated, cost: Cost) -> bool {
     match (scale, stated) {
         (Scale::Potentials, Stated::Double(potential)) => potential == 1.0 && cost == 0,

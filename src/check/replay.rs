@@ -134,20 +134,14 @@ fn steps_effort(steps: &[Step], sizes: &mut [usize], effort: &mut Effort, held: 
         let size = |&v: &u32| sizes.get(v as usize).map_or(1, |&size| size as u64);
         scope.iter().map(size).fold(1, u64::saturating_mul)
     };
-    let add = |effort: &mut Effort, entries: u64, alive: u64| {
-        effort.joint_entries = effort.joint_entries.saturating_add(entries);
-        effort.bytes = effort.bytes.max(alive.saturating_mul(8));
+    let lose = |sizes: &mut [usize], v: u32, lost: usize| {
+        sizes.iter_mut().skip(v as usize).take(1).for_each(|size| *size = size.saturating_sub(lost));
     };
     for step in steps {
-        let lose = |sizes: &mut [usize], v: u32, lost: usize| {
-            if let Some(size) = sizes.get_mut(v as usize) {
-                *size = size.saturating_sub(lost);
-            }
-        };
         match step {
             Step::Unsupported { scope, .. } | Step::Move { scope, .. } | Step::Separate { scope, .. } => {
                 let entries = room(sizes, scope);
-                add(effort, entries, entries);
+                effort.add(entries, entries.saturating_mul(8), 0);
             }
             Step::TooDear { variable, values } => {
                 lose(sizes, *variable, values.len());
@@ -159,14 +153,13 @@ fn steps_effort(steps: &[Step], sizes: &mut [usize], effort: &mut Effort, held: 
             Step::Dominated { variable, pairs } => lose(sizes, *variable, pairs.len()),
             Step::Eliminate { variable, over } => {
                 let entries = room(sizes, over).saturating_mul(room(sizes, &[*variable]));
-                add(effort, entries, entries.saturating_mul(2));
+                effort.add(entries, entries.saturating_mul(16), 0);
                 lose(sizes, *variable, usize::MAX);
             }
             Step::Substitute { variable, .. } => lose(sizes, *variable, usize::MAX),
             Step::Graph(graph) => {
                 let (own, stay) = super::graph::effort(graph, sizes)?;
-                effort.joint_entries = effort.joint_entries.saturating_add(own.joint_entries);
-                effort.bytes = effort.bytes.max(own.bytes.saturating_add(*held));
+                effort.add(own.joint_entries, own.bytes, *held);
                 *held = stay;
             }
             Step::Lemma(lemma) => {
@@ -178,9 +171,7 @@ fn steps_effort(steps: &[Step], sizes: &mut [usize], effort: &mut Effort, held: 
                     Some(plan) => Layout::new(plan, &sizes)?.both_ways(&sizes),
                     None => Effort::default(),
                 };
-                let entries = lemma.work.saturating_add(back.joint_entries);
-                effort.joint_entries = effort.joint_entries.saturating_add(entries);
-                effort.bytes = effort.bytes.max(lemma.bytes.max(back.bytes).saturating_add(held));
+                effort.add(lemma.work.saturating_add(back.joint_entries), lemma.bytes.max(back.bytes), held);
             }
             Step::Limit(_) | Step::Forbid | Step::Scale(_) | Step::ByLemma { .. } => {}
         }
@@ -188,7 +179,6 @@ fn steps_effort(steps: &[Step], sizes: &mut [usize], effort: &mut Effort, held: 
     Ok(false)
 }
 
-/// The effort of a branch on a network with domains of `sizes`.
 fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, String> {
     let (mut effort, mut held) = (Effort::default(), 0);
     if steps_effort(&branch.steps, &mut sizes, &mut effort, &mut held)? {
@@ -198,18 +188,11 @@ fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, Strin
         Ending::Constant => {}
         Ending::Elimination(plan) => {
             let plan = Layout::new(plan, &sizes)?.effort;
-            effort.joint_entries = effort.joint_entries.saturating_add(plan.joint_entries);
-            effort.bytes = effort.bytes.max(plan.bytes.saturating_add(held));
+            effort.add(plan.joint_entries, plan.bytes, held);
         }
-        Ending::Search(task) => {
-            effort.joint_entries = effort.joint_entries.saturating_add(task.work);
-            effort.bytes = effort.bytes.max(task.bytes.saturating_add(held));
-        }
-        Ending::Rows(task) => {
-            // all tables are visited
-            effort.joint_entries = effort.joint_entries.saturating_add(task.work).saturating_add(held / 8);
-            effort.bytes = effort.bytes.max(task.bytes.saturating_add(held));
-        }
+        Ending::Search(task) => effort.add(task.work, task.bytes, held),
+        // all tables are visited
+        Ending::Rows(task) => effort.add(task.work.saturating_add(held / 8), task.bytes, held),
         Ending::Cases { variable, cases } => {
             for (set, branch) in cases {
                 let mut sizes = sizes.clone();
@@ -217,8 +200,7 @@ fn branch_effort(branch: &Branch, mut sizes: Vec<usize>) -> Result<Effort, Strin
                     *size = (*size).min(set.len());
                 }
                 let case = branch_effort(branch, sizes)?;
-                effort.joint_entries = effort.joint_entries.saturating_add(case.joint_entries);
-                effort.bytes = effort.bytes.max(case.bytes.saturating_add(held));
+                effort.add(case.joint_entries, case.bytes, held);
             }
         }
     }

@@ -7,21 +7,15 @@
 
 use super::state::{Function, State};
 use super::tables;
+use super::tuning::{NEW_ROW, ROW};
 use crate::certificate::Rows;
 use crate::model::{Cost, Table};
 use rustc_hash::FxHashMap;
-
-/// Bytes of a row, with its part of an index, and of a row of a message being built.
-const ROW: u64 = 64;
-const NEW: u64 = 96;
 
 /// The values of some variables in one number, and a cost.
 type Row = (u128, Cost);
 
 /// The bound of an elimination of the current network: the constant and the least cost of all tables, or the limit.
-///
-/// # Errors
-/// Unknown variables, keys that are too wide, and more rows or bytes than the certificate states.
 pub(super) fn run(mut state: State, task: &Rows) -> Result<Cost, String> {
     state.limit_to_finite_costs();
     state.check_room()?;
@@ -65,7 +59,6 @@ impl Fields {
     }
 }
 
-/// A table by its rows.
 struct Listed {
     scope: Vec<u32>,
     rows: Vec<Row>,
@@ -90,10 +83,8 @@ impl Level {
     }
 }
 
-/// A running elimination.
 struct Elimination {
     constant: Cost,
-    /// The limit for rows.
     dear: Cost,
     messages: Vec<Listed>,
     /// Rows that may still be visited, and bytes of rows at a time.
@@ -101,7 +92,6 @@ struct Elimination {
     bytes: u64,
 }
 
-/// A message being built.
 struct Message {
     rows: FxHashMap<u128, Cost>,
     /// Bits of the eliminated variable, the lowest of all.
@@ -182,7 +172,7 @@ impl Elimination {
             known |= mask;
         }
         let (own, dear, work) = (fields.bits[0], self.dear, self.work);
-        let mut message = Message { rows: FxHashMap::default(), own, dear, work, most: room / NEW };
+        let mut message = Message { rows: FxHashMap::default(), own, dear, work, most: room / NEW_ROW };
         for (key, cost) in first {
             if !message.extend(&levels, key, cost) {
                 return Err(too_much());

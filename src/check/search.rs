@@ -10,6 +10,7 @@
 use super::buckets::Rest;
 use super::state::State;
 use super::tables;
+use super::tuning::{ELIMINATED, PASSES, ROOT_PASSES, TRIES};
 use crate::certificate::Search;
 use crate::model::{Cost, FORBIDDEN};
 use rustc_hash::FxHashMap;
@@ -17,54 +18,29 @@ use std::sync::Arc;
 
 /// Sums of costs that matter stay below this: some hundred of them fit into 64 bits.
 const MOST: Cost = 1 << 55;
-/// Pairs of passes at a node, as long as each gains an eighth of the distance to the limit; at the root, a thousandth.
-const PASSES: usize = 10;
-const PART: Cost = 8;
-const ROOT_PASSES: usize = 200;
-const ROOT_PART: Cost = 1000;
-/// Combinations up to which the residual problem is eliminated; few in tests, whose networks are small.
-const ELIMINATED: u64 = if cfg!(test) { 12 } else { 1 << 18 };
-/// The first mini-buckets of a node take this part of the combinations allowed: most nodes need no more.
-const FIRST_TRY: u64 = 64;
-const NEXT_TRY: u64 = 8;
-
 /// The bound of a search on the current network: the constant and the least cost of what is left, or the limit.
-///
-/// # Errors
-/// Costs that are too large, and more entries or bytes than the certificate states.
 pub(super) fn run(mut state: State, search: &Search) -> Result<Cost, String> {
     state.limit_to_finite_costs();
     state.check_room()?;
     if state.closed {
         return Ok(state.proven(0));
     }
-    state.forbid();
-    if state.dear() >= MOST {
-        return Err(format!("costs of {} and more are too large for a search", state.dear()));
-    }
-    let (frame, root) = Frame::new(&state)?;
+    let (frame, root) = Frame::new(&mut state)?;
     let hints = Hints::new(search)?;
     let mut task = Task { state: &state, frame, hints, work: search.work, bytes: search.bytes, mini: search.mini };
     let mut least = state.dear();
-    task.node(root, Some(0), &mut least, (ROOT_PASSES, ROOT_PART))?;
+    task.node(root, Some(0), &mut least, ROOT_PASSES)?;
     Ok(state.proven(least.into()))
 }
 
 /// Shows that values are too dear: by passes over the network as it stands, then by a search below each of them.
-///
-/// # Errors
-/// As [`run`], and a value with which something may cost less than the limit.
 pub(super) fn show(state: &State, values: &[(u32, u32)], work: u64, bytes: u64) -> Result<(), String> {
     let mut state = state.clone();
-    state.forbid();
-    if state.dear() >= MOST {
-        return Err(format!("costs of {} and more are too large for a search", state.dear()));
-    }
-    let (frame, mut root) = Frame::new(&state)?;
+    let (frame, mut root) = Frame::new(&mut state)?;
     let limit = state.dear();
     let hints = Hints { variables: Vec::new(), next: FxHashMap::default() };
     let mut task = Task { state: &state, frame, hints, work, bytes, mini: 0 };
-    if !task.shift(&mut root, limit, (ROOT_PASSES, ROOT_PART))? {
+    if !task.shift(&mut root, limit, ROOT_PASSES)? {
         return Ok(());
     }
     for &(v, value) in values {
@@ -72,7 +48,7 @@ pub(super) fn show(state: &State, values: &[(u32, u32)], work: u64, bytes: u64) 
             let mut node = root.clone();
             node.values[v as usize] = vec![value];
             let mut least = limit;
-            task.node(node, None, &mut least, (PASSES, PART))?;
+            task.node(node, None, &mut least, PASSES)?;
             if least < limit {
                 let name = state.values[v as usize].get(value as usize);
                 return Err(format!("value {name:?} of variable {v} is not too dear"));
@@ -111,7 +87,6 @@ impl Hints {
     }
 }
 
-/// A function with a dense table.
 struct Function {
     scope: Box<[u32]>,
     strides: Box<[usize]>,
@@ -151,7 +126,11 @@ struct Open {
 }
 
 impl Frame {
-    fn new(state: &State) -> Result<(Frame, Node), String> {
+    fn new(state: &mut State) -> Result<(Frame, Node), String> {
+        state.forbid();
+        if state.dear() >= MOST {
+            return Err(format!("costs of {} and more are too large for a search", state.dear()));
+        }
         let mut frame =
             Frame { functions: Vec::new(), incidence: vec![Vec::new(); state.values.len()], own: Vec::new() };
         let mut cells: Vec<Cost> = Vec::new();
@@ -180,7 +159,6 @@ impl Frame {
     }
 }
 
-/// A running search.
 struct Task<'a> {
     state: &'a State,
     frame: Frame,
@@ -211,7 +189,7 @@ impl Task<'_> {
                 let name = self.state.values[parent.variable as usize].get(value as usize)?;
                 self.hints.next.get(&(fork, *name)).copied()
             });
-            open.extend(self.branch(child, next, least, (PASSES, PART))?);
+            open.extend(self.branch(child, next, least, PASSES)?);
         }
         Ok(())
     }
@@ -283,10 +261,8 @@ impl Task<'_> {
             let function = &self.frame.functions[index as usize];
             let least = function.least(node, place as usize, &mut work);
             let open = |&&u: &&u32| node.values[u as usize].len() > 1;
-            let (after, before) = (
-                function.scope.iter().filter(open).any(|&u| u > v),
-                function.scope.iter().filter(open).any(|&u| u < v),
-            );
+            let others = || function.scope.iter().filter(open);
+            let (after, before) = (others().any(|&u| u > v), others().any(|&u| u < v));
             if if onward { after } else { before } {
                 ahead.push((index, place));
             }
@@ -345,7 +321,7 @@ impl Task<'_> {
             return Ok((true, None));
         }
         let mut tried = 0;
-        for part in [FIRST_TRY, NEXT_TRY, 1] {
+        for part in TRIES {
             // no size is tried twice
             let fits = rest.fitting(&order, self.mini / part, self.bytes / size_of::<Cost>() as u64);
             let Some(most) = fits.filter(|&most| most > std::mem::replace(&mut tried, most)) else { continue };

@@ -2,7 +2,7 @@
 
 use super::tests::{follow, random, solved};
 use crate::bounds::Proof;
-use crate::bounds::{Branch, Style};
+use crate::bounds::{Begin, Branch, Search, Style};
 use crate::certificate::{Certificate, Ending, seal};
 use crate::elimination::Progress;
 use crate::model::{Cost, FORBIDDEN, Network};
@@ -25,8 +25,8 @@ fn search(rng: &mut Rng) -> Option<(Network, Certificate, Cost)> {
     let order = best_orders(&problem, &[Method::MinFill], 1, 1, 1, &stop).remove(0);
     let known = solutions.get(rng.index(2 * solutions.len() + 1)).map(|(cost, _)| *cost);
     let style = Style::ALL[rng.index(2)];
-    let branch = Branch::new(&problem, known, &order, 1 << 30, style, &stop)?;
-    let mut branch = branch.keep_trace().leaves(4.0);
+    let begin = Begin { problem: &problem, ub: known, order: &order, memory: 1 << 30, journal: true };
+    let mut branch = Branch::new(begin, style, &stop)?.leaves(4.0);
     while branch.advance(1 + rng.below(2000), &stop) == Progress::More && rng.below(6) > 0 {}
     let bound = branch.lower_bound().min(network.top());
     let solution = solutions.first().map(|(cost, values)| (*cost, &values[..]));

@@ -18,7 +18,7 @@ pub(super) struct Function {
 }
 
 /// The network during a replay, by the names of the file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct State {
     /// The values that each variable has left, ascending; none once it has left.
     pub(super) values: Vec<Arc<[u32]>>,
@@ -26,18 +26,16 @@ pub(super) struct State {
     pub(super) unary: Vec<Vec<Cost>>,
     functions: Vec<Option<Function>>,
     by_scope: FxHashMap<Box<[u32]>, u32>,
-    /// The functions of each variable, ascending.
     incidence: Vec<Vec<u32>>,
-    /// The constant, scaled.
     constant: i128,
     /// The limit: assignments from here on do not count; scaled.
     top: i128,
     /// Costs are multiplied by 2^bits.
     bits: u32,
     /// The least limit so far, unscaled: no more than this is proven.
-    limit: Cost,
+    pub(super) limit: Cost,
     /// An upper bound on the sum of all finite costs.
-    ceiling: i128,
+    pub(super) ceiling: i128,
     /// Whether no assignment below the limit is left.
     pub(super) closed: bool,
     /// Variables and values that are in no assignment below the limit, by lemmas.
@@ -48,24 +46,15 @@ pub(super) struct State {
 }
 
 impl State {
-    /// The network of the file.
     pub(super) fn new(network: &Network) -> Result<State, String> {
         let domains = network.domains();
         let mut state = State {
             values: domains.iter().map(|&domain| (0..domain).collect()).collect(),
             unary: domains.iter().map(|&domain| vec![0; domain as usize]).collect(),
-            functions: Vec::new(),
-            by_scope: FxHashMap::default(),
             incidence: vec![Vec::new(); domains.len()],
-            constant: 0,
             top: UNLIMITED,
-            bits: 0,
             limit: FORBIDDEN,
-            ceiling: 0,
-            closed: false,
-            known: FxHashSet::default(),
-            changed_functions: Vec::new(),
-            changed_variables: Vec::new(),
+            ..State::default()
         };
         for function in network.functions() {
             let mut order: Vec<usize> = (0..function.scope.len()).collect();
@@ -81,7 +70,6 @@ impl State {
         Ok(state)
     }
 
-    /// The sizes of the domains along a scope.
     pub(super) fn sizes(&self, scope: &[u32]) -> Vec<usize> {
         scope.iter().map(|&v| self.values[v as usize].len()).collect()
     }
@@ -112,18 +100,11 @@ impl State {
         self.check_room()
     }
 
-    /// Lowers the proven bound to that of another network.
-    pub(super) fn no_more_than(&mut self, other: &State) {
-        self.limit = self.limit.min(other.limit);
-    }
-
     /// Stops where finite sums may come near the cost of forbidden tuples, unless such sums do not count.
     pub(super) fn check_room(&mut self) -> Result<(), String> {
         if self.ceiling >= FORBIDDEN.into() {
             self.settle();
-            let unary: i128 = self.unary.iter().map(|costs| i128::from(tables::peak(costs.iter().copied()))).sum();
-            let functions = self.functions.iter().flatten();
-            self.ceiling = unary + functions.map(|f| i128::from(tables::table_peak(&f.table))).sum::<i128>();
+            self.ceiling = self.finite_costs();
         }
         if self.ceiling >= FORBIDDEN.into() && self.top - self.constant > FORBIDDEN.into() && !self.closed {
             return Err("costs add up to more than 2^60, and no limit forbids that".into());
@@ -134,9 +115,14 @@ impl State {
     /// Lowers the limit to the sum of all finite entries: assignments above it are forbidden anyway.
     pub(super) fn limit_to_finite_costs(&mut self) {
         self.settle();
-        let unary = self.unary.iter().map(|costs| i128::from(tables::peak(costs.iter().copied())));
-        let functions = self.functions.iter().flatten().map(|function| i128::from(tables::table_peak(&function.table)));
-        self.top = self.top.min(self.constant + unary.sum::<i128>() + functions.sum::<i128>() + 1);
+        self.top = self.top.min(self.constant + self.finite_costs() + 1);
+    }
+
+    /// The largest finite costs of all tables, added up.
+    fn finite_costs(&self) -> i128 {
+        let unary = self.unary.iter().map(|costs| tables::peak(costs.iter().copied()));
+        let functions = self.functions().map(|function| tables::peak(function.table.costs()));
+        unary.chain(functions).map(i128::from).sum()
     }
 
     /// Forbids the entries that are too dear.
@@ -146,8 +132,8 @@ impl State {
         self.unary.iter_mut().flatten().for_each(|cost| *cost = forbid(*cost));
         for function in self.functions.iter_mut().flatten() {
             // most tables have none and stay shared
-            if tables::any(&function.table, |cost| cost >= dear && cost < FORBIDDEN) {
-                function.table = tables::map(&function.table, forbid);
+            if function.table.costs().any(|cost| cost >= dear && cost < FORBIDDEN) {
+                function.table = function.table.map(forbid);
             }
         }
     }
@@ -161,13 +147,13 @@ impl State {
         self.forbid();
         let too_large = |cost: Cost| cost < FORBIDDEN && cost > (FORBIDDEN - 1) >> bits;
         if self.unary.iter().flatten().any(|&cost| too_large(cost))
-            || self.functions.iter().flatten().any(|function| tables::any(&function.table, too_large))
+            || self.functions().any(|function| function.table.costs().any(too_large))
         {
             return Err(format!("costs multiplied by 2^{bits} come near what is forbidden"));
         }
         let scaled = |cost: Cost| if cost >= FORBIDDEN { FORBIDDEN } else { cost << bits };
         self.unary.iter_mut().flatten().for_each(|cost| *cost = scaled(*cost));
-        self.functions.iter_mut().flatten().for_each(|function| function.table = tables::map(&function.table, scaled));
+        self.functions.iter_mut().flatten().for_each(|function| function.table = function.table.map(scaled));
         self.bits += bits;
         self.constant <<= bits;
         self.ceiling <<= bits;
@@ -178,7 +164,6 @@ impl State {
         self.check_room()
     }
 
-    /// The function over a scope, if there is one.
     pub(super) fn function(&self, scope: &[u32]) -> Option<&Function> {
         self.functions[*self.by_scope.get(scope)? as usize].as_ref()
     }
@@ -199,12 +184,10 @@ impl State {
         &mut self.unary[v as usize]
     }
 
-    /// All functions.
     pub(super) fn functions(&self) -> impl Iterator<Item = &Function> {
         self.functions.iter().flatten()
     }
 
-    /// The functions of a variable.
     pub(super) fn functions_of(&self, v: u32) -> impl Iterator<Item = &Function> {
         self.incidence[v as usize].iter().filter_map(|&slot| self.functions[slot as usize].as_ref())
     }
@@ -215,7 +198,6 @@ impl State {
         slots.into_iter().filter_map(|slot| self.take(slot)).collect()
     }
 
-    /// Removes and returns the function over a scope.
     pub(super) fn take_function(&mut self, scope: &[u32]) -> Option<Function> {
         let slot = *self.by_scope.get(scope)?;
         self.take(slot)
@@ -241,7 +223,6 @@ impl State {
         self.changed_functions.push(slot);
     }
 
-    /// Adds to the constant.
     pub(super) fn pay(&mut self, cost: Cost) {
         if cost >= FORBIDDEN {
             self.closed = true;
@@ -272,9 +253,9 @@ impl State {
                     self.closed = true;
                     return Ok(());
                 }
-                let table = if least == 0 { table } else { tables::map(&table, |cost| tables::less(cost, least)) };
+                let table = if least == 0 { table } else { table.map(|cost| tables::less(cost, least)) };
                 self.pay(least);
-                self.ceiling += i128::from(tables::table_peak(&table));
+                self.ceiling += i128::from(tables::peak(table.costs()));
                 match self.by_scope.get(&scope).copied() {
                     None => self.install(scope, table),
                     Some(slot) => {
@@ -328,29 +309,19 @@ impl State {
             self.pay(least);
         }
         for slot in std::mem::take(&mut self.changed_functions) {
-            let Some(function) = &self.functions[slot as usize] else { continue };
-            let least = least(&function.table, &self.sizes(&function.scope));
-            if least != 0 && least < FORBIDDEN {
-                let table = tables::map(&function.table, |cost| tables::less(cost, least));
-                if let Some(function) = &mut self.functions[slot as usize] {
-                    function.table = table;
+            let Some(Function { scope, table }) = &self.functions[slot as usize] else { continue };
+            let least = least(table, &self.sizes(scope));
+            if let Some(Function { table, .. }) = &mut self.functions[slot as usize] {
+                if least != 0 && least < FORBIDDEN {
+                    *table = table.map(|cost| tables::less(cost, least));
+                }
+                if table.costs().all(|cost| cost == 0) {
+                    let _ = self.take(slot);
                 }
             }
             self.pay(least);
-            if self.function_is_zero(slot) {
-                let _ = self.take(slot);
-            }
         }
         self.closed |= self.constant >= self.top;
-    }
-
-    fn function_is_zero(&self, slot: u32) -> bool {
-        self.functions[slot as usize].as_ref().is_some_and(|function| !tables::any(&function.table, |cost| cost != 0))
-    }
-
-    /// Raises the bound on the sum of all costs.
-    pub(super) fn grow(&mut self, amount: i128) {
-        self.ceiling += amount;
     }
 }
 
@@ -372,7 +343,6 @@ pub(super) fn least(table: &Table, sizes: &[usize]) -> Cost {
     }
 }
 
-/// The place of a variable in a scope.
 pub(super) fn place(scope: &[u32], v: u32) -> Result<usize, String> {
     scope.binary_search(&v).map_err(|_| format!("variable {v} is not in the scope {scope:?}"))
 }

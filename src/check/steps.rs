@@ -2,11 +2,9 @@
 
 use super::state::{Function, State, place, spread};
 use super::tables::{self, axes, combinations, sum};
+use super::tuning::MOST_ENTRIES;
 use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Table};
-
-/// Most combinations in the elimination of a variable.
-const MOST_JOINT: u64 = 1 << 28;
 
 impl State {
     /// Makes a step, or says why it is not right.
@@ -180,7 +178,7 @@ impl State {
         }
         scope.push(v);
         let sizes = self.sizes(&scope);
-        if combinations(&sizes) > MOST_JOINT {
+        if combinations(&sizes) > MOST_ENTRIES {
             return Err(format!("variable {v} would be eliminated over {} combinations", combinations(&sizes)));
         }
         let mut joint: Vec<Cost> = unary.iter().copied().cycle().take(combinations(&sizes) as usize).collect();
@@ -306,7 +304,7 @@ impl State {
         if !fits {
             return Err("costs come near what is forbidden".into());
         }
-        self.grow(2 * i128::from(spread(amounts.iter().copied())));
+        self.ceiling += 2 * i128::from(spread(amounts.iter().copied()));
         self.check_room()
     }
 

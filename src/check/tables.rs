@@ -1,14 +1,8 @@
 //! Operations of the replay on single tables. Dense ones are rearranged by [`gather`], sparse ones tuple by tuple.
 
+use super::tuning::{MEDIUM, MOST_ENTRIES, SMALL};
 use crate::model::{Cost, FORBIDDEN, SparseTable, Table};
 use std::sync::Arc;
-
-/// Sparse tables of up to this number of combinations are made dense ...
-const SMALL: u64 = 1 << 12;
-/// ... and up to this one where many of them are listed.
-const MEDIUM: u64 = 1 << 20;
-/// Most entries of a table for a step that needs a dense one.
-const MOST: u64 = 1 << 28;
 
 /// The sum; forbidden costs stay forbidden.
 #[inline(always)]
@@ -56,20 +50,15 @@ pub(super) fn gather(costs: &[Cost], axes: &[Vec<usize>]) -> Vec<Cost> {
     starts.iter().flat_map(|start| last.iter().map(move |place| costs[start + place])).collect()
 }
 
-/// The zero table.
 pub(super) fn zero(arity: usize) -> Table {
     Table::Sparse(SparseTable::new(arity, 0, Vec::new(), Vec::new()).into())
 }
 
-/// The dense form of a table.
-///
-/// # Errors
-/// A table that is too large.
 pub(super) fn dense(table: &Table, sizes: &[usize]) -> Result<Arc<[Cost]>, String> {
     match table {
         Table::Dense(costs) => Ok(costs.clone()),
         Table::Sparse(sparse) => {
-            if combinations(sizes) > MOST {
+            if combinations(sizes) > MOST_ENTRIES {
                 return Err(format!("a function of {} combinations would have to be written out", combinations(sizes)));
             }
             let axes = axes(sizes);
@@ -90,33 +79,9 @@ pub(super) fn tidy(table: Table, sizes: &[usize]) -> Table {
     if small { dense(&table, sizes).map_or(table, Table::Dense) } else { table }
 }
 
-/// The table with each cost mapped.
-pub(super) fn map(table: &Table, cost: impl Fn(Cost) -> Cost) -> Table {
-    match table {
-        Table::Dense(costs) => Table::Dense(costs.iter().map(|&old| cost(old)).collect()),
-        Table::Sparse(sparse) => Table::Sparse(sparse.map(cost).into()),
-    }
-}
-
-/// Whether a cost of the table has a property; an unused default may count.
-pub(super) fn any(table: &Table, property: impl Fn(Cost) -> bool) -> bool {
-    match table {
-        Table::Dense(costs) => costs.iter().any(|&cost| property(cost)),
-        Table::Sparse(sparse) => property(sparse.default_cost()) || sparse.costs().iter().any(|&cost| property(cost)),
-    }
-}
-
 /// The largest finite cost, at least 0; an unused default may count.
 pub(super) fn peak(costs: impl Iterator<Item = Cost>) -> Cost {
     costs.filter(|&cost| cost < FORBIDDEN).fold(0, Cost::max)
-}
-
-/// [`peak`] of a table.
-pub(super) fn table_peak(table: &Table) -> Cost {
-    match table {
-        Table::Dense(costs) => peak(costs.iter().copied()),
-        Table::Sparse(sparse) => peak(sparse.costs().iter().copied().chain([sparse.default_cost()])),
-    }
 }
 
 /// The least cost for each value of the variable at a place, with the unary costs of the tuple's values.
@@ -140,14 +105,8 @@ pub(super) fn least(table: &Table, sizes: &[usize], place: usize, besides: Optio
             }
         }
         Table::Sparse(sparse) => {
-            let zeros: Vec<Vec<Cost>>;
-            let besides = match besides {
-                Some(besides) => besides,
-                None => {
-                    zeros = sizes.iter().map(|&size| vec![0; size]).collect();
-                    &zeros
-                }
-            };
+            let zeros: Vec<Vec<Cost>> = sizes.iter().map(|&size| vec![0; size]).collect();
+            let besides = besides.unwrap_or(&zeros);
             // the default counts where some feasible tuples are not listed
             let allowed = |k: usize| besides[k].iter().filter(|&&cost| cost < FORBIDDEN).count();
             let others: Vec<usize> = (0..sizes.len()).filter(|&k| k != place).map(allowed).collect();
@@ -212,10 +171,8 @@ pub(super) fn add(a: &Table, b: &Table, sizes: &[usize]) -> Result<Table, String
     if let (Table::Sparse(a), Table::Sparse(b)) = (a, b) {
         let (mut tuples, mut costs) = (Vec::new(), Vec::new());
         for (one, other) in [(a, b), (b, a)] {
-            for (tuple, cost) in one.iter() {
-                tuples.extend_from_slice(tuple);
-                costs.push(sum(cost, other.get(tuple)));
-            }
+            tuples.extend_from_slice(one.tuples());
+            costs.extend(one.iter().map(|(tuple, cost)| sum(cost, other.get(tuple))));
         }
         let default = sum(a.default_cost(), b.default_cost());
         return Ok(Table::Sparse(SparseTable::new(sizes.len(), default, tuples, costs).into()));

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::Error;
-use crate::bounds::BoundChoice;
 use crate::bounds::Proof;
+use crate::bounds::{BoundChoice, METHODS};
 use crate::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, trivial_bound};
 use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Step, seal};
 use crate::elimination::{Progress, Run};
@@ -168,7 +168,7 @@ fn schedule(
     let orders = best_orders(&problem, &[Method::MinFill], rng.draw(), 2, 2, &stop);
     let z = if rng.below(2) == 0 { None } else { Some(1 + rng.below(4) as u32) };
     let memory = [1 << 9, 1 << 14, 1 << 30][rng.index(3)];
-    let (_, choice) = BoundChoice::ALL[rng.index(BoundChoice::ALL.len())];
+    let choice = METHODS[rng.index(METHODS.len())].choice;
     let exact = if choice == BoundChoice::Be { u64::MAX } else { 0 };
     let sizes = SizeSchedule::new(orders, memory, z).exact_work(exact);
     let mut schedule = BoundSchedule::new(&problem, sizes, choice.strategies()).keep_journal(true);
@@ -190,7 +190,7 @@ fn schedule(
                 schedule.shifted(*shift, &stop);
             }
             Stage::Run(attempt, plan) => {
-                let mut run = Run::new(attempt.problem.clone(), plan);
+                let mut run = Run::new(attempt.problem().clone(), plan);
                 assert_eq!(run.advance(u64::MAX, &stop), Progress::Done);
                 let outcome = run.finish().expect("the run is done");
                 let bound = attempt.lower_bound(&outcome).min(upper);
@@ -203,7 +203,7 @@ fn schedule(
                     values.learn(reducer, &bounds, Some(proof));
                 }
             }
-            Stage::Branch(mut branch, work) => {
+            Stage::Search(mut branch, work) => {
                 let (end, before) = (branch.work_done() + work, branch.lower_bound());
                 let least = 1 + rng.below(3000);
                 while branch.advance(least, &stop) == Progress::More && branch.work_done() < end {}
@@ -389,7 +389,7 @@ fn plans_join_nothing_twice_and_cost_what_they_say() -> Result<(), Error> {
         (vec![join(0, &[0, 0], &[])], "function 0 is joined twice"),
         (vec![join(0, &[0], &[]), join(1, &[], &[0]), join(1, &[], &[0])], "message 0 is joined twice"),
         (vec![join(0, &[3], &[])], "no function 3"),
-        (vec![join(0, &[0], &[0])], "no message 0 yet"),
+        (vec![join(0, &[0], &[0])], "no earlier message 0"),
         (vec![join(3, &[0], &[])], "no variable 3"),
         (vec![join(0, &[0], &[]), join(0, &[1], &[])], "prove 0"),
     ] {

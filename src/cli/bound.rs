@@ -128,13 +128,10 @@ struct Bounding {
 
 impl Bounding {
     fn new(network: &'static Network, config: &'static Config, found: Told) -> Self {
-        let bounder = Bounder::new(BounderOptions {
-            choice: config.method,
-            z: config.z,
-            memory: config.memory,
-            spill: config.spill,
-            ..BounderOptions::default()
-        });
+        let mut options = BounderOptions::default();
+        (options.choice, options.z) = (config.method, config.z);
+        (options.memory, options.spill) = (config.memory, config.spill);
+        let bounder = Bounder::new(options);
         Bounding { network, config, found, bounder: bounder.telling(&config.activity), device: None }
     }
 
@@ -331,10 +328,10 @@ impl Bounding {
     fn tell_notices(&mut self) -> Result<(), Error> {
         while let Some(notice) = self.bounder.take_notice() {
             let message = match notice {
-                // the report says so
-                Notice::Spilling(_) => None,
                 Notice::PlanFailed(text) => Some(text),
                 Notice::DeviceLost(error) => self.device.as_mut().and_then(|device| device.lose(&error)),
+                // the report says so
+                _ => None,
             };
             with(&self.found, |found| {
                 if let Some(device) = &self.device {

@@ -129,17 +129,6 @@ pub fn of_kind(kind: &Kind) -> String {
 /// Names on the command line and their meaning.
 type Words = [(&'static str, &'static str)];
 
-pub const METHODS: &Words = &[
-    ("auto", "Exact elimination where affordable, otherwise shift, join-graph, mbe, sparse-be and branch in turn"),
-    ("none", "Only the trivial bound"),
-    ("shift", "Cost shifting (reparametrisation) between functions"),
-    ("join-graph", "Cost shifting, also between mini-buckets of growing size"),
-    ("mbe", "Mini-bucket elimination of the network as it is"),
-    ("mbe-mm", "Mini-bucket elimination with moment matching"),
-    ("be", "Exact bucket elimination, whatever it costs, within the limits of memory and disk"),
-    ("sparse-be", "Exact bucket elimination of the tuples that cost shifting leaves"),
-    ("branch", "Branch and bound over values"),
-];
 pub const SOLUTION_FORMATS: &Words = &[
     ("native", "MPE, count and values for .uai and .LG, otherwise value indices"),
     ("indices", "Value indices on one line, for any format"),

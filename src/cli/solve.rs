@@ -74,7 +74,7 @@ pub struct SolveFlags {
     assert: bool,
     /// How bounds are proven
     #[arg(long, value_name = "METHOD", default_value = "auto", help_heading = help::BOUNDS,
-        value_parser = values::named(BoundChoice::ALL, help::METHODS))]
+        value_parser = values::method(true))]
     bound: BoundChoice,
     /// Largest number of variables in a mini-bucket [default: grows while time remains]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = help::BOUNDS)]

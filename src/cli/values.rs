@@ -3,6 +3,7 @@
 use super::help;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use fangs::Error;
+use fangs::bounds::{BoundChoice, BoundMethod, METHODS};
 use fangs::search::{DriverChoice, MAX_THREADS};
 use fangs::threads;
 use std::time::Duration;
@@ -94,6 +95,19 @@ pub fn named<T: Copy + Send + Sync + 'static>(
     let all: Vec<(&'static str, T)> = all.into_iter().collect();
     let names: Vec<_> = all.iter().map(|(name, _)| help::possible_value(name, words)).collect();
     PossibleValuesParser::new(names).try_map(move |name| choice(&name, &all))
+}
+
+/// A bound method by its names, of which help shows the first.
+pub fn method(or_none: bool) -> impl TypedValueParser<Value = BoundChoice> {
+    let methods = METHODS.iter().filter(move |method| or_none || method.choice != BoundChoice::None);
+    let names = methods.flat_map(|BoundMethod { names, about, .. }| {
+        let value = |(place, &name)| PossibleValue::new(name).help(*about).hide(place > 0);
+        names.iter().enumerate().map(value)
+    });
+    PossibleValuesParser::new(names).try_map(|name| {
+        let method = METHODS.iter().find(|method| method.names.contains(&&*name));
+        method.map(|method| method.choice).ok_or("no such method")
+    })
 }
 
 /// A driver, and what to say of the old name by which it was asked for.

@@ -1,7 +1,7 @@
 use super::cpu::kernel;
 use super::*;
 use crate::algebra::{CostEntry, MinSum};
-use crate::bounds::{SizeSchedule, SizeStep, trivial_bound};
+use crate::bounds::{SizeSchedule, trivial_bound};
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::model::{CostFunction, SparseTable, Table};
 use crate::order::{Method, Order, best_orders};
@@ -355,7 +355,7 @@ fn a_set_flag_ends_a_run_early() {
     assert!(run.finish().is_none());
 }
 
-fn next(sizes: &mut SizeSchedule, problem: &Problem, ub: Option<Cost>) -> Option<SizeStep> {
+fn next(sizes: &mut SizeSchedule, problem: &Problem, ub: Option<Cost>) -> Option<Plan> {
     sizes.next(problem, ub, &Stop::new()).expect("nobody stops")
 }
 
@@ -365,28 +365,28 @@ fn the_ladder_climbs_to_what_fits() {
     let problem = Arc::new(wide(&mut rng, 16, 3, 9));
     let orders = best_orders(&problem, &[Method::MinFill], 1, 4, 2, &Stop::new());
     let first = next(&mut SizeSchedule::new(orders.clone(), ROOMY, None), &problem, None).expect("a plan");
-    assert_eq!(first.name, "be");
-    let optimum = run(&problem, first.plan).lower_bound();
+    assert_eq!(first.name(), "be");
+    let optimum = run(&problem, first).lower_bound();
     let mut sizes = SizeSchedule::new(orders.clone(), ROOMY, None).exact_work(0);
     let (mut best, mut names, mut last) = (0, Vec::new(), 0);
     while let Some(step) = next(&mut sizes, &problem, Some(optimum + 5)) {
-        assert!(step.plan.exact || step.order > 0 || step.work >= 2 * last);
-        last = if step.order == 0 { step.work } else { last };
-        names.push(step.name);
-        best = best.max(run(&problem, step.plan).lower_bound());
+        assert!(step.exact || sizes.at_order() > 0 || step.work() >= 2 * last);
+        last = if sizes.at_order() == 0 { step.work() } else { last };
+        names.push(step.name());
+        best = best.max(run(&problem, step).lower_bound());
         assert!(best <= optimum);
     }
     assert_eq!(best, optimum);
     assert_eq!(names.first().map(String::as_str), Some("mbe(2)"));
     assert_eq!(names.last().map(String::as_str), Some("be"));
     let mut fixed = SizeSchedule::new(orders.clone(), ROOMY, Some(3));
-    assert_eq!(next(&mut fixed, &problem, None).map(|step| step.name).as_deref(), Some("mbe(3)"));
-    assert_eq!(next(&mut fixed, &problem, None).map(|step| step.order), Some(orders.len() - 1));
+    assert_eq!(next(&mut fixed, &problem, None).map(|step| step.name()).as_deref(), Some("mbe(3)"));
+    assert!(next(&mut fixed, &problem, None).is_some() && fixed.at_order() == orders.len() - 1);
     assert!(next(&mut fixed, &problem, None).is_none());
     let mut cramped = SizeSchedule::new(orders, 200_000, None);
     let mut rungs = 0;
     while let Some(step) = next(&mut cramped, &problem, None) {
-        assert!(step.plan.placement.peak_bytes <= 200_000);
+        assert!(step.placement.peak_bytes <= 200_000);
         rungs += 1;
     }
     assert!(rungs > 0);

@@ -14,6 +14,7 @@ pub struct CostFunction {
 
 /// The costs of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Table {
     /// One entry for every combination of values, the last variable of the scope running fastest.
     Dense(Arc<[Cost]>),
@@ -210,6 +211,22 @@ impl Table {
     /// A dense table of these costs.
     pub fn dense(costs: Vec<Cost>) -> Self {
         Table::Dense(costs.into())
+    }
+
+    /// All costs; of a sparse table the listed ones and the default, whether or not some tuple has it.
+    pub(crate) fn costs(&self) -> impl Iterator<Item = Cost> + Clone {
+        let (costs, default) = match self {
+            Table::Dense(costs) => (&costs[..], None),
+            Table::Sparse(table) => (&table.costs[..], Some(table.default)),
+        };
+        costs.iter().copied().chain(default)
+    }
+
+    pub(crate) fn map(&self, cost: impl Fn(Cost) -> Cost) -> Table {
+        match self {
+            Table::Dense(costs) => Table::Dense(costs.iter().map(|&old| cost(old)).collect()),
+            Table::Sparse(table) => Table::Sparse(table.map(cost).into()),
+        }
     }
 
     /// Bytes of the entries, tuples included.

@@ -76,11 +76,9 @@ impl Problem {
     /// [`Error::Stopped`].
     pub fn incidence_until(&self, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
         let mut incidence = vec![Vec::new(); self.variables()];
-        for item in stop.each(self.functions.iter().enumerate()) {
+        for item in stop.each((0..).zip(&self.functions)) {
             let (index, function) = item?;
-            for &v in &function.scope {
-                incidence[v as usize].push(index as u32);
-            }
+            function.scope.iter().for_each(|&v| incidence[v as usize].push(index));
         }
         Ok(incidence)
     }

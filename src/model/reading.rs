@@ -19,6 +19,7 @@ pub struct Reading {
 /// The kinds of a file's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Scale {
     /// Potentials p, costs -ln p.
     Potentials,
@@ -45,6 +46,7 @@ pub struct Decimal {
 
 /// A number of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Stated {
     /// One that a double holds to its full precision, or an infinity that the file names.
     Double(f64),

@@ -1,16 +1,10 @@
 //! Connected components of the constraint graph, in which the variables of a function are joined.
 
 use crate::error::Error;
-use crate::model::Problem;
 use crate::stop::Stop;
 
-/// The variables of each connected component, ascending; components by their first variable.
-pub fn components(problem: &Problem) -> Vec<Vec<u32>> {
-    let scopes = problem.functions.iter().map(|function| &function.scope[..]);
-    groups(problem.variables(), scopes, &Stop::new()).expect("the flag is not set")
-}
-
-/// Groups of `0..n` joined by scopes (union-find with path halving, the smaller index as root).
+/// The variables `0..n` of each component, ascending; components by their first variable (union-find with path halving,
+/// the smaller index as root).
 pub(super) fn groups<'a>(
     n: usize,
     scopes: impl Iterator<Item = &'a [u32]>,

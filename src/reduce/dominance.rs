@@ -2,12 +2,10 @@
 //! elimination of Goldstein 1994, with the differences bounded function by function).
 
 use super::Reducer;
+use super::tuning::DOMINANCE_WORK;
 use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Table};
 use crate::stop::Stop;
-
-/// Most entries compared for one variable.
-const WORK: usize = 1 << 22;
 
 /// A function seen from one of its variables.
 struct View<'a> {
@@ -60,7 +58,7 @@ impl Reducer {
         let Some(views) = views.collect::<Option<Vec<View>>>() else { return pairs };
         let (limit, least, unary) = (self.limit(), self.least_totals(v), &self.unary[v as usize]);
         let mut keep = vec![true; size];
-        let mut work = WORK;
+        let mut work = DOMINANCE_WORK;
         // from the last value down, so that of equal values the first stays
         for a in (0..size).rev().filter(|&a| least[a] < limit) {
             let dominates = |b: usize, keep: &[bool], work: &mut usize| {

@@ -3,6 +3,7 @@
 
 use super::table;
 use super::table::sum;
+use super::tuning::COMPONENT_VARIABLES;
 use super::{Function, Reducer, components};
 use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Odometer, Table};
@@ -11,35 +12,6 @@ use crate::tensor::strides;
 use crate::threads;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// Most variables of a component to eliminate as a whole: its next variable is found by a linear search.
-const COMPONENT_VARIABLES: usize = 200;
-
-/// Limits for the tables of an elimination.
-#[derive(Clone, Debug)]
-pub(super) struct Limits {
-    /// Combinations visited for one variable.
-    pub(super) joint: usize,
-    /// Entries over two neighbours, where they exceed those replaced.
-    pub(super) pair: usize,
-    /// Entries over more neighbours, where they exceed those replaced.
-    pub(super) several: usize,
-    /// Most neighbours of a variable to be eliminated.
-    pub(super) neighbours: usize,
-    /// Combinations visited for a whole component, where that makes it vanish.
-    pub(super) component: usize,
-}
-
-impl Default for Limits {
-    /// Measured on SPOT5, ISCAS89, pedigree and warehouse networks without the elimination of components. Any number
-    /// of neighbours as long as entries become no more makes all five ISCAS89 networks vanish (with three
-    /// neighbours at most 195 to 243 variables stay) and leaves 118 instead of 158 variables of 42b; 64 entries in
-    /// any case leave 99. 256 leave fewer variables still, but more entries and arities up to 8; twelve
-    /// neighbours are no better than eight.
-    fn default() -> Self {
-        Limits { joint: 1 << 21, pair: 1 << 16, several: 64, neighbours: 8, component: 100_000 }
-    }
-}
 
 impl Reducer {
     /// Eliminates variables, the smallest new table first. Returns whether there was one.
@@ -130,16 +102,15 @@ impl Reducer {
         self.add_function(&scope, Table::dense(costs));
     }
 
-    /// Removes a variable with one value left.
     fn assign(&mut self, v: u32) {
         self.note(|_| Step::Eliminate { variable: v, over: [].into() });
         let functions = self.remove_functions_of(v);
         self.depart(v, &[], std::iter::once(0));
         self.raise(self.unary[v as usize][0]);
         for Function { scope, table, .. } in functions {
-            let others: Vec<u32> = scope.iter().copied().filter(|&u| u != v).collect();
-            let position = scope.binary_search(&v).expect("the functions of v read v");
-            self.add_function(&others, table::drop_single(&table, &self.sizes(&scope), position));
+            let others: Vec<usize> = (0..scope.len()).filter(|&k| scope[k] != v).collect();
+            let table = table::reorder(&table, &self.sizes(&scope), &others);
+            self.add_function(&others.iter().map(|&k| scope[k]).collect::<Vec<u32>>(), table);
         }
     }
 

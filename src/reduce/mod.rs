@@ -5,29 +5,26 @@
 //! (`simplification`), exact elimination of variables where the new table stays small (`elimination`),
 //! dominated values (`dominance`) and elimination of whole small components. Every change keeps the cost of
 //! every assignment that counts (total below `top`), or replaces it by one that is not worse; a variable that
-//! leaves takes along a table that says which value it takes (`departure`).
+//! leaves takes along a table that says which value it takes.
 //!
 //! Each reduction works from its own queue of what changed since it last looked, so that the work follows
 //! the changes and not the size of the network.
 
 mod components;
 mod consistency;
-mod departure;
 mod dominance;
 mod elimination;
 mod named;
-mod reduced;
 mod report;
 mod simplification;
 mod state;
 mod table;
 #[cfg(test)]
 pub(crate) mod tests;
+mod tuning;
 mod value_bounds;
 mod worklist;
 
-pub use components::components;
-pub use reduced::ReducedProblem;
 pub use report::{Reduction, Size};
 pub use value_bounds::{BoundProof, Forbidden, ValueBounds};
 
@@ -37,14 +34,14 @@ use crate::memory;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
 use crate::stop::Stop;
 use crate::threads;
-use departure::Departure;
-use elimination::Limits;
 use rustc_hash::FxHashMap;
+use state::Departure;
 use std::sync::Arc;
+use tuning::{Limits, PAIR_BYTES};
 use worklist::Worklist;
 
 /// The working state of the reductions; it lives as long as the search, because each better solution allows more.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Reducer {
     reduce: bool,
     infeasible: bool,
@@ -72,7 +69,6 @@ pub struct Reducer {
     report: Reduction,
     /// The steps taken, for a certificate; only where one is wanted.
     log: Option<Vec<Step>>,
-    /// Lemmas: why bounds forbade values.
     lemmas: Vec<Forbidden>,
 }
 
@@ -97,7 +93,6 @@ struct Function {
 struct Pending {
     /// Variables whose unary costs rose: their functions may have lost supports.
     moved: Worklist,
-    /// Functions to scan for lost supports.
     scans: Worklist,
     /// Variables whose values may have become too dear.
     checks: Worklist,
@@ -107,7 +102,6 @@ struct Pending {
     eliminations: Worklist,
     /// Variables that may have dominated values.
     dominance: Worklist,
-    /// The limit fell.
     lower: bool,
 }
 
@@ -201,11 +195,8 @@ impl Reducer {
         let pairs: u64 = problem.functions.iter().map(|function| (function.scope.len() as u64).pow(2)).sum();
         let what = || format!("which variables share a function ({widest} in the largest one)");
         if pairs > u64::from(u32::MAX) {
-            return Err(Error::Memory(format!(
-                "{} is a matter of {pairs} pairs, {} are kept at most",
-                what(),
-                u32::MAX
-            )));
+            let most = u32::MAX;
+            return Err(Error::Memory(format!("{} is a matter of {pairs} pairs, {most} are kept at most", what())));
         }
         memory::must_fit(pairs * PAIR_BYTES, what)?;
         Ok(problem)
@@ -262,18 +253,10 @@ impl Reducer {
     pub fn report(&self) -> Reduction {
         let mut report = self.report.clone();
         report.after = self.size();
-        report.components = components::groups(
-            self.core.len(),
-            {
-                let index: FxHashMap<u32, u32> = self.core.iter().zip(0..).map(|(&v, i)| (v, i)).collect();
-                let renumber = |f: &Function| f.scope.iter().map(|v| index[v]).collect::<Vec<u32>>();
-                self.functions.iter().flatten().map(renumber).collect::<Vec<_>>()
-            }
-            .iter()
-            .map(|scope| &scope[..]),
-            &Stop::new(),
-        )
-        .map_or(0, |groups| groups.len());
+        let scopes = self.functions.iter().flatten().map(|function| &function.scope[..]);
+        let groups = components::groups(self.domains.len(), scopes, &Stop::new());
+        // each variable removed is one of its own
+        report.components = groups.map_or(0, |groups| groups.len() + self.core.len() - self.domains.len());
         report
     }
 
@@ -363,8 +346,27 @@ impl Reducer {
     }
 }
 
-/// Bytes of a pair of variables that share a function: in a list for each variable, and in one of all.
-const PAIR_BYTES: u64 = 8;
+/// A reduced problem and how it came from the network. One that is reduced further does not make bounds of this one
+/// wrong, and assignments go back by their own reductions. Clones share both.
+#[derive(Clone, Debug)]
+pub struct ReducedProblem {
+    /// The reductions that led to it.
+    pub reducer: Arc<Reducer>,
+    /// The problem that they left.
+    pub problem: Arc<Problem>,
+}
+
+impl ReducedProblem {
+    /// What the reductions left.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where search and bounds have no room for it, [`Error::Stopped`] once `stop` is set.
+    pub fn new(reducer: impl Into<Arc<Reducer>>, stop: &Stop) -> Result<Self, Error> {
+        let reducer = reducer.into();
+        let problem = Arc::new(reducer.fitting_problem(stop)?);
+        Ok(ReducedProblem { reducer, problem })
+    }
+}
 
 /// The first of the least costs.
 fn cheapest(costs: &[Cost]) -> usize {

@@ -1,12 +1,10 @@
 //! Values of long domains that no function names. All functions treat them alike, so the first one represents all, and
 //! the memory of a network follows the size of its file, not the sizes that it states.
 
+use super::tuning::LONG;
 use crate::model::{CostFunction, Network, SparseTable, Table};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-
-/// Only longer domains are examined: those too long for local search. The reductions handle shorter ones.
-const LONG: u32 = u16::MAX as u32;
 
 /// The remaining values of long domains, by variable: named ones and one that is not, ascending.
 #[derive(Default)]
@@ -49,7 +47,6 @@ pub(super) fn values(network: &Network) -> Named {
 }
 
 impl Named {
-    /// The values of a variable; none where all remain.
     pub fn values(&self, v: u32) -> Option<Arc<[u32]>> {
         self.0.get(&v).cloned()
     }

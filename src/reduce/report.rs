@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// The size of a network.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Size {
     /// Variables.
     pub variables: usize,
@@ -58,6 +59,7 @@ impl Size {
 
 /// Statistics of the reductions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Reduction {
     /// The network.
     pub before: Size,

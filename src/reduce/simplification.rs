@@ -1,15 +1,11 @@
 //! Functions with a simpler form: a pair of variables of which one decides the other, and
 //! tables in which one variable's cost is independent of the rest.
 
+use super::tuning::{GROWTH, SMALL};
 use super::{Function, Reducer, table};
 use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Table};
 use crate::stop::Stop;
-
-/// A variable is substituted where its functions then have at most this many times their entries, ...
-const GROWTH: usize = 2;
-/// ... or no more than this number of entries.
-const SMALL: usize = 1 << 12;
 
 impl Reducer {
     /// Checks every function that changed. Returns whether it changed anything.

@@ -1,16 +1,14 @@
 //! The working state: loading a network, and the few edits that all reductions use.
 
 use super::named::Named;
-use super::{Function, Limits, Pending, Reducer, Reduction, Size, cheapest, table};
+use super::tuning::VALUE_BYTES;
+use super::{Function, Reducer, Reduction, Size, cheapest, table};
 use crate::Error;
 use crate::memory;
 use crate::model::{Cost, FORBIDDEN, Network, Table, add};
 use crate::stop::Stop;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::Arc;
-
-/// Bytes for each value of a variable, reductions, bounds and search together; `bound` took 42.
-const VALUE_BYTES: u64 = 48;
 
 /// A table in the form used here: its least cost subtracted, so that it is 0.
 #[derive(Clone)]
@@ -52,10 +50,8 @@ impl Reducer {
         };
         let mut reducer = Reducer {
             reduce,
-            infeasible: false,
             // entries may be negative up to here, so nothing is too dear yet
             top: FORBIDDEN,
-            constant: 0,
             values: stop.each((0..).zip(&domains)).map(|item| Ok(identity(item?))).collect::<Result<_, Error>>()?,
             unary: stop.each(&domains).map(|d| Ok(vec![0; *d? as usize])).collect::<Result<_, Error>>()?,
             domains,
@@ -64,29 +60,18 @@ impl Reducer {
             functions: Vec::with_capacity(network.functions().len()),
             by_scope: FxHashMap::with_capacity_and_hasher(network.functions().len(), FxBuildHasher),
             incidence: vec![Vec::new(); n],
-            departures: Vec::new(),
-            core: Vec::new(),
-            pending: Pending::default(),
-            limits: Limits::default(),
             report: Reduction { before: Size::of(network), ..Reduction::default() },
-            log: None,
-            lemmas: Vec::new(),
+            ..Reducer::default()
         };
         let mut taken = Taken::default();
         for function in network.functions() {
-            if stop.is_set() {
-                return Err(Error::Stopped);
-            }
+            stop.check()?;
             let table = named.table(function);
             let table = table.as_ref().unwrap_or(&function.table);
             match &function.scope[..] {
                 [] => reducer.raise(function.min(network.domains())),
                 &[v] => {
-                    let sizes = [reducer.domains[v as usize] as usize];
-                    let costs = match table {
-                        Table::Dense(costs) => costs.to_vec(),
-                        Table::Sparse(sparse) => table::densify(sparse, &sizes),
-                    };
+                    let costs = table::dense(table, &reducer.sizes(&[v]));
                     reducer.add_unary(v, &costs);
                 }
                 scope => reducer.take(scope, table, &mut taken),
@@ -128,12 +113,10 @@ impl Reducer {
         self.install(ordered, normal);
     }
 
-    /// Domain sizes along a scope.
     pub(super) fn sizes(&self, scope: &[u32]) -> Vec<usize> {
         scope.iter().map(|&v| self.domains[v as usize] as usize).collect()
     }
 
-    /// The function in a slot, if it is still there.
     pub(super) fn function(&self, slot: u32) -> Option<&Function> {
         self.functions[slot as usize].as_ref()
     }
@@ -146,7 +129,6 @@ impl Reducer {
         })
     }
 
-    /// Adds to the constant.
     pub(super) fn raise(&mut self, cost: Cost) {
         self.constant = if cost >= FORBIDDEN { FORBIDDEN } else { add(self.constant, cost) };
         self.infeasible |= self.constant >= self.top;
@@ -220,7 +202,6 @@ impl Reducer {
         self.functions[slot as usize] = Some(function);
     }
 
-    /// Removes a function.
     pub(super) fn remove_function(&mut self, slot: u32) -> Option<Function> {
         let function = self.functions[slot as usize].take()?;
         let _ = self.by_scope.remove(&function.scope);
@@ -234,7 +215,6 @@ impl Reducer {
         Some(function)
     }
 
-    /// Removes all functions of a variable.
     pub(super) fn remove_functions_of(&mut self, v: u32) -> Vec<Function> {
         let slots = std::mem::take(&mut self.incidence[v as usize]);
         slots.into_iter().filter_map(|slot| self.remove_function(slot)).collect()
@@ -251,9 +231,9 @@ impl Reducer {
         let slots = self.incidence[variable].clone();
         let mut filtered = Vec::with_capacity(slots.len());
         for &slot in &slots {
-            let function = self.function(slot).expect("incidence lists functions in place");
+            let Some(function) = self.function(slot) else { continue };
             let mut sizes = self.sizes(&function.scope);
-            let position = function.scope.binary_search(&v).expect("incidence lists functions of the variable");
+            let Ok(position) = function.scope.binary_search(&v) else { continue };
             let table = table::filter(&function.table, &sizes, position, kept);
             sizes[position] = kept.len();
             filtered.push((slot, function.scope.clone(), table::densify_small(table, &sizes), sizes));
@@ -282,7 +262,7 @@ impl Reducer {
     /// Removes a variable; `choice` gives its present value for each combination of `scope`.
     pub(super) fn depart(&mut self, v: u32, scope: &[u32], choice: impl Iterator<Item = usize>) {
         let values = &self.values[v as usize];
-        self.departures.push(super::Departure {
+        self.departures.push(Departure {
             variable: v,
             scope: scope.iter().map(|&u| (u, self.values[u as usize].clone())).collect(),
             choice: choice.map(|value| values[value]).collect(),
@@ -302,11 +282,34 @@ impl Normal {
         }
         let shift = |cost: Cost| if cost >= FORBIDDEN { FORBIDDEN } else { cost - least };
         let minima = minima.iter().map(|&cost| shift(cost)).collect();
-        Normal { least, table: table::map(&table, shift), minima, peak: peak - least }
+        Normal { least, table: table.map(shift), minima, peak: peak - least }
     }
 
-    /// Whether all costs are zero.
     fn is_zero(&self) -> bool {
-        self.peak == 0 && self.minima.iter().all(|&cost| cost == 0) && table::is_finite(&self.table)
+        self.peak == 0 && self.minima.iter().all(|&cost| cost == 0) && self.table.costs().all(|cost| cost < FORBIDDEN)
+    }
+}
+
+/// A removed variable. Whatever removed it (one value, elimination, a functional pair), its
+/// best value is a function of the variables it shared functions with, and that function is stored.
+#[derive(Clone, Debug)]
+pub(super) struct Departure {
+    variable: u32,
+    /// The variables that decide, each with the values it had then (ascending values of the network).
+    scope: Vec<(u32, Arc<[u32]>)>,
+    /// The value of the network for each combination, the last variable of the scope running fastest.
+    choice: Vec<u32>,
+}
+
+impl Departure {
+    /// Sets the variable in an assignment that has the scope's values already.
+    pub(super) fn undo(&self, assignment: &mut [u32]) {
+        let index = self.scope.iter().fold(0, |index, (variable, values)| {
+            let value = values
+                .binary_search(&assignment[*variable as usize])
+                .expect("a variable's values only become fewer, so a later value was there before");
+            index * values.len() + value
+        });
+        assignment[self.variable as usize] = self.choice[index];
     }
 }

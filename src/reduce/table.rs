@@ -1,17 +1,10 @@
 //! Operations on single tables. Every dense rewrite (reorder, filter, fix, substitute) is one [`gather`].
 
-use crate::model::{Cost, FORBIDDEN, Odometer, SparseTable, Table, Tables};
+use super::tuning::{ALWAYS_DENSE, DENSE_RATIO, OFTEN_DENSE};
+use crate::model::{Cost, FORBIDDEN, SparseTable, Table, Tables};
 use crate::tensor::strides;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-
-/// Sparse tables of up to this number of combinations are always made dense.
-const ALWAYS_DENSE: u64 = 1 << 12;
-/// Larger ones up to here only with enough tuples: a clause over twenty binary variables lists one tuple, and thousands
-/// of dense tables for such clauses would fill any memory.
-const OFTEN_DENSE: u64 = 1 << 20;
-/// Combinations for each listed tuple above which a table stays sparse.
-const DENSE_RATIO: u64 = 256;
 
 /// Sums two costs that are at least 0 without a branch; anything plus forbidden is forbidden.
 #[inline(always)]
@@ -22,21 +15,15 @@ pub(super) fn sum(a: Cost, b: Cost) -> Cost {
 /// The table whose entry at values `(i, j, ..)` is `costs[axes[0][i] + axes[1][j] + ..]`.
 pub(super) fn gather(costs: &[Cost], axes: &[Vec<usize>]) -> Vec<Cost> {
     let Some((last, outer)) = axes.split_last() else { return costs[..1].to_vec() };
-    let mut result = Vec::with_capacity(axes.iter().map(Vec::len).product());
-    let mut odometer = Odometer::new(outer.iter().map(Vec::len).collect());
-    let mut origins = vec![0; axes.len()];
-    let mut changed = 0;
-    loop {
-        for k in changed..outer.len() {
-            origins[k + 1] = origins[k] + outer[k][odometer.digits[k]];
-        }
-        let origin = origins[outer.len()];
-        result.extend(last.iter().map(|&offset| costs[origin + offset]));
-        match odometer.advance() {
-            Some(k) => changed = k,
-            None => return result,
-        }
+    let next = |starts: Vec<usize>, axis: &Vec<usize>| {
+        starts.iter().flat_map(|start| axis.iter().map(move |offset| start + offset)).collect()
+    };
+    let starts = outer.iter().fold(vec![0], next);
+    let mut result = Vec::with_capacity(starts.len() * last.len());
+    for start in starts {
+        result.extend(last.iter().map(|offset| costs[start + offset]));
     }
+    result
 }
 
 /// The offsets of all values along each variable.
@@ -44,15 +31,17 @@ pub(super) fn axes(sizes: &[usize]) -> Vec<Vec<usize>> {
     strides(sizes).iter().zip(sizes).map(|(&stride, &size)| (0..size).map(|value| value * stride).collect()).collect()
 }
 
-/// The dense form of a sparse table.
-pub(super) fn densify(table: &SparseTable, sizes: &[usize]) -> Vec<Cost> {
+pub(super) fn dense(table: &Table, sizes: &[usize]) -> Arc<[Cost]> {
+    let sparse = match table {
+        Table::Dense(costs) => return costs.clone(),
+        Table::Sparse(sparse) => sparse,
+    };
     let strides = strides(sizes);
-    let mut costs = vec![table.default_cost(); sizes.iter().product()];
-    for (tuple, cost) in table.iter() {
-        let index: usize = tuple.iter().zip(&strides).map(|(&value, stride)| value as usize * stride).sum();
-        costs[index] = cost;
+    let mut costs = vec![sparse.default_cost(); sizes.iter().product()];
+    for (tuple, cost) in sparse.iter() {
+        costs[tuple.iter().zip(&strides).map(|(&value, stride)| value as usize * stride).sum::<usize>()] = cost;
     }
-    costs
+    costs.into()
 }
 
 /// Number of combinations, saturating.
@@ -64,63 +53,38 @@ pub(super) fn combinations(sizes: &[usize]) -> u64 {
 pub(super) fn densify_small(table: Table, sizes: &[usize]) -> Table {
     let Table::Sparse(sparse) = &table else { return table };
     let room = combinations(sizes);
-    if room <= ALWAYS_DENSE || room <= OFTEN_DENSE.min(DENSE_RATIO.saturating_mul(sparse.len() as u64)) {
-        Table::dense(densify(sparse, sizes))
-    } else {
-        table
-    }
-}
-
-/// Applies a function to each cost of a table.
-pub(super) fn map(table: &Table, cost: impl Fn(Cost) -> Cost) -> Table {
-    match table {
-        Table::Dense(costs) => Table::Dense(costs.iter().map(|&c| cost(c)).collect()),
-        Table::Sparse(sparse) => {
-            let tuples = sparse.iter().flat_map(|(tuple, _)| tuple).copied().collect();
-            let costs = sparse.iter().map(|(_, c)| cost(c)).collect();
-            Table::Sparse(SparseTable::new(sparse.arity(), cost(sparse.default_cost()), tuples, costs).into())
-        }
-    }
+    let small = room <= ALWAYS_DENSE || room <= OFTEN_DENSE.min(DENSE_RATIO.saturating_mul(sparse.len() as u64));
+    if small { Table::Dense(dense(&table, sizes)) } else { table }
 }
 
 /// The sum of two tables of one scope, all costs at least 0.
 pub(super) fn merge(a: &Table, b: &Table, sizes: &[usize]) -> Table {
-    match (a, b) {
-        (Table::Dense(a), Table::Dense(b)) => Table::Dense(a.iter().zip(b.iter()).map(|(&a, &b)| sum(a, b)).collect()),
-        (Table::Dense(a), Table::Sparse(b)) | (Table::Sparse(b), Table::Dense(a)) => {
-            let b = densify(b, sizes);
-            Table::Dense(a.iter().zip(b).map(|(&a, b)| sum(a, b)).collect())
-        }
-        (Table::Sparse(a), Table::Sparse(b)) => {
-            let mut tuples = Vec::new();
-            let mut costs = Vec::new();
-            // tuples listed in both come twice with the same sum
-            for (tuple, cost) in a.iter() {
-                tuples.extend_from_slice(tuple);
-                costs.push(sum(cost, b.get(tuple)));
-            }
-            for (tuple, cost) in b.iter() {
-                tuples.extend_from_slice(tuple);
-                costs.push(sum(cost, a.get(tuple)));
-            }
-            let default = sum(a.default_cost(), b.default_cost());
-            Table::Sparse(SparseTable::new(sizes.len(), default, tuples, costs).into())
-        }
+    let (Table::Sparse(a), Table::Sparse(b)) = (a, b) else {
+        let (a, b) = (dense(a, sizes), dense(b, sizes));
+        return Table::Dense(a.iter().zip(&b[..]).map(|(&a, &b)| sum(a, b)).collect());
+    };
+    let (mut tuples, mut costs) = (Vec::new(), Vec::new());
+    // tuples listed in both come twice with the same sum
+    for (one, other) in [(a, b), (b, a)] {
+        tuples.extend_from_slice(one.tuples());
+        costs.extend(one.iter().map(|(tuple, cost)| sum(cost, other.get(tuple))));
     }
+    let default = sum(a.default_cost(), b.default_cost());
+    Table::Sparse(SparseTable::new(sizes.len(), default, tuples, costs).into())
 }
 
 /// The table with its variables in another order: variable `k` of the result is variable `order[k]` of `table`.
+/// Variables left out must have one value.
 pub(super) fn reorder(table: &Table, sizes: &[usize], order: &[usize]) -> Table {
     match table {
+        Table::Dense(_) if order.is_sorted() => table.clone(),
         Table::Dense(costs) => {
             let axes = axes(sizes);
-            let axes: Vec<_> = order.iter().map(|&k| axes[k].clone()).collect();
-            Table::dense(gather(costs, &axes))
+            Table::dense(gather(costs, &order.iter().map(|&k| axes[k].clone()).collect::<Vec<_>>()))
         }
         Table::Sparse(sparse) => {
             let tuples = sparse.iter().flat_map(|(tuple, _)| order.iter().map(|&k| tuple[k])).collect();
-            let costs = sparse.iter().map(|(_, cost)| cost).collect();
-            Table::Sparse(SparseTable::new(order.len(), sparse.default_cost(), tuples, costs).into())
+            Table::Sparse(SparseTable::new(order.len(), sparse.default_cost(), tuples, sparse.costs().to_vec()).into())
         }
     }
 }
@@ -151,23 +115,6 @@ pub(super) fn filter(table: &Table, sizes: &[usize], position: usize, kept: &[u3
                 }
             }
             Table::Sparse(SparseTable::new(sizes.len(), sparse.default_cost(), tuples, costs).into())
-        }
-    }
-}
-
-/// The table without the variable at `position`, which has one value left.
-pub(super) fn drop_single(table: &Table, sizes: &[usize], position: usize) -> Table {
-    debug_assert_eq!(sizes[position], 1);
-    match table {
-        Table::Dense(costs) => Table::Dense(costs.clone()),
-        Table::Sparse(sparse) => {
-            let mut tuples = Vec::new();
-            for (tuple, _) in sparse.iter() {
-                tuples.extend_from_slice(&tuple[..position]);
-                tuples.extend_from_slice(&tuple[position + 1..]);
-            }
-            let costs = sparse.iter().map(|(_, cost)| cost).collect();
-            Table::Sparse(SparseTable::new(sizes.len() - 1, sparse.default_cost(), tuples, costs).into())
         }
     }
 }
@@ -222,32 +169,13 @@ pub(super) fn minima(table: &Table, sizes: &[usize]) -> Arc<[Cost]> {
 
 /// The largest finite cost.
 pub(super) fn peak(table: &Table) -> Cost {
-    let dearer = |peak: Cost, cost: Cost| if cost < FORBIDDEN { peak.max(cost) } else { peak };
-    match table {
-        Table::Dense(costs) => costs.iter().copied().fold(Cost::MIN, dearer),
-        Table::Sparse(sparse) => {
-            sparse.iter().map(|(_, cost)| cost).fold(dearer(Cost::MIN, sparse.default_cost()), dearer)
-        }
-    }
-}
-
-/// Whether nothing is forbidden.
-pub(super) fn is_finite(table: &Table) -> bool {
-    match table {
-        Table::Dense(costs) => costs.iter().all(|&cost| cost < FORBIDDEN),
-        Table::Sparse(sparse) => sparse.default_cost() < FORBIDDEN && sparse.iter().all(|(_, cost)| cost < FORBIDDEN),
-    }
+    table.costs().fold(Cost::MIN, |peak, cost| if cost < FORBIDDEN { peak.max(cost) } else { peak })
 }
 
 /// Forbids the entries from `limit` on; a table without such entries stays shared.
-pub(super) fn forbid(table: &mut Table, limit: Cost) {
-    let dear = |cost: Cost| cost >= limit && cost < FORBIDDEN;
-    let any = match &*table {
-        Table::Dense(costs) => costs.iter().any(|&cost| dear(cost)),
-        Table::Sparse(sparse) => dear(sparse.default_cost()) || sparse.iter().any(|(_, cost)| dear(cost)),
-    };
-    if any {
-        *table = map(table, |cost| if cost >= limit { FORBIDDEN } else { cost });
+fn forbid(table: &mut Table, limit: Cost) {
+    if table.costs().any(|cost| cost >= limit && cost < FORBIDDEN) {
+        *table = table.map(|cost| if cost >= limit { FORBIDDEN } else { cost });
     }
 }
 

@@ -1,8 +1,9 @@
 //! The reductions against brute force: random small networks of every kind that the model allows.
 
-use super::elimination::Limits;
+use super::components::groups;
 use super::named::Named;
-use super::{Reducer, ValueBounds, components};
+use super::tuning::Limits;
+use super::{Reducer, ValueBounds};
 use crate::bounds::Proof;
 use crate::model::{Cost, FORBIDDEN, Network, Problem, Table, add};
 use crate::rng::Rng;
@@ -183,9 +184,11 @@ fn check(network: &Network, reducer: &Reducer, top: Cost) {
         let core = reducer.project(&x);
         assert!(core.iter().zip(&problem.domains).all(|(&value, &domain)| value < domain));
     }
-    let covered: usize = components(&problem).iter().map(Vec::len).sum();
+    let scopes = problem.functions.iter().map(|function| &function.scope[..]);
+    let components = groups(problem.variables(), scopes, &Stop::new()).expect("the flag is not set");
+    let covered: usize = components.iter().map(Vec::len).sum();
     assert_eq!(covered, problem.variables());
-    assert_eq!(reducer.report().components, components(&problem).len());
+    assert_eq!(reducer.report().components, components.len());
 }
 
 /// Reduces with more or less elimination, perhaps with a log: with all of it most of these networks vanish.

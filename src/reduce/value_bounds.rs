@@ -25,10 +25,8 @@ pub struct ValueBounds {
     values: Vec<Arc<[u32]>>,
     /// Where each variable's bounds begin.
     starts: Vec<usize>,
-    /// By variable and place among its values.
-    least: Vec<Cost>,
-    /// Where proofs are kept, the number of each bound's proof.
-    because: Vec<u32>,
+    /// By variable and place among its values, with the number of the bound's proof, where proofs are kept.
+    least: Vec<(Cost, u32)>,
     proofs: Vec<Arc<dyn BoundProof>>,
     /// The number of values of the first reduced problem.
     begun: usize,
@@ -61,8 +59,7 @@ impl ValueBounds {
         Ok(ValueBounds {
             values,
             starts,
-            least: vec![Cost::MIN; all],
-            because: if reducer.log.is_some() { vec![0; all] } else { Vec::new() },
+            least: vec![(Cost::MIN, 0); all],
             proofs: Vec::new(),
             begun: reducer.core.iter().map(|&v| reducer.domains[v as usize] as usize).sum(),
         })
@@ -80,22 +77,18 @@ impl ValueBounds {
             for (&value, &cost) in reducer.values[v as usize].iter().zip(costs) {
                 let Some(place) = self.place(v, value) else { continue };
                 let least = &mut self.least[place];
-                if *least < cost {
-                    *least = cost;
-                    if let Some(because) = self.because.get_mut(place) {
-                        (*because, news) = (self.proofs.len() as u32, true);
-                    }
+                if least.0 < cost {
+                    (*least, news) = ((cost, self.proofs.len() as u32), true);
                 }
             }
         }
-        if let Some(proof) = proof.filter(|_| news) {
+        if let Some(proof) = proof.filter(|_| news && reducer.log.is_some()) {
             self.proofs.push(Arc::new(proof));
         }
     }
 
-    /// The proof of a value's bound, where proofs are kept.
     fn because(&self, v: u32, value: u32) -> Option<&Arc<dyn BoundProof>> {
-        self.proofs.get(*self.because.get(self.place(v, value)?)? as usize)
+        self.proofs.get(self.least[self.place(v, value)?].1 as usize)
     }
 
     /// The place of a value of the network among all bounds.
@@ -109,7 +102,7 @@ impl ValueBounds {
     /// How many values of the first reduced problem have no solution below `upper` by these bounds, and how many values
     /// it had.
     pub fn forbidden(&self, upper: Cost) -> (usize, usize) {
-        (self.least.iter().filter(|&&least| least >= upper).count(), self.begun)
+        (self.least.iter().filter(|(least, _)| *least >= upper).count(), self.begun)
     }
 
     /// How many values of the current reduced problem they forbid below `upper` (0 without reductions), and how many it
@@ -133,7 +126,7 @@ impl ValueBounds {
     /// The bounds of the values that a variable has left.
     fn values<'a>(&'a self, reducer: &'a Reducer, v: u32) -> impl Iterator<Item = Cost> + 'a {
         let values = reducer.values[v as usize].iter();
-        values.map(move |&value| self.place(v, value).map_or(Cost::MIN, |place| self.least[place]))
+        values.map(move |&value| self.place(v, value).map_or(Cost::MIN, |place| self.least[place].0))
     }
 }
 

@@ -96,7 +96,7 @@ fn runs_evaluator_and_certificates_agree_on_what_top_forbids() {
         let optimum = assignments.iter().filter_map(|(_, cost)| *cost).min();
         let dear = |(_, costs): &(Vec<u32>, Vec<Cost>)| costs.iter().any(|&cost| cost >= stated.top);
         compensated += u32::from(optimum.is_some_and(|cost| cost < 0) && stated.functions.iter().any(dear));
-        for (number, (name, bound)) in BoundChoice::ALL.into_iter().enumerate() {
+        for (number, (name, bound)) in BoundChoice::all().enumerate() {
             let options = Options {
                 rounds: Some(rng.below(8)),
                 threads: Some(1),

@@ -1,7 +1,7 @@
 //! Messages, bounds and assignments of dense elimination, and branch and bound with nodes on the device.
 
 use super::{band, gpu, order, random, run};
-use fangs::bounds::{Branch, Style};
+use fangs::bounds::{Begin, Branch, Search, Style};
 use fangs::elimination::{Gpu, Limits, Plan, Progress, Run, Width};
 use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use fangs::order::{Method, Order};
@@ -171,12 +171,12 @@ fn heavy_nodes_prove_the_optimum() {
 
         // from the beginning, and once the CPU has split the root
         for before in [0, 5] {
-            let mut search =
-                Branch::new(&problem, None, &order, 1 << 30, Style::Heavy, &Stop::new()).expect("small costs");
+            let begin = Begin { problem: &problem, ub: None, order: &order, memory: 1 << 30, journal: false };
+            let mut search = Branch::new(begin, Style::Heavy, &Stop::new()).expect("small costs");
             let (mut best, mut bound) = (Cost::MAX, Cost::MIN);
             for turn in 0.. {
                 if turn == before {
-                    search.board(gpu);
+                    search.use_device(gpu);
                 }
                 let done = search.advance(1, &Stop::new()) == Progress::Done;
                 assert!(search.lower_bound() >= bound && search.lower_bound() <= optimum);

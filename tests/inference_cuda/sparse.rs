@@ -1,7 +1,7 @@
 //! Sparse bucket elimination.
 
 use super::{band, gpu, order, random, run};
-use fangs::bounds::{BoundSchedule, Graphs, SizeSchedule, Spent, Stage, Strategies};
+use fangs::bounds::{BoundChoice, BoundSchedule, SizeSchedule, Spent, Stage};
 use fangs::elimination::{Gpu, Limits, Plan, Progress, RowLimits, Run};
 use fangs::formats::{ReadOptions, Source, read};
 use fangs::model::{Cost, FORBIDDEN, Problem};
@@ -63,8 +63,7 @@ fn rows_are_the_cpus() {
 fn rows_of_instances_are_the_cpus() {
     let Some(gpu) = gpu() else { return };
     let folder = std::env::var_os("FANGS_INSTANCES").map_or_else(|| "../shared/instances".into(), PathBuf::from);
-    let means =
-        Strategies { plain: false, shift: true, shifted: false, graphs: Graphs::Growing, rows: true, branch: &[] };
+    let means = BoundChoice::SparseBe.strategies();
     // the first try on what a graph of such a z left, or a larger one
     let z = |attempt: &str| attempt.strip_prefix("jg(")?.split(')').next()?.parse::<u32>().ok();
     for (name, optimum, least) in [("42b", 155050, 5), ("408b", 6225, 5), ("505", 21253, 9)] {
@@ -91,7 +90,7 @@ fn rows_of_instances_are_the_cpus() {
                     plan.placement.rows = Some(RowLimits { bytes: 8 << 30, work: u64::MAX });
                     let timed = |gpu: Option<&Arc<Gpu>>| {
                         let begin = Instant::now();
-                        let mut run = Run::on(gpu, attempt.problem.clone(), plan.clone());
+                        let mut run = Run::on(gpu, attempt.problem().clone(), plan.clone());
                         while run.advance(u64::MAX, &stop) == Progress::More {}
                         assert!(run.trouble().is_none(), "{:?}", run.trouble());
                         (run.finish().expect("the run is done"), begin.elapsed().as_secs_f64())
@@ -114,7 +113,7 @@ fn rows_of_instances_are_the_cpus() {
                     compared = true;
                     break;
                 }
-                Stage::Run(..) | Stage::Branch(..) => {}
+                Stage::Run(..) | Stage::Search(..) => {}
             }
         }
         assert!(compared, "{name}: no attempt");

@@ -239,7 +239,7 @@ fn every_driver_and_bound_holds_on_small_networks() -> Result<(), Error> {
         let network = random(&mut rng)?;
         let optimum = optimum(&network);
         for (driver, _) in DriverChoice::all() {
-            for (_, bound) in BoundChoice::ALL {
+            for (_, bound) in BoundChoice::all() {
                 let reduce = case % 3 == 0;
                 // whose driver needs one
                 let heuristic = if driver == DriverChoice::GUIDED { heuristics::find("boltzmann") } else { None };

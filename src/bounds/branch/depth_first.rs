@@ -14,6 +14,7 @@ use std::sync::Arc;
 /// How nodes are bounded besides by shifting, and what is branched on. Neither is better everywhere
 /// (results/notes/branch.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Style {
     /// Many light nodes: what little is left is eliminated. Branches where functions decide most.
     Light,
@@ -26,7 +27,7 @@ impl Style {
     pub const ALL: [Style; 2] = [Style::Light, Style::Heavy];
 
     /// What a bound of it is called.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Style::Light => "branch",
             Style::Heavy => "branch+mbe",
@@ -34,7 +35,6 @@ impl Style {
     }
 }
 
-/// A node to be searched.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     /// Scaled: nothing below it costs less.
@@ -77,7 +77,6 @@ impl PartialEq for Node {
 
 impl Eq for Node {}
 
-/// What all dives of a batch share.
 #[derive(Clone, Copy)]
 pub(crate) struct Dive<'a> {
     pub data: &'a StaticData,
@@ -96,7 +95,6 @@ pub(crate) struct Dive<'a> {
     pub budget: Budget<'a>,
 }
 
-/// What a dive found.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub open: Vec<Node>,
@@ -109,7 +107,6 @@ pub(crate) struct Found {
     pub failures: Vec<u32>,
     /// Whether children were cut that may hold something better.
     pub cut: bool,
-    /// The nodes that were branched.
     pub branchings: Vec<Branched>,
     /// Combinations of the mini-buckets of a node, at most.
     pub mini: u64,
@@ -262,7 +259,6 @@ impl Dive<'_> {
         Some(rest.solve(data, state, self.budget, trouble, stop))
     }
 
-    /// Everything that a dive has not searched.
     fn leave_open(&self, points: &[ChoicePoint], depth: u32, limit: Cost, open: &mut Vec<Node>) {
         for (point, depth) in points.iter().zip(depth + 1..) {
             for (bound, values) in point.children.iter().filter(|(bound, _)| *bound < limit) {

@@ -5,12 +5,11 @@ use super::static_data::{NEVER, StaticData};
 use crate::bounds::tuning::branch::{DEVICE_SPEED, PLANNING};
 use crate::device::DeviceError;
 use crate::elimination::{Gpu, Limits, Outcome, Plan, Progress, Run};
-use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Table};
 use crate::order::{Method, Order, best_order};
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// What an elimination may take, and where it runs if that pays.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget<'a> {
     pub joint_entries: f64,
@@ -90,7 +89,6 @@ impl Elimination {
 }
 
 impl Residual {
-    /// What is left at a node.
     pub fn new(data: &StaticData, state: &State) -> Residual {
         let n = data.variables();
         let variables: Vec<u32> = (0..n as u32).filter(|&v| state.count(v as usize) > 1).collect();
@@ -221,31 +219,28 @@ impl Residual {
     }
 }
 
-/// How elimination of a node went.
 pub(crate) enum Solved {
     /// The best assignment below the limit, if there is one, and combinations looked at.
     Done(Option<Vec<u32>>, u64),
     /// Nothing below the node costs less; an assignment that its messages lead to.
-    Bound { bound: Cost, assignment: Option<Vec<u32>>, work: u64 },
-    /// Told to stop.
+    Bound {
+        bound: Cost,
+        assignment: Option<Vec<u32>>,
+        work: u64,
+    },
     Stopped,
 }
 
 /// What is left of a function over the values left, the last variable running fastest.
 fn costs(data: &StaticData, state: &State, function: &super::static_data::Function) -> Vec<Cost> {
     let lists: Vec<&[u32]> = function.scope.iter().map(|&v| state.values(data, v as usize)).collect();
-    let mut at = vec![0; lists.len()];
+    let mut odometer = Odometer::new(lists.iter().map(|list| list.len()).collect());
     let mut values: Vec<u32> = lists.iter().map(|list| list[0]).collect();
     let mut costs = Vec::with_capacity(lists.iter().map(|list| list.len()).product());
     loop {
         let taken: Cost = values.iter().enumerate().map(|(k, &value)| state.taken(function, k, value)).sum();
         costs.push((function.entry(data, &values) - taken).min(NEVER));
-        let Some(k) = (0..at.len()).rev().find(|&k| at[k] + 1 < lists[k].len()) else { return costs };
-        at[k] += 1;
-        values[k] = lists[k][at[k]];
-        for k in k + 1..at.len() {
-            at[k] = 0;
-            values[k] = lists[k][0];
-        }
+        let Some(changed) = odometer.advance() else { return costs };
+        (changed..lists.len()).for_each(|k| values[k] = lists[k][odometer.digits[k]]);
     }
 }

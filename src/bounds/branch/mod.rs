@@ -18,7 +18,7 @@ mod static_data;
 mod tests;
 mod trace;
 
-use super::Proof;
+use super::{Begin, Proof, Search, Searcher};
 use crate::bounds::tuning::branch::{
     BATCH, DESCENT, DEVICE_MINI, DEVICE_SPEED, LEAF, LEAST_DIVE, LEAST_MINI, MINI_PART, MOST_DIVE, NODE, ROOT_PASSES,
     STATES,
@@ -27,7 +27,6 @@ use crate::device::DeviceError;
 use crate::elimination::Progress;
 use crate::elimination::cuda::Gpu;
 use crate::model::{Cost, Problem};
-use crate::order::Order;
 use crate::reduce::Reducer;
 use crate::stop::Stop;
 pub use depth_first::Style;
@@ -40,7 +39,7 @@ use static_data::StaticData;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 use trace::Branched;
-pub use trace::{Branching, BranchingTrace};
+pub use trace::BranchingTrace;
 
 /// A search on its way.
 #[derive(Debug)]
@@ -75,17 +74,25 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// A search for solutions better than `ub` and the problem's top; what is left of nodes is eliminated along
-    /// `order`, or better. Tables and open nodes take about `memory` bytes. `None` where costs are too large for sums
-    /// of 64 bits, or the network itself takes more, and once `stop` is set.
-    pub fn new(
-        problem: &Arc<Problem>,
-        ub: Option<Cost>,
-        order: &Order,
-        memory: u64,
-        style: Style,
-        stop: &Stop,
-    ) -> Option<Branch> {
+    /// Searches with light nodes, and with heavy ones.
+    pub(crate) const SEARCHERS: [&'static Searcher; 2] = [
+        &Searcher {
+            name: Style::Light.name(),
+            is_light: true,
+            begin: |begin, stop| Some(Box::new(Branch::new(begin, Style::Light, stop)?)),
+        },
+        &Searcher {
+            name: Style::Heavy.name(),
+            is_light: false,
+            begin: |begin, stop| Some(Box::new(Branch::new(begin, Style::Heavy, stop)?)),
+        },
+    ];
+
+    /// A search for solutions better than `ub` and the problem's top; what is left of nodes is eliminated along the
+    /// order, or better. `None` where costs are too large for sums of 64 bits, or the network itself takes more than
+    /// the memory, and once `stop` is set.
+    pub fn new(begin: Begin<'_>, style: Style, stop: &Stop) -> Option<Branch> {
+        let Begin { problem, ub, order, memory, journal } = begin;
         let (tables, state) = StaticData::bytes(problem);
         let taken = tables.saturating_add(state.saturating_mul(STATES));
         let memory = memory.checked_sub(taken)?;
@@ -111,19 +118,8 @@ impl Branch {
             mini: LEAST_MINI,
             gpu: None,
             trouble: None,
-            trace: None,
+            trace: journal.then(BranchingTrace::default),
         })
-    }
-
-    /// Eliminates heavy nodes on a device from now on, with tables that fit there. What it does counts by the time it
-    /// takes. Where branchings are kept they stay on the CPU: the checker of a certificate makes their tables there.
-    pub fn board(&mut self, gpu: &Arc<Gpu>) {
-        if self.style == Style::Heavy && self.trace.is_none() {
-            self.gpu = Some(gpu.clone());
-            // the device's mini-buckets of one node say more than those of all that the CPU's have split it into, and
-            // each of these takes as long there (SPOT5 505: 21156 after the root, 18328 after 12 s of such nodes)
-            self.begin_again();
-        }
     }
 
     /// Goes on with the root alone; the bound stays.
@@ -139,60 +135,12 @@ impl Branch {
         Node { bound: self.root.constant, part: 1.0, depth: 0, serial: 0, path: None }
     }
 
-    /// Keeps what is branched on, for a certificate.
-    pub fn keep_trace(mut self) -> Branch {
-        (self.trace, self.gpu) = (Some(BranchingTrace::default()), None);
-        self
-    }
-
     /// Leaves are eliminated, and heavy nodes bounded, only where that takes no more than so many combinations: tests
     /// have small networks.
     #[cfg(test)]
     pub fn leaves(mut self, joint_entries: f64) -> Branch {
         (self.leaf, self.mini) = (joint_entries, 2.0 * joint_entries);
         self
-    }
-
-    /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept.
-    pub fn proof(&self, reducer: &Arc<Reducer>) -> Option<Proof> {
-        Some(Proof::reductions(reducer)?.searched(
-            self.data.bits,
-            self.trace.as_ref()?,
-            (StaticData::bytes(&self.data.problem).1, self.memory),
-        ))
-    }
-
-    /// Why heavy nodes went from the device to the CPU, told once.
-    pub fn take_trouble(&mut self) -> Option<DeviceError> {
-        self.trouble.take()
-    }
-
-    /// A better solution is known: only what is better than `ub` is searched for from now on.
-    pub fn tighten(&mut self, ub: Cost) {
-        if ub < self.ub {
-            self.ub = ub;
-            self.root.limit = self.data.limit(ub);
-        }
-    }
-
-    /// Searches for about `work` entries, at least one batch. Done once no node is open: the bound is then the optimum,
-    /// or the upper bound where nothing is better.
-    pub fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
-        let end = self.work.saturating_add(work);
-        if !self.begun {
-            self.begin(stop);
-        }
-        while self.begun && !self.open.is_empty() {
-            if self.work >= end || stop.is_set() {
-                return Progress::More;
-            }
-            if self.root.limit < self.dropped {
-                self.drop_values(stop);
-            } else {
-                self.batch(stop);
-            }
-        }
-        if self.begun { Progress::Done } else { Progress::More }
     }
 
     fn begin(&mut self, stop: &Stop) {
@@ -327,52 +275,102 @@ impl Branch {
         }
     }
 
-    /// Whether no node is open.
-    pub fn is_done(&self) -> bool {
-        self.begun && self.open.is_empty()
+    /// Nodes visited.
+    pub fn nodes(&self) -> u64 {
+        self.nodes
+    }
+}
+
+impl Search for Branch {
+    fn name(&self) -> &'static str {
+        self.style.name()
     }
 
-    /// No solution costs less; the upper bound where nothing is better.
-    pub fn lower_bound(&self) -> Cost {
-        self.bound.min(self.ub)
+    fn doing(&self) -> &'static str {
+        "branch and bound"
     }
 
-    /// The best solution found since it was last asked for.
-    pub fn take_solution(&mut self) -> Option<Vec<u32>> {
-        self.solution.take()
-    }
-
-    /// What it searches.
-    pub fn problem(&self) -> &Arc<Problem> {
+    fn problem(&self) -> &Arc<Problem> {
         &self.data.problem
     }
 
-    /// How.
-    pub fn style(&self) -> Style {
-        self.style
+    /// At least one batch.
+    fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
+        let end = self.work.saturating_add(work);
+        if !self.begun {
+            self.begin(stop);
+        }
+        while self.begun && !self.open.is_empty() {
+            if self.work >= end || stop.is_set() {
+                return Progress::More;
+            }
+            if self.root.limit < self.dropped {
+                self.drop_values(stop);
+            } else {
+                self.batch(stop);
+            }
+        }
+        if self.begun { Progress::Done } else { Progress::More }
     }
 
-    /// Entries looked at and combinations eliminated.
-    pub fn work_done(&self) -> u64 {
+    fn lower_bound(&self) -> Cost {
+        self.bound.min(self.ub)
+    }
+
+    /// Combinations eliminated included.
+    fn work_done(&self) -> u64 {
         self.work
     }
 
-    /// Work to its end, were the rest of the tree like what is closed of it, the children of a node alike (after the
-    /// weighted backtrack estimator: Kilby, Slaney, Thiebaux, Walsh, "Estimating search tree size", 2006). The largest
-    /// number until something is closed.
-    pub fn work_left(&self) -> u64 {
+    fn is_done(&self) -> bool {
+        self.begun && self.open.is_empty()
+    }
+
+    /// Were the rest of the tree like what is closed of it, the children of a node alike (after the weighted backtrack
+    /// estimator: Kilby, Slaney, Thiebaux, Walsh, "Estimating search tree size", 2006). The largest number until
+    /// something is closed.
+    fn work_left(&self) -> u64 {
         let open: f64 = self.open.iter().filter(|node| node.bound < self.root.limit).map(|node| node.part).sum();
         // as an integer at most the largest one
         if self.begun { (self.work as f64 * (open / (1.0 - open).max(0.0))) as u64 } else { u64::MAX }
     }
 
-    /// Nodes visited.
-    pub fn nodes(&self) -> u64 {
-        self.nodes
+    fn tighten(&mut self, ub: Cost) {
+        if ub < self.ub {
+            self.ub = ub;
+            self.root.limit = self.data.limit(ub);
+        }
     }
 
-    /// Nodes open.
-    pub fn open_nodes(&self) -> usize {
-        self.open.len()
+    fn take_solution(&mut self) -> Option<Vec<u32>> {
+        self.solution.take()
+    }
+
+    fn proof(&self, reducer: &Arc<Reducer>) -> Option<Proof> {
+        let bytes = (StaticData::bytes(&self.data.problem).1, self.memory);
+        Some(Proof::reductions(reducer)?.searched(self.data.bits, self.trace.as_ref()?, bytes))
+    }
+
+    /// For heavy nodes, with tables that fit there. What it does counts by the time it takes. Where branchings are kept
+    /// they stay on the CPU: the checker of a certificate makes their tables there.
+    fn use_device(&mut self, gpu: &Arc<Gpu>) {
+        if self.style == Style::Heavy && self.trace.is_none() {
+            self.gpu = Some(gpu.clone());
+            // the device's mini-buckets of one node say more than those of all that the CPU's have split it into, and
+            // each of these takes as long there (SPOT5 505: 21156 after the root, 18328 after 12 s of such nodes)
+            self.begin_again();
+        }
+    }
+
+    fn is_on_device(&self) -> bool {
+        self.gpu.is_some()
+    }
+
+    fn take_trouble(&mut self) -> Option<DeviceError> {
+        self.trouble.take()
+    }
+
+    fn is_light(&self) -> bool {
+        self.style == Style::Light
     }
 }

@@ -10,7 +10,6 @@ use crate::order::{Method, Order};
 use crate::stop::Stop;
 use std::sync::Arc;
 
-/// What a search may do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probe {
     /// Entries to look at before it ends.
@@ -21,7 +20,6 @@ pub(crate) struct Probe {
     leaf: f64,
 }
 
-/// What it came to.
 #[derive(Clone, Debug)]
 pub(crate) struct Probed {
     /// The best assignment found below the limit.

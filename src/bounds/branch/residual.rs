@@ -6,14 +6,12 @@ use crate::bounds::tuning::branch::{FUNCTION_WORK, LATE};
 use crate::model::Cost;
 use crate::stop::Stop;
 
-/// A node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// What every assignment left costs, scaled and without the network's own constant.
     pub constant: Cost,
     /// Assignments from here on are of no interest.
     pub limit: Cost,
-    /// Entries looked at.
     pub work: u64,
     /// Unary costs by value, then what was taken from functions by place and value; negative where more was given.
     cells: Vec<Cost>,
@@ -84,27 +82,14 @@ impl State {
         cells.resize(data.cells, 0);
         let blocks = data.variables() + data.functions.iter().map(|f| f.scope.len()).sum::<usize>();
         State {
-            constant: 0,
             limit,
-            work: 0,
             cells,
             values,
             counts: data.problem.domains.clone(),
             kept: vec![0; blocks],
-            name: 0,
-            names: 0,
-            levels: Vec::new(),
-            trail: Vec::new(),
-            old_cells: Vec::new(),
-            old_values: Vec::new(),
             settled: vec![false; data.variables()],
             failures: vec![0; data.functions.len()],
-            sum: Vec::new(),
-            least: Vec::new(),
-            row: Vec::new(),
-            digits: Vec::new(),
-            sums: Vec::new(),
-            met: Vec::new(),
+            ..State::default()
         }
     }
 
@@ -114,17 +99,14 @@ impl State {
         &self.values[first..first + self.counts[v] as usize]
     }
 
-    /// How many they are.
     pub fn count(&self, v: usize) -> u32 {
         self.counts[v]
     }
 
-    /// The unary cost of a value that is left.
     pub fn unary(&self, data: &StaticData, v: usize, value: u32) -> Cost {
         self.cells[data.first[v] as usize + value as usize]
     }
 
-    /// What was taken from a function for a value at a place.
     pub fn taken(&self, function: &Function, place: usize, value: u32) -> Cost {
         self.cells[function.taken[place] + value as usize]
     }
@@ -156,14 +138,12 @@ impl State {
         self.name = level.name;
     }
 
-    /// Undoes all levels.
     pub fn clear(&mut self, data: &StaticData) {
         while !self.levels.is_empty() {
             self.pop(data);
         }
     }
 
-    /// Keeps a variable's block before it changes.
     fn keep_variable(&mut self, data: &StaticData, v: usize) {
         if self.levels.is_empty() || std::mem::replace(&mut self.kept[v], self.name) == self.name {
             return;
@@ -175,7 +155,6 @@ impl State {
         self.trail.push(Kept { block: v as u32, cell: first, cells: end - first, count, settled: self.settled[v] });
     }
 
-    /// Keeps what was taken at a place of a function before it changes.
     fn keep_taken(&mut self, function: &Function, place: usize, size: usize) {
         let block = function.block as usize + place;
         if self.levels.is_empty() || std::mem::replace(&mut self.kept[block], self.name) == self.name {

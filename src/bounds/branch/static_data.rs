@@ -1,12 +1,13 @@
 //! The static data of a search: scaled tables, scopes, and where a state keeps what changes.
 
-use crate::bounds::cost_shifting::{LONG, SHORT};
+use crate::bounds::cost_shifting::{LONG, SHORT, written_out};
 use crate::bounds::tuning::{MOST_BITS, WRITTEN_OUT};
 use crate::elimination::cap;
 use crate::error::Error;
 use crate::model::{Cost, Problem, SparseTable, Table};
 use crate::stop::Stop;
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::tensor::strides;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// What is forbidden, among scaled costs; sums of a few stay within 64 bits.
@@ -34,7 +35,6 @@ pub(crate) struct StaticData {
     pub place: Vec<u32>,
 }
 
-/// A function of the network.
 #[derive(Debug)]
 pub(crate) struct Function {
     pub scope: Box<[u32]>,
@@ -48,12 +48,9 @@ pub(crate) struct Function {
     pub mean: f64,
 }
 
-/// The costs of a function.
 #[derive(Debug)]
 pub(crate) enum Entries {
-    /// All of them, scaled.
     Dense(Arc<[Cost]>),
-    /// As the network has them.
     Sparse(Arc<SparseTable>),
 }
 
@@ -68,26 +65,18 @@ impl StaticData {
         let room = if range < SHORT { SHORT } else { LONG };
         let bits = (0..=MOST_BITS).take_while(|&bits| range < room >> bits).last().unwrap_or(0);
         let n = problem.variables();
-        let mut first = Vec::with_capacity(n + 1);
-        let mut values = 0;
-        for &domain in &problem.domains {
-            first.push(values);
-            values += domain;
-        }
-        first.push(values);
+        let mut first = vec![0];
+        problem.domains.iter().for_each(|&domain| first.push(first[first.len() - 1] + domain));
+        let neighbours = stop.each(0..n).map(|v| v.map(|_| vec![0; n.div_ceil(64)].into())).collect::<Result<_, _>>();
         let mut data = StaticData {
             problem: problem.clone(),
             bits,
             range,
             functions: Vec::with_capacity(problem.functions.len()),
             incidence: vec![Vec::new(); n],
+            cells: first[n] as usize,
             first,
-            cells: values as usize,
-            neighbours: stop
-                .each(0..n)
-                .map(|v| v.map(|_| vec![0; n.div_ceil(64)].into()))
-                .collect::<Result<_, _>>()
-                .ok()?,
+            neighbours: neighbours.ok()?,
             sequence: sequence.to_vec(),
             place: vec![0; n],
         };
@@ -127,15 +116,12 @@ impl StaticData {
                 }
             };
             let sizes: Vec<usize> = function.scope.iter().map(|&v| problem.domains[v as usize] as usize).collect();
-            let mut strides = vec![1; sizes.len()];
-            for digit in (1..sizes.len()).rev() {
-                strides[digit - 1] = strides[digit] * sizes[digit];
-            }
-            let mut taken = Vec::with_capacity(sizes.len());
-            for size in sizes {
-                taken.push(self.cells);
+            let strides = strides(&sizes).into();
+            let place = |size: &usize| {
                 self.cells += size;
-            }
+                self.cells - size
+            };
+            let taken = sizes.iter().map(place).collect();
             for (place, &v) in (0..).zip(&function.scope) {
                 self.incidence[v as usize].push((index, place));
                 for &u in function.scope.iter().filter(|&&u| u != v) {
@@ -143,7 +129,7 @@ impl StaticData {
                 }
             }
             let scope = function.scope.clone();
-            self.functions.push(Function { scope, strides: strides.into(), entries, taken: taken.into(), block, mean });
+            self.functions.push(Function { scope, strides, entries, taken, block, mean });
             block += function.scope.len() as u32;
         }
         Ok(())
@@ -166,29 +152,19 @@ impl StaticData {
         (scaled.saturating_add((1 << self.bits) - 1) >> self.bits).saturating_add(self.problem.constant)
     }
 
-    /// Number of variables.
     pub fn variables(&self) -> usize {
         self.problem.variables()
     }
 
     /// Bytes that a problem's static data takes, and a state of it.
     pub fn bytes(problem: &Problem) -> (u64, u64) {
-        let mut known: FxHashSet<*const Cost> = FxHashSet::default();
-        let values = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).sum::<u64>();
-        let own = size_of::<Cost>() as u64;
-        let mut tables = (problem.variables() as u64).pow(2) / 8;
-        let mut cells = problem.domains.iter().map(|&domain| u64::from(domain)).sum::<u64>();
-        for function in &problem.functions {
-            let entries = function.combinations(&problem.domains);
-            let new = match &function.table {
-                Table::Dense(costs) => known.insert(costs.as_ptr()),
-                Table::Sparse(_) => entries <= WRITTEN_OUT,
-            };
-            tables = tables.saturating_add(if new { entries.saturating_mul(own) } else { 0 });
-            cells += values(&function.scope);
-        }
+        let own = written_out(problem).filter(|(_, new)| *new).map(|(bytes, _)| bytes);
+        let tables = own.fold((problem.variables() as u64).pow(2) / 8, u64::saturating_add);
+        let scopes = problem.functions.iter().flat_map(|function| &function.scope);
+        let values = problem.domains.iter().chain(scopes.map(|&v| &problem.domains[v as usize]));
+        let cells = values.map(|&domain| u64::from(domain)).sum::<u64>();
         // the trail holds a cell a few times on the way to a leaf
-        (tables, cells * own * 4)
+        (tables, cells * size_of::<Cost>() as u64 * 4)
     }
 }
 

@@ -2,9 +2,14 @@ use super::*;
 use crate::elimination::tests::{assignments, random, shuffled, wide};
 use crate::generate::generate;
 use crate::model::FORBIDDEN;
+use crate::order::Order;
 use crate::rng::Rng;
 
 const ROOMY: u64 = 1 << 30;
+
+fn begin(problem: &Arc<Problem>, ub: Option<Cost>, order: &Order, memory: u64, style: Style) -> Option<Branch> {
+    Branch::new(Begin { problem, ub, order, memory, journal: false }, style, &Stop::new())
+}
 
 fn optimum(problem: &Problem) -> Cost {
     assignments(problem).map(|assignment| problem.cost(&assignment)).min().expect("there is an assignment")
@@ -39,7 +44,7 @@ fn searches_prove_the_optimum_whatever_is_known() {
         for ub in known.map(|ub| ub.map(|ub| ub.min(FORBIDDEN))) {
             let limit = ub.unwrap_or(problem.top).min(problem.top);
             for style in Style::ALL {
-                let mut branch = Branch::new(&problem, ub, &order, ROOMY, style, &Stop::new()).expect("small costs");
+                let mut branch = begin(&problem, ub, &order, ROOMY, style).expect("small costs");
                 (branch.leaf, branch.mini) = (4.0, 8.0);
                 let solution = finish(&mut branch, 1 + rng.below(200), optimum.min(limit));
                 assert_eq!(branch.lower_bound(), optimum.min(limit), "case {case} {style:?} {ub:?}");
@@ -62,7 +67,7 @@ fn the_first_batch_comes_to_a_solution() {
     let network = generate("grid", &[("side", "15"), ("d", "6"), ("p2", "0")], 1).expect("a kind");
     let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
     let order = shuffled(&problem, &mut Rng::new(47));
-    let mut branch = Branch::new(&problem, None, &order, ROOMY, Style::Light, &Stop::new()).expect("small costs");
+    let mut branch = begin(&problem, None, &order, ROOMY, Style::Light).expect("small costs");
     while branch.nodes() == 0 {
         let _ = branch.advance(1, &Stop::new());
     }
@@ -80,16 +85,16 @@ fn a_search_may_begin_again_on_the_way() {
         let (optimum, order) = (optimum(&problem), shuffled(&problem, &mut rng));
         let limit = optimum.min(problem.top);
         for style in Style::ALL {
-            let mut branch = Branch::new(&problem, None, &order, ROOMY, style, &Stop::new()).expect("small costs");
+            let mut branch = begin(&problem, None, &order, ROOMY, style).expect("small costs");
             (branch.leaf, branch.mini) = (4.0, 8.0);
             let mut solution = None;
             for _ in 0..1 + rng.below(4) {
                 let _ = branch.advance(1, &Stop::new());
                 solution = branch.take_solution().or(solution);
             }
-            let (bound, open) = (branch.lower_bound(), branch.open_nodes());
+            let (bound, open) = (branch.lower_bound(), branch.open.len());
             branch.begin_again();
-            assert_eq!((branch.lower_bound(), branch.open_nodes()), (bound, open.min(1)));
+            assert_eq!((branch.lower_bound(), branch.open.len()), (bound, open.min(1)));
             again += u32::from(open > 1);
             solution = finish(&mut branch, 1 + rng.below(200), limit).or(solution);
             assert_eq!(branch.lower_bound(), limit);
@@ -107,7 +112,7 @@ fn an_upper_bound_may_improve_on_the_way() {
         let optimum = optimum(&problem);
         let order = shuffled(&problem, &mut rng);
         for style in Style::ALL {
-            let mut branch = Branch::new(&problem, None, &order, ROOMY, style, &Stop::new()).expect("small costs");
+            let mut branch = begin(&problem, None, &order, ROOMY, style).expect("small costs");
             (branch.leaf, branch.mini) = (4.0, 8.0);
             let mut best = problem.top.min(FORBIDDEN);
             for step in 0.. {
@@ -139,8 +144,7 @@ fn a_search_tells_what_is_left_of_it() {
         let problem = Arc::new(wide(&mut rng, 12, 4, 7));
         let order = shuffled(&problem, &mut rng);
         // a node at a time
-        let mut branch =
-            Branch::new(&problem, None, &order, ROOMY, Style::Heavy, &Stop::new()).expect("small costs").leaves(2.0);
+        let mut branch = begin(&problem, None, &order, ROOMY, Style::Heavy).expect("small costs").leaves(2.0);
         assert_eq!(branch.work_left(), u64::MAX);
         let mut open = 1.0;
         while branch.advance(1, &Stop::new()) == Progress::More {
@@ -168,13 +172,13 @@ fn threads_do_not_change_a_search() {
         let order = shuffled(&problem, &mut rng);
         for style in Style::ALL {
             let record = || {
-                let mut branch = Branch::new(&problem, None, &order, ROOMY, style, &Stop::new()).expect("small costs");
+                let mut branch = begin(&problem, None, &order, ROOMY, style).expect("small costs");
                 (branch.leaf, branch.mini) = (4.0, 8.0);
                 let mut record = Vec::new();
                 loop {
                     let progress = branch.advance(1, &Stop::new());
                     let (bound, work, nodes) = (branch.lower_bound(), branch.work_done(), branch.nodes());
-                    record.push((bound, work, nodes, branch.open_nodes(), branch.take_solution()));
+                    record.push((bound, work, nodes, branch.open.len(), branch.take_solution()));
                     if progress == Progress::Done {
                         return record;
                     }
@@ -191,7 +195,7 @@ fn a_set_flag_ends_a_search_early_and_loses_nothing() {
     let problem = Arc::new(random(&mut rng, 4));
     let order = shuffled(&problem, &mut rng);
     let stop = Stop::new();
-    let mut branch = Branch::new(&problem, None, &order, ROOMY, Style::Light, &Stop::new()).expect("small costs");
+    let mut branch = begin(&problem, None, &order, ROOMY, Style::Light).expect("small costs");
     let bound = branch.lower_bound();
     stop.set(crate::stop::Cause::Signal);
     assert_eq!(branch.advance(u64::MAX, &stop), Progress::More);
@@ -206,10 +210,10 @@ fn a_set_flag_ends_a_search_early_and_loses_nothing() {
 fn searches_that_do_not_fit_are_declined() {
     let mut problem = random(&mut Rng::new(45), 4);
     let order = shuffled(&problem, &mut Rng::new(46));
-    assert!(Branch::new(&Arc::new(problem.clone()), None, &order, 100, Style::Light, &Stop::new()).is_none());
+    assert!(begin(&Arc::new(problem.clone()), None, &order, 100, Style::Light).is_none());
     problem.top = FORBIDDEN;
     problem.unary[0][0] = 1 << 50;
-    assert!(Branch::new(&Arc::new(problem), None, &order, ROOMY, Style::Light, &Stop::new()).is_none());
+    assert!(begin(&Arc::new(problem), None, &order, ROOMY, Style::Light).is_none());
 }
 
 #[test]
@@ -220,8 +224,8 @@ fn traces_know_all_work_and_lead_to_each_other() {
         let problem = Arc::new(random(&mut rng, 4));
         let order = shuffled(&problem, &mut rng);
         let style = Style::ALL[rng.index(2)];
-        let branch = Branch::new(&problem, None, &order, ROOMY, style, &Stop::new()).expect("small costs");
-        let mut branch = branch.keep_trace().leaves(2.0);
+        let begin = Begin { problem: &problem, ub: None, order: &order, memory: ROOMY, journal: true };
+        let mut branch = Branch::new(begin, style, &Stop::new()).expect("small costs").leaves(2.0);
         let trace = branch.trace.clone().expect("searches keep them");
         loop {
             let progress = branch.advance(1, &Stop::new());
@@ -232,7 +236,7 @@ fn traces_know_all_work_and_lead_to_each_other() {
             let (needed, _) = trace.list(branch.lower_bound());
             assert!(needed.len() <= list.len() && (style == Style::Heavy || needed == list && trace.mini() == 0));
             assert!(deepest as usize <= list.len());
-            assert!(list.iter().enumerate().skip(1).all(|(place, fork)| (fork.before as usize) < place));
+            assert!(list.iter().enumerate().skip(1).all(|(place, &(_, before, _))| (before as usize) < place));
             several += usize::from(list.len() > 3);
             if progress == Progress::Done {
                 break;

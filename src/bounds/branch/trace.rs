@@ -3,7 +3,7 @@
 use super::depth_first::Choice;
 use crate::model::Cost;
 use rustc_hash::FxHashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The branchings of a search, perhaps one still at work; clones share them.
 #[derive(Clone, Debug, Default)]
@@ -16,55 +16,45 @@ struct Log {
     mini: u64,
 }
 
-/// A node that was branched.
 #[derive(Clone, Debug)]
 pub(crate) struct Branched {
     /// The last choice on the way to it.
     pub path: Option<Arc<Choice>>,
-    /// What was branched on.
     pub variable: u32,
-    /// What it costs at least.
     pub bound: Cost,
 }
 
-/// A node where the search branched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Branching {
-    /// What was branched on.
-    pub variable: u32,
-    /// Its parent, by number; its own number for the first.
-    pub before: u32,
-    /// The value that was chosen there.
-    pub value: u32,
-}
-
 impl BranchingTrace {
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Adds the branchings of a batch, with unscaled bounds, and the combinations of a heavy node.
     pub(crate) fn add(&self, branchings: impl Iterator<Item = Branched>, mini: u64) {
-        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = self.log();
         log.branchings.extend(branchings);
         log.mini = log.mini.max(mini);
     }
 
     /// The search has done so much work, that at the root included.
     pub(crate) fn spent(&self, work: u64) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).work = work;
+        self.log().work = work;
     }
 
     /// Combinations of mini-buckets of a node, at most; none of light nodes.
-    pub fn mini(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).mini
+    pub(crate) fn mini(&self) -> u64 {
+        self.log().mini
     }
 
-    /// Entries that the search has looked at.
-    pub fn work(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).work
+    pub(crate) fn work(&self) -> u64 {
+        self.log().work
     }
 
-    /// The branchings, parents first, and the depth of the deepest. Where mini-buckets alone showed that a node costs
-    /// `bound`, it is left out: the replay proves it without branching.
-    pub fn list(&self, bound: Cost) -> (Vec<Branching>, u32) {
-        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The branchings, parents first: what was branched on, the number of the parent (0 for the first), and the value
+    /// that was chosen there. And the depth of the deepest. Where mini-buckets alone showed that a node costs `bound`,
+    /// it is left out: the replay proves it without branching.
+    pub(crate) fn list(&self, bound: Cost) -> (Vec<(u32, u32, u32)>, u32) {
+        let log = self.log();
         let name = |path: &Option<Arc<Choice>>| path.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
         let mut known: FxHashMap<*const Choice, (u32, u32, u32)> = FxHashMap::default();
         let (mut branchings, mut deepest) = (Vec::new(), 0);
@@ -81,7 +71,7 @@ impl BranchingTrace {
                 },
             };
             if known.insert(name(path), (place, *variable, depth)).is_none() {
-                branchings.push(Branching { variable: *variable, before, value });
+                branchings.push((*variable, before, value));
                 deepest = deepest.max(depth);
             }
         }

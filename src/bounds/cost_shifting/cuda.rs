@@ -7,11 +7,13 @@
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
 use super::cuda_words::{BlockWords, DigitWords, PieceWords, Places, Tables, VisitWords, Words};
-use super::{Costs, Device, Layout};
+use super::{Costs, Layout};
+use crate::bounds::held::{Held, address};
 use crate::bounds::join_graph::cuda::Moved;
-use crate::bounds::tuning::cost_shifting::{ROWS, STAGED};
+use crate::bounds::tuning::STAGED;
+use crate::bounds::tuning::cost_shifting::ROWS;
 use crate::device::shared::{constants, device_structs};
-use crate::device::{CudaSlice, DeviceError, DevicePtr, Kernel, PushKernelArg, Source};
+use crate::device::{CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
 use crate::elimination::cuda::{Element, Gpu, Text};
 use crate::kernels;
 use crate::model::Cost;
@@ -20,13 +22,11 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Threads of a block.
-const THREADS: u32 = 256;
+pub(super) const THREADS: u32 = 256;
 /// What every byte is of a least cost that nothing was read into: more than any cost.
 const UNSET: u8 = 0x3f;
 const TEXT: Text = Text::new(text);
 
-/// The text with what it shares with the host.
 fn text() -> Source {
     const UNSET: i64 = i64::from_ne_bytes([self::UNSET; 8]);
     const NEVER_SHORT: i32 = i32::NEVER;
@@ -37,7 +37,6 @@ fn text() -> Source {
 }
 
 device_structs! {
-    /// `Pass` of kernels/shift.cu.
     #[derive(Clone, Copy, Debug)]
     struct Addresses as "Pass" {
         pieces: u64,
@@ -53,24 +52,20 @@ device_structs! {
     }
 }
 
-/// The kernel for an entry type.
 pub(crate) fn expression(entry: &str) -> String {
     format!("shift_visit<{entry}>")
 }
 
-/// The kernel, to compile without a device.
 pub(crate) fn kernels() -> Source {
     [i32::NAME, i64::NAME].into_iter().map(expression).fold(text(), Source::kernel)
 }
 
-/// Begins to compile the kernel.
 pub(crate) fn begin(gpu: &Gpu, short: bool) {
     gpu.begin(TEXT, &expression(if short { i32::NAME } else { i64::NAME }));
 }
 
-/// Costs on a device.
 #[derive(Debug)]
-pub(crate) struct ShiftDevice<E> {
+pub(crate) struct ShiftDevice {
     gpu: Arc<Gpu>,
     kernel: Kernel,
     places: Places,
@@ -79,29 +74,13 @@ pub(crate) struct ShiftDevice<E> {
     taken: CudaSlice<i64>,
     constants: CudaSlice<i64>,
     addresses: Addresses,
-    _memory: Memory<E>,
+    _held: Held,
 }
 
-/// What the kernel reads besides.
-#[derive(Debug)]
-struct Memory<E> {
-    _tables: CudaSlice<E>,
-    _pieces: CudaSlice<PieceWords>,
-    _digits: CudaSlice<DigitWords>,
-    _visits: CudaSlice<VisitWords>,
-    _blocks: CudaSlice<BlockWords>,
-    _uses: CudaSlice<u32>,
-    _arrived: CudaSlice<u32>,
-    _least: CudaSlice<i64>,
-}
-
-impl<E: Moved> ShiftDevice<E> {
-    /// Costs as they are on the host. `None` as long as the kernel is not compiled; with `patience` after some
-    /// milliseconds.
-    ///
-    /// # Errors
-    /// The device's, and tables that do not fit.
-    pub fn new(
+impl ShiftDevice {
+    /// Costs as they are on the host, with tables of `E`. `None` as long as the kernel is not compiled; with `patience`
+    /// after some milliseconds.
+    pub fn new<E: Moved>(
         gpu: &Arc<Gpu>,
         layout: &Layout,
         costs: &[Costs],
@@ -112,8 +91,8 @@ impl<E: Moved> ShiftDevice<E> {
         let Some(kernel) = (if patience { gpu.poll(TEXT, &expression)? } else { gpu.ready(TEXT, &expression)? }) else {
             return Ok(None);
         };
-        let (cuda, tables) = (gpu.cuda(), Tables::new(layout));
-        let (bytes, free) = (tables.entries.saturating_mul(size_of::<E>() as u64), gpu.budget()?);
+        let (cuda, tables, entry) = (gpu.cuda(), Tables::new(layout), size_of::<E>() as u64);
+        let (bytes, free) = (tables.entries.saturating_mul(entry), gpu.budget()?);
         if bytes > free {
             let what = format!("cost shifting takes {bytes} bytes of device memory for its tables, {free} are free");
             return Err(DeviceError::Unusable(what));
@@ -123,70 +102,40 @@ impl<E: Moved> ShiftDevice<E> {
         if range.saturating_mul(most + 1) > 1 << 62 {
             return Err(DeviceError::Unusable("costs to shift are too large to be added on a device".into()));
         }
-        let memory = upload::<E>(gpu, layout, &tables)?;
+        let mut held = Held::default();
+        let base = held.keep(cuda, upload::<E>(gpu, layout, &tables)?);
         let places = Places::new(costs.iter().map(|costs| (costs.unary.len(), costs.taken.len())));
-        let stream = cuda.stream();
-        let base = memory.device_ptr(stream).0;
-        let bytes = size_of::<E>() as u64;
-        let words = Words::new(layout, &places, bytes, |function, place| base + tables.at(function, place) * bytes);
-        let all = |costs: fn(&Costs) -> &Vec<Cost>, all: &[Costs]| all.iter().flat_map(costs).copied().collect();
-        let (unary, taken): (Vec<Cost>, Vec<Cost>) =
-            (all(|costs| &costs.unary, costs), all(|costs| &costs.taken, costs));
-        let (unary, taken, least) = (cuda.upload(&unary)?, cuda.upload(&taken)?, cuda.reserve::<i64>(taken.len())?);
+        let words = Words::new(layout, &places, entry, |function, place| base + tables.at(function, place) * entry);
+        let all = |part: fn(&Costs) -> &Vec<Cost>| costs.iter().flat_map(part).copied().collect::<Vec<Cost>>();
+        let (unary, taken) = (cuda.upload(&all(|costs| &costs.unary))?, cuda.upload(&all(|costs| &costs.taken))?);
+        let least = cuda.reserve::<i64>(taken.len())?;
         cuda.set_bytes(&least, UNSET)?;
         let constants = cuda.zeros(layout.waves.len() + 1)?;
-        let memory = Memory {
-            _tables: memory,
-            _pieces: cuda.upload(&words.pieces)?,
-            _digits: cuda.upload(&words.digits)?,
-            _visits: cuda.upload(&words.visits)?,
-            _blocks: cuda.upload(&words.blocks)?,
-            _uses: cuda.upload(&words.uses)?,
-            _arrived: cuda.zeros(words.visits.len())?,
-            _least: least,
-        };
         let addresses = Addresses {
-            pieces: memory._pieces.device_ptr(stream).0,
-            digits: memory._digits.device_ptr(stream).0,
-            visits: memory._visits.device_ptr(stream).0,
-            blocks: memory._blocks.device_ptr(stream).0,
-            uses: memory._uses.device_ptr(stream).0,
-            arrived: memory._arrived.device_ptr(stream).0,
-            unary: unary.device_ptr(stream).0,
-            taken: taken.device_ptr(stream).0,
-            least: memory._least.device_ptr(stream).0,
-            constants: constants.device_ptr(stream).0,
+            pieces: held.upload(cuda, &words.pieces)?,
+            digits: held.upload(cuda, &words.digits)?,
+            visits: held.upload(cuda, &words.visits)?,
+            blocks: held.upload(cuda, &words.blocks)?,
+            uses: held.upload(cuda, &words.uses)?,
+            arrived: held.keep(cuda, cuda.zeros::<u32>(words.visits.len())?),
+            unary: address(cuda, &unary),
+            taken: address(cuda, &taken),
+            least: held.keep(cuda, least),
+            constants: address(cuda, &constants),
         };
         let (gpu, waves) = (gpu.clone(), words.waves);
-        Ok(Some(ShiftDevice { gpu, kernel, places, waves, unary, taken, constants, addresses, _memory: memory }))
+        Ok(Some(ShiftDevice { gpu, kernel, places, waves, unary, taken, constants, addresses, _held: held }))
     }
-}
 
-/// Tables one after the other.
-fn upload<E: Moved>(gpu: &Gpu, layout: &Layout, tables: &Tables) -> Result<CudaSlice<E>, DeviceError> {
-    let cuda = gpu.cuda();
-    let mut memory = cuda.reserve::<E>(tables.entries as usize)?;
-    let entries = |&(function, _): &(u32, u32)| {
-        layout.functions[function as usize].entries.as_ref().map_or(0, |entries| entries.len() as u64)
-    };
-    let (mut rest, mut start) = (&tables.all[..], 0);
-    while !rest.is_empty() {
-        let mut sum = 0;
-        let enough = |own| {
-            sum += entries(own);
-            sum >= STAGED
-        };
-        let some = rest.iter().position(enough).map_or(rest.len(), |last| last + 1);
-        let staged: Vec<Vec<E>> = rest[..some].par_iter().map(|&own| Tables::table(layout, own)).collect();
-        let staged = staged.concat();
-        cuda.write(&staged, &mut memory.slice_mut(start..start + staged.len()))?;
-        (rest, start) = (&rest[some..], start + staged.len());
-    }
-    Ok(memory)
-}
-
-impl<E: Moved> Device for ShiftDevice<E> {
-    fn run(&mut self, forward: bool, waves: Range<usize>, constant: Cost, range: Cost) -> Result<Cost, DeviceError> {
+    /// Makes waves of a pass and returns the constant, which was `constant` before; `range` or more where there is no
+    /// solution.
+    pub fn run(
+        &mut self,
+        forward: bool,
+        waves: Range<usize>,
+        constant: Cost,
+        range: Cost,
+    ) -> Result<Cost, DeviceError> {
         let cuda = self.gpu.cuda();
         let mut constants = vec![0; waves.len() + 1];
         constants[0] = constant;
@@ -207,11 +156,34 @@ impl<E: Moved> Device for ShiftDevice<E> {
         Ok(constant.min(range))
     }
 
-    fn costs(&self) -> Result<Vec<Costs>, DeviceError> {
+    /// What has been moved.
+    pub fn costs(&self) -> Result<Vec<Costs>, DeviceError> {
         let cuda = self.gpu.cuda();
         let (unary, taken) = (cuda.read(&self.unary)?, cuda.read(&self.taken)?);
         let part = |all: &[Cost], at: &[u64]| all[at[0] as usize..at[1] as usize].to_vec();
         let places = self.places.unary.windows(2).zip(self.places.rows.windows(2));
         Ok(places.map(|(own, rows)| Costs { unary: part(&unary, own), taken: part(&taken, rows) }).collect())
     }
+}
+
+fn upload<E: Moved>(gpu: &Gpu, layout: &Layout, tables: &Tables) -> Result<CudaSlice<E>, DeviceError> {
+    let cuda = gpu.cuda();
+    let mut memory = cuda.reserve::<E>(tables.entries as usize)?;
+    let entries = |&(function, _): &(u32, u32)| {
+        layout.functions[function as usize].entries.as_ref().map_or(0, |entries| entries.len())
+    };
+    let (mut rest, mut start) = (&tables.all[..], 0);
+    while !rest.is_empty() {
+        let mut sum = 0;
+        let enough = |own| {
+            sum += entries(own);
+            sum >= STAGED
+        };
+        let some = rest.iter().position(enough).map_or(rest.len(), |last| last + 1);
+        let staged: Vec<Vec<E>> = rest[..some].par_iter().map(|&own| Tables::table(layout, own)).collect();
+        let staged = staged.concat();
+        cuda.write(&staged, &mut memory.slice_mut(start..start + staged.len()))?;
+        (rest, start) = (&rest[some..], start + staged.len());
+    }
+    Ok(memory)
 }

@@ -1,15 +1,19 @@
 //! Visits of cost shifting as words for the kernel (kernels/shift.cu): which block of threads looks at what.
 
 use super::Layout;
-use crate::bounds::tuning::cost_shifting::{PIECE, PIECES, ROWS};
+use super::cuda::THREADS;
+use crate::bounds::join_graph::cuda::places;
+use crate::bounds::tuning::cost_shifting::{PIECE, ROWS};
 use crate::device::shared::device_structs;
 use crate::model::Cost;
 use crate::tensor::tiles::Movable;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
+/// Pieces of a block of threads: two for each warp.
+const PIECES: usize = 2 * THREADS as usize / 32;
+
 device_structs! {
-    /// `Piece` of kernels/shift.cu.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct PieceWords as "Piece" {
         pub entries: u64,
@@ -22,14 +26,12 @@ device_structs! {
         pub padding as "": u32,
     }
 
-    /// `Digit` of kernels/shift.cu.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct DigitWords as "Digit" {
         pub row: u64,
         pub size: u64,
     }
 
-    /// `Visit` of kernels/shift.cu.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct VisitWords as "Visit" {
         pub unary: u64,
@@ -41,7 +43,6 @@ device_structs! {
         pub onward: [u32; 2],
     }
 
-    /// `Block` of kernels/shift.cu.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct BlockWords as "Block" {
         pub visit: u32,
@@ -50,7 +51,6 @@ device_structs! {
     }
 }
 
-/// All visits.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     pub pieces: Vec<PieceWords>,
@@ -95,7 +95,6 @@ impl Tables {
         self.at[function as usize][place as usize]
     }
 
-    /// A table's entries.
     pub fn table<E: Movable>(layout: &Layout, (function, place): (u32, u32)) -> Vec<E> {
         let function = &layout.functions[function as usize];
         let size = function.sizes[place as usize];
@@ -117,15 +116,8 @@ pub(crate) struct Places {
 
 impl Places {
     /// Of variables with so many values and uses.
-    pub fn new(sizes: impl Iterator<Item = (usize, usize)>) -> Places {
-        let mut places = Places { unary: vec![0], rows: vec![0] };
-        let (mut unary, mut rows) = (0, 0);
-        for (values, taken) in sizes {
-            (unary, rows) = (unary + values as u64, rows + taken as u64);
-            places.unary.push(unary);
-            places.rows.push(rows);
-        }
-        places
+    pub fn new(sizes: impl Iterator<Item = (usize, usize)> + Clone) -> Places {
+        Places { unary: places(sizes.clone().map(|(values, _)| values)), rows: places(sizes.map(|(_, taken)| taken)) }
     }
 }
 

@@ -25,7 +25,6 @@ pub(crate) struct Layout {
     pub waves: Vec<Wave>,
 }
 
-/// A function as it is.
 #[derive(Debug)]
 pub(crate) struct Function {
     /// Scaled; `None` where it is too large to be written out, and keeps its entries.
@@ -63,9 +62,6 @@ pub(crate) struct Costs {
 impl Layout {
     /// The functions of a problem, their costs made larger by `scaled`, passes along `order`. Returns what is constant
     /// from the beginning besides: what functions cost at least that are not written out.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
     pub fn new(
         problem: &Problem,
         order: &[u32],
@@ -122,28 +118,13 @@ impl Layout {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn bytes(problem: &Problem, stop: &Stop) -> Result<(u64, u64), Error> {
-        let mut known: FxHashSet<*const Cost> =
-            FxHashSet::with_capacity_and_hasher(problem.functions.len(), FxBuildHasher);
-        let (mut own, mut shifted) = (0u64, 0u64);
-        for function in stop.each(&problem.functions) {
-            let function = function?;
-            let entries = function.combinations(&problem.domains);
-            let new = match &function.table {
-                Table::Dense(costs) => known.insert(costs.as_ptr()),
-                Table::Sparse(_) if entries > WRITTEN_OUT => continue,
-                Table::Sparse(_) => true,
-            };
-            let bytes = entries.saturating_mul(size_of::<Cost>() as u64);
-            own = own.saturating_add(if new { bytes } else { 0 });
-            shifted = shifted.saturating_add(bytes);
-        }
-        Ok((own, shifted))
+        stop.each(written_out(problem)).try_fold((0u64, 0u64), |(own, shifted), item| {
+            let (bytes, new) = item?;
+            Ok((own.saturating_add(if new { bytes } else { 0 }), shifted.saturating_add(bytes)))
+        })
     }
 
     /// Nothing is taken yet.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
     pub fn costs(&self, unary: impl Iterator<Item = Vec<Cost>>, stop: &Stop) -> Result<Vec<Costs>, Error> {
         let costs = |(unary, uses): (Vec<Cost>, &Vec<Use>)| Costs { taken: vec![0; uses.len() * unary.len()], unary };
         stop.each(unary.zip(&self.uses)).map(|item| item.map(costs)).collect()
@@ -219,6 +200,20 @@ impl Layout {
     pub fn wave(&self, forward: bool, number: usize) -> &Wave {
         &self.waves[if forward { number } else { self.waves.len() - 1 - number }]
     }
+}
+
+/// Bytes of each function that is written out, and whether it is the first of those that share a table.
+pub(crate) fn written_out(problem: &Problem) -> impl Iterator<Item = (u64, bool)> {
+    let mut known: FxHashSet<*const Cost> = FxHashSet::with_capacity_and_hasher(problem.functions.len(), FxBuildHasher);
+    problem.functions.iter().filter_map(move |function| {
+        let entries = function.combinations(&problem.domains);
+        let new = match &function.table {
+            Table::Dense(costs) => known.insert(costs.as_ptr()),
+            Table::Sparse(_) if entries > WRITTEN_OUT => return None,
+            Table::Sparse(_) => true,
+        };
+        Some((entries.saturating_mul(size_of::<Cost>() as u64), new))
+    })
 }
 
 /// Each variable as early as the functions allow that it shares with those before it.

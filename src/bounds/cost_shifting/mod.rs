@@ -23,6 +23,7 @@ mod visit;
 
 use crate::bounds::tuning::cost_shifting::{DEVICE_POLL, DEVICE_WAVES, LAUNCH, PASSES};
 use crate::bounds::tuning::{DEVICE_SPEED, DEVICE_WORTHWHILE, MOST_BITS};
+use crate::certificate::Step;
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
 use crate::elimination::Progress;
@@ -33,12 +34,9 @@ use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
 pub(crate) use cuda::kernels;
 use cuda::{ShiftDevice, begin as begin_shift};
-pub use journal::Entry;
 use journal::Journal;
-pub(crate) use layout::{Costs, Layout};
+pub(crate) use layout::{Costs, Layout, written_out};
 use rayon::prelude::*;
-use std::fmt::Debug;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// A scaled cost of a solution stays below this: tables of 32 bits take it, five of them summed (see `Plan::new`).
@@ -57,7 +55,7 @@ pub struct Shift {
     costs: Vec<Costs>,
     here: State,
     /// Goes on from there, and has come as far as `there` tells.
-    device: Option<Box<dyn Device>>,
+    device: Option<Box<ShiftDevice>>,
     there: State,
     gpu: Option<Arc<Gpu>>,
     /// Nothing is done before the device is ready.
@@ -76,7 +74,6 @@ pub struct Shift {
     work: u64,
 }
 
-/// How far passes have come.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     /// Waves of the pass at work that are done, and passes.
@@ -88,22 +85,6 @@ struct State {
     before: Cost,
     /// That was the last.
     done: bool,
-}
-
-/// Costs on a device.
-pub(crate) trait Device: Debug + Send + Sync {
-    /// Makes waves of a pass and returns the constant, which was `constant` before; `range` or more where there is no
-    /// solution.
-    ///
-    /// # Errors
-    /// The device's.
-    fn run(&mut self, forward: bool, waves: Range<usize>, constant: Cost, range: Cost) -> Result<Cost, DeviceError>;
-
-    /// What has been moved.
-    ///
-    /// # Errors
-    /// The device's.
-    fn costs(&self) -> Result<Vec<Costs>, DeviceError>;
 }
 
 impl State {
@@ -161,7 +142,7 @@ impl Shift {
         })
     }
 
-    /// From now on, which is before the first pass, keeps what [`Shift::entries`] tells.
+    /// From now on, which is before the first pass, keeps what a certificate needs.
     pub fn keep_journal(&mut self) {
         self.journal = Some(Journal::new(&self.problem));
     }
@@ -186,8 +167,8 @@ impl Shift {
         self.bits
     }
 
-    /// All moves and lost values so far that lead from the network to the shifted one, where a journal was kept.
-    pub fn entries(&self) -> Option<Vec<Entry>> {
+    /// The steps so far from the network to the shifted one, where a journal was kept.
+    pub(crate) fn steps(&self) -> Option<Vec<Step>> {
         let taken = |function: u32, place: u32| self.layout.taken(&self.costs, function, place as usize);
         Some(self.journal.as_ref()?.complete(taken))
     }
@@ -267,13 +248,13 @@ impl Shift {
     }
 
     /// Takes costs as they are to a device, once its kernel is compiled.
-    fn begin(&self, gpu: &Arc<Gpu>) -> Result<Option<Box<dyn Device>>, DeviceError> {
+    fn begin(&self, gpu: &Arc<Gpu>) -> Result<Option<Box<ShiftDevice>>, DeviceError> {
         let (layout, costs, range) = (&self.layout, &self.costs[..], self.range);
-        Ok(if self.short {
-            ShiftDevice::<i32>::new(gpu, layout, costs, range, self.waits)?.map(|device| Box::new(device) as _)
-        } else {
-            ShiftDevice::<i64>::new(gpu, layout, costs, range, self.waits)?.map(|device| Box::new(device) as _)
-        })
+        let device = match self.short {
+            true => ShiftDevice::new::<i32>(gpu, layout, costs, range, self.waits)?,
+            false => ShiftDevice::new::<i64>(gpu, layout, costs, range, self.waits)?,
+        };
+        Ok(device.map(Box::new))
     }
 
     /// Brings what a device has moved here.
@@ -296,7 +277,6 @@ impl Shift {
         self.trouble.take()
     }
 
-    /// Whether a device has failed.
     pub(crate) fn has_lost_device(&self) -> bool {
         self.lost
     }

@@ -258,14 +258,14 @@ fn threads_change_nothing() {
         shift.keep_journal();
         assert!(shift.layout.waves.iter().any(|wave| wave.work >= SHARED));
         pool.install(|| while shift.advance(400_000, &stop) == Progress::More {});
-        (shift.here.constant, shift.entries(), shift.work, shift.lower_bound(FORBIDDEN), shift.costs)
+        (shift.here.constant, shift.steps(), shift.work, shift.lower_bound(FORBIDDEN), shift.costs)
     };
     let unlimited = made(&problem, 1).3;
     let mut lost = 0;
     for limit in [FORBIDDEN, unlimited + 700, unlimited + 100, unlimited - 500] {
         let problem = Problem { top: limit, ..problem.clone() };
         let one = made(&problem, 1);
-        let losses = one.1.iter().flatten().filter(|entry| matches!(entry, Entry::Lost { .. }));
+        let losses = one.1.iter().flatten().filter(|entry| matches!(entry, Step::TooDear { .. }));
         lost += losses.count();
         assert!([2, 4].into_iter().all(|threads| made(&problem, threads) == one), "{limit}");
     }

@@ -36,9 +36,6 @@ impl pulp::WithSimd for Least<'_, '_> {
 /// Visits the variables of a wave. What they all cost goes to the constant, which stays below `range` or comes to it
 /// where there is no solution. A wave that is stopped has visited some of them: costs and constant are as right as
 /// before.
-///
-/// # Errors
-/// [`Error::Stopped`].
 pub(crate) fn visit(
     layout: &Layout,
     costs: &mut [Costs],

@@ -11,9 +11,11 @@ use super::Origin;
 use super::cuda_words::{LEVEL, LieWords, MoveWords, OperationWords, SHARE, Words};
 use super::schedule::{INPUTS, Kind, Layout, Operation, Separator, Wave};
 use super::tables::{Tables, lay_out, source, wide};
-use crate::bounds::tuning::join_graph::{BLOCKS, CHUNK, STAGED};
+use crate::bounds::held::{Held, address};
+use crate::bounds::tuning::STAGED;
+use crate::bounds::tuning::join_graph::{BLOCKS, CHUNK};
 use crate::device::shared::{constants, device_structs};
-use crate::device::{self, CudaSlice, DeviceError, DevicePtr, Kernel, PushKernelArg};
+use crate::device::{self, Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg};
 use crate::elimination::cuda::execution::Element;
 use crate::elimination::cuda::{Gpu, Text};
 use crate::elimination::plan::{Plan, Source};
@@ -25,13 +27,11 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Threads of a block.
 const THREADS: u32 = 256;
 /// What every byte is of a separator message that nothing was read into: more than any entry.
 const UNSET: u8 = 0x3f;
 
 device_structs! {
-    /// `Pass` of kernels/joingraph.cu.
     #[derive(Clone, Copy, Debug)]
     struct Addresses as "Pass" {
         operations: u64,
@@ -51,7 +51,6 @@ impl<E: Movable + Element> Moved for E {}
 
 const TEXT: Text = Text::new(text);
 
-/// The text with what it shares with the host.
 fn text() -> device::Source {
     const NEVER_SHORT: i32 = i32::NEVER;
     const NEVER_LONG: i64 = i64::NEVER;
@@ -64,17 +63,14 @@ fn text() -> device::Source {
     source.asserts::<OperationWords>().asserts::<LieWords>().asserts::<MoveWords>()
 }
 
-/// The kernels for an entry type.
 pub(crate) fn expressions(entry: &str) -> [String; 3] {
     ["relax", "lowest", "exchange"].map(|name| format!("graph_{name}<{entry}>"))
 }
 
-/// The kernels, to compile without a device.
 pub(crate) fn kernels() -> device::Source {
     [i32::NAME, i64::NAME].into_iter().flat_map(expressions).fold(text(), device::Source::kernel)
 }
 
-/// The tables of a join graph on a device.
 #[derive(Debug)]
 pub(crate) struct Graph<E> {
     gpu: Arc<Gpu>,
@@ -85,69 +81,45 @@ pub(crate) struct Graph<E> {
     /// Where tables and separator messages begin, in entries, and where they end.
     tables_at: Vec<u64>,
     slots_at: Vec<u64>,
-    /// Offsets within a tile, by separator message.
-    offsets: Offsets,
+    /// Addresses of offsets within a tile, by separator message.
+    offsets: Vec<u64>,
     lowest: CudaSlice<i64>,
     constant: CudaSlice<i64>,
     passes: FxHashMap<Kind, Uploaded>,
+    _held: Held,
 }
 
-/// The descriptors of a pass on the device.
 #[derive(Debug)]
 struct Uploaded {
     words: Words,
-    _memory: Memory,
+    _held: Held,
     addresses: Addresses,
 }
 
-#[derive(Debug)]
-struct Memory {
-    _operations: CudaSlice<super::cuda_words::OperationWords>,
-    _lies: CudaSlice<super::cuda_words::LieWords>,
-    _sizes: CudaSlice<u32>,
-    _strides: CudaSlice<u64>,
-    _moves: CudaSlice<super::cuda_words::MoveWords>,
-    _map: CudaSlice<u32>,
-}
-
-/// Offsets of separator messages within tiles.
-#[derive(Debug)]
-struct Offsets {
-    memory: CudaSlice<u32>,
-    at: Vec<u64>,
-}
-
-impl Offsets {
-    fn new(gpu: &Gpu, separators: &[Separator]) -> Result<Offsets, DeviceError> {
-        // separator messages of equal sizes share their offsets
-        let mut known: FxHashMap<&[u32], u64> = FxHashMap::default();
-        let (mut all, mut at) = (Vec::new(), Vec::with_capacity(separators.len()));
-        for separator in separators {
-            let offsets = &separator.map.offsets[..];
-            at.push(*known.entry(offsets).or_insert_with(|| {
-                all.extend_from_slice(offsets);
-                (all.len() - offsets.len()) as u64
-            }));
-        }
-        Ok(Offsets { memory: gpu.cuda().upload(&all)?, at })
+/// Addresses of the offsets of separator messages within tiles; messages of equal sizes share them.
+fn offsets(cuda: &Cuda, separators: &[Separator], held: &mut Held) -> Result<Vec<u64>, DeviceError> {
+    let mut known: FxHashMap<&[u32], usize> = FxHashMap::default();
+    let (mut all, mut at) = (Vec::new(), Vec::with_capacity(separators.len()));
+    for separator in separators {
+        let offsets = &separator.map.offsets[..];
+        at.push(*known.entry(offsets).or_insert_with(|| {
+            all.extend_from_slice(offsets);
+            all.len() - offsets.len()
+        }));
     }
-
-    fn address(&self, gpu: &Gpu, separator: usize) -> u64 {
-        self.memory.device_ptr(gpu.cuda().stream()).0 + self.at[separator] * size_of::<u32>() as u64
-    }
+    let base = held.upload(cuda, &all)?;
+    Ok(at.into_iter().map(|at| base + (at * size_of::<u32>()) as u64).collect())
 }
 
 /// Sums of the numbers before each, and of all.
-fn places(sizes: impl Iterator<Item = usize>) -> Vec<u64> {
+pub(crate) fn places(sizes: impl Iterator<Item = usize>) -> Vec<u64> {
     let mut at = vec![0];
-    at.extend(sizes.scan(0u64, |sum, size| {
-        *sum += size as u64;
-        Some(*sum)
-    }));
+    for size in sizes {
+        at.push(at[at.len() - 1] + size as u64);
+    }
     at
 }
 
-/// Begins to compile the kernels.
 pub(crate) fn begin(gpu: &Gpu, short: bool) {
     let name = if short { i32::NAME } else { i64::NAME };
     expressions(name).iter().for_each(|expression| gpu.begin(TEXT, expression));
@@ -156,9 +128,6 @@ pub(crate) fn begin(gpu: &Gpu, short: bool) {
 impl<E: Moved> Graph<E> {
     /// The sums of the functions of each mini-bucket; what costs `range` is forbidden. `None` as long as the kernels
     /// are not compiled, after some milliseconds.
-    ///
-    /// # Errors
-    /// The device's, and tables that do not fit.
     pub fn new(
         gpu: &Arc<Gpu>,
         layout: &Arc<Layout>,
@@ -187,6 +156,7 @@ impl<E: Moved> Graph<E> {
         let tables_at = places(layout.clusters.iter().map(|cluster| cluster.entries));
         let slots_at = places(layout.separators.iter().map(|separator| separator.entries));
         let last = |at: &[u64]| at.last().copied().unwrap_or(0) as usize;
+        let mut held = Held::default();
         let mut graph = Graph {
             gpu: gpu.clone(),
             layout: layout.clone(),
@@ -195,17 +165,18 @@ impl<E: Moved> Graph<E> {
             separators: cuda.reserve(last(&slots_at))?,
             tables_at,
             slots_at,
-            offsets: Offsets::new(gpu, &layout.separators)?,
+            offsets: offsets(cuda, &layout.separators, &mut held)?,
             lowest: cuda.reserve(layout.separators.len())?,
             constant: cuda.zeros(1)?,
             passes: FxHashMap::default(),
+            _held: held,
         };
         graph.build(origin, plan, range)?;
         Ok(Some(graph))
     }
 
     fn table_address(&self, cluster: usize) -> u64 {
-        self.tables.device_ptr(self.gpu.cuda().stream()).0 + self.tables_at[cluster] * size_of::<E>() as u64
+        address(self.gpu.cuda(), &self.tables) + self.tables_at[cluster] * size_of::<E>() as u64
     }
 
     /// Sums up the functions; those that another graph has on the device are read there.
@@ -241,13 +212,14 @@ impl<E: Moved> Graph<E> {
             }
         }
         let functions = self.upload(origin, plan, range, &missing)?;
-        let mut next = functions.device_ptr(gpu.cuda().stream()).0;
+        let mut next = address(gpu.cuda(), &functions);
         let mut entries = missing.iter().map(|&(_, _, entries)| entries);
         for address in addresses.iter_mut().filter(|address| **address == 0) {
             *address = next;
             next += (entries.next().unwrap_or(0) * size_of::<E>()) as u64;
         }
-        let offsets = Offsets::new(&gpu, &sources)?;
+        let mut held = Held::default();
+        let offsets = offsets(gpu.cuda(), &sources, &mut held)?;
         let pass = self.describe(&waves, &sources, &addresses, &offsets)?;
         self.launch(&pass, 0..waves.len(), range)?;
         // the functions and descriptors are read until then
@@ -288,30 +260,23 @@ impl<E: Moved> Graph<E> {
         waves: &[Wave],
         separators: &[Separator],
         addresses: &[u64],
-        offsets: &Offsets,
+        offsets: &[u64],
     ) -> Result<Uploaded, DeviceError> {
-        let cuda = self.gpu.cuda();
-        let stream = cuda.stream();
+        let (cuda, mut held) = (self.gpu.cuda(), Held::default());
         let table = |cluster: u32| self.table_address(cluster as usize);
-        let separator =
-            |separator: u32| (addresses[separator as usize], offsets.address(&self.gpu, separator as usize));
+        let separator = |separator: u32| (addresses[separator as usize], offsets[separator as usize]);
         let words = Words::new(waves, &self.layout.clusters, separators, table, separator);
-        let (operations, maps) = (cuda.upload(&words.operations)?, cuda.upload(&words.maps)?);
-        let (sizes, strides) = (cuda.upload(&words.sizes)?, cuda.upload(&words.strides)?);
-        let (moves, map) = (cuda.upload(&words.moves)?, cuda.upload(&words.map)?);
         let addresses = Addresses {
-            operations: operations.device_ptr(stream).0,
-            maps: maps.device_ptr(stream).0,
-            sizes: sizes.device_ptr(stream).0,
-            strides: strides.device_ptr(stream).0,
-            moves: moves.device_ptr(stream).0,
-            map: map.device_ptr(stream).0,
-            lowest: self.lowest.device_ptr(stream).0,
-            constant: self.constant.device_ptr(stream).0,
+            operations: held.upload(cuda, &words.operations)?,
+            maps: held.upload(cuda, &words.maps)?,
+            sizes: held.upload(cuda, &words.sizes)?,
+            strides: held.upload(cuda, &words.strides)?,
+            moves: held.upload(cuda, &words.moves)?,
+            map: held.upload(cuda, &words.map)?,
+            lowest: address(cuda, &self.lowest),
+            constant: address(cuda, &self.constant),
         };
-        let _memory =
-            Memory { _operations: operations, _lies: maps, _sizes: sizes, _strides: strides, _moves: moves, _map: map };
-        Ok(Uploaded { words, _memory, addresses })
+        Ok(Uploaded { words, _held: held, addresses })
     }
 
     fn launch(&self, pass: &Uploaded, waves: Range<usize>, range: Cost) -> Result<(), DeviceError> {
@@ -357,7 +322,7 @@ impl<E: Moved> Tables for Graph<E> {
             cuda.set_bytes(&self.lowest, UNSET)?;
         }
         if !self.passes.contains_key(&kind) {
-            let base = self.separators.device_ptr(cuda.stream()).0;
+            let base = address(cuda, &self.separators);
             let address = |&at: &u64| base + at * size_of::<E>() as u64;
             let addresses: Vec<u64> = self.slots_at.iter().map(address).collect();
             let uploaded = self.describe(pass, &self.layout.separators, &addresses, &self.offsets)?;
@@ -386,9 +351,10 @@ impl<E: Moved> Tables for Graph<E> {
         let at = places(separators.iter().map(|separator| separator.entries));
         let memory = cuda.reserve::<E>(at.last().copied().unwrap_or(0) as usize)?;
         cuda.set_bytes(&memory, UNSET)?;
-        let base = memory.device_ptr(cuda.stream()).0;
+        let base = address(cuda, &memory);
         let addresses: Vec<u64> = at.iter().map(|at| base + at * size_of::<E>() as u64).collect();
-        let offsets = Offsets::new(&self.gpu, &separators)?;
+        let mut held = Held::default();
+        let offsets = offsets(cuda, &separators, &mut held)?;
         let pass = self.describe(&[wave], &separators, &addresses, &offsets)?;
         self.launch(&pass, 0..1, NEVER)?;
         let mut least = cuda.read(&memory)?.into_iter().map(wide);

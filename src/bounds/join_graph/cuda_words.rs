@@ -12,7 +12,6 @@ pub(super) const SHARE: u32 = 1;
 pub(super) const LEVEL: u32 = 2;
 
 device_structs! {
-    /// `Operation` of kernels/joingraph.cu.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct OperationWords as "Operation" {
         pub table: u64,
@@ -28,14 +27,12 @@ device_structs! {
         pub output: u32,
     }
 
-    /// `StrideMap` of kernels/joingraph.cu.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct LieWords as "StrideMap" {
         pub separator: u64,
         pub offsets: u64,
     }
 
-    /// `Move` of kernels/joingraph.cu.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct MoveWords as "Move" {
         pub from: u64,
@@ -55,7 +52,6 @@ pub(crate) struct WaveWords {
     pub moves: Range<u32>,
 }
 
-/// A pass.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     pub operations: Vec<OperationWords>,

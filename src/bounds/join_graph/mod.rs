@@ -15,7 +15,6 @@ pub(crate) mod cuda;
 mod cuda_tests;
 mod cuda_words;
 mod orders;
-pub(crate) mod passes;
 pub(crate) mod schedule;
 pub(crate) mod sequence;
 pub(crate) mod tables;
@@ -24,18 +23,18 @@ pub use sequence::{DeviceUse, Graphs};
 
 use crate::bounds::tuning::DEVICE_SPEED;
 use crate::bounds::tuning::join_graph::{DEVICE_POLL, LONG_PASSES, PASSES, POLL};
+use crate::certificate;
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
 use crate::elimination::Progress;
-use crate::elimination::plan::{Plan, Source};
 use crate::elimination::table;
+use crate::elimination::{Plan, Source};
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table};
 use crate::stop::Stop;
 use crate::tensor::tiles::{Movable, NEVER};
 pub(crate) use cuda::kernels;
 use cuda::{Graph as Device, begin as begin_graph};
-pub use passes::{MiniBucket, Passes};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use schedule::{Kind, Layout, Wave};
@@ -44,6 +43,7 @@ use tables::{Host, Tables};
 
 /// When to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Patience {
     /// After one pass down: mini-buckets with moment matching.
     Once,
@@ -54,10 +54,8 @@ pub enum Patience {
     Long,
 }
 
-/// What a graph's functions are.
 #[derive(Debug)]
 pub(crate) enum Origin {
-    /// Those of a problem.
     Problem(Arc<Problem>),
     /// The tables of another graph, along the same order of variables.
     Graph(Box<JoinGraph>),
@@ -96,7 +94,7 @@ pub struct JoinGraph {
     /// With the constant, no solution costs as much.
     range: Cost,
     /// What was done over the graphs that it is made of, and directed and even passes over this one.
-    past: Vec<Arc<Passes>>,
+    past: Vec<Arc<certificate::Graph>>,
     made: (u32, u32),
     /// Waves of the pass at work that are done, and passes.
     at: usize,
@@ -121,19 +119,24 @@ impl JoinGraph {
         if self.is_within_pass() {
             return None;
         }
-        let past = self.passes();
+        let past = self.graphs();
         let graph = JoinGraph::made(outline, self.top, Origin::Graph(Box::new(self)), plan, patience, stop)?;
         Some(JoinGraph { past, ..graph })
     }
 
-    /// What was done over the graphs that it is made of, and over this one.
-    pub fn passes(&self) -> Vec<Arc<Passes>> {
+    /// The graphs that it is made of, and itself, with the passes made; scopes are of the problem's variables.
+    pub(crate) fn graphs(&self) -> Vec<Arc<certificate::Graph>> {
         let begun = u32::from(self.at > 0);
-        let (directed, even) = match self.patience {
+        let (passes, even) = match self.patience {
             Patience::Long => (self.made.0, self.made.1 + begun),
             _ => (self.made.0 + begun, self.made.1),
         };
-        let own = Passes::new(&self.plan, &self.layout, directed, even);
+        let clusters = self.scopes().enumerate().map(|(index, mut over)| {
+            let (to, beside) = self.layout.neighbours(index);
+            over.sort_unstable();
+            certificate::Cluster { over, to, beside }
+        });
+        let own = certificate::Graph { clusters: clusters.collect(), passes, even };
         self.past.iter().cloned().chain([Arc::new(own)]).collect()
     }
 
@@ -194,7 +197,6 @@ impl JoinGraph {
         (self.patience, self.at, self.passes, self.done, self.before) = (patience, 0, 0, false, self.constant);
     }
 
-    /// Whether entries have 32 bits.
     fn is_short(&self) -> bool {
         self.range < i32::LARGEST
     }
@@ -256,7 +258,6 @@ impl JoinGraph {
         Ok(())
     }
 
-    /// Whether a pass was the last.
     fn ends(&mut self, forward: bool) -> bool {
         let most = if self.patience == Patience::Long { LONG_PASSES } else { PASSES };
         if !forward {
@@ -273,33 +274,26 @@ impl JoinGraph {
 
     /// Sums up the functions of the mini-buckets.
     fn build(&mut self, stop: &Stop) -> Result<(), DeviceError> {
-        let Some(origin) = &mut self.origin else { return Ok(()) };
-        let (layout, plan, range) = (&self.layout, &self.plan, self.range);
-        let tables: Box<dyn Tables> = match &self.gpu {
-            Some(gpu) if range < i32::LARGEST => match Device::<i32>::new(gpu, layout, origin, plan, range)? {
-                Some(tables) => Box::new(tables),
-                None => return Ok(()),
-            },
-            Some(gpu) => match Device::<i64>::new(gpu, layout, origin, plan, range)? {
-                Some(tables) => Box::new(tables),
-                None => return Ok(()),
-            },
-            None if range < i32::LARGEST => match Host::<i32>::new(layout, origin, plan, range, stop)? {
-                Some(tables) => Box::new(tables),
-                None => return Ok(()),
-            },
-            None => match Host::<i64>::new(layout, origin, plan, range, stop)? {
-                Some(tables) => Box::new(tables),
-                None => return Ok(()),
-            },
+        let Some(origin) = &self.origin else { return Ok(()) };
+        self.tables = match self.is_short() {
+            true => self.make::<i32>(origin, stop)?,
+            false => self.make::<i64>(origin, stop)?,
         };
-        self.tables = Some(tables);
-        self.origin = None;
-        let inputs = |(cluster, step): (&self::schedule::Cluster, &crate::elimination::plan::Step)| {
-            (cluster.entries * step.inputs.len().max(1)) as u64
-        };
-        self.work += layout.clusters.iter().zip(&plan.steps).map(inputs).sum::<u64>() / self.speed();
+        if self.tables.is_some() {
+            self.origin = None;
+            let clusters = self.layout.clusters.iter().zip(&self.plan.steps);
+            let inputs = clusters.map(|(cluster, step)| (cluster.entries * step.inputs.len().max(1)) as u64);
+            self.work += inputs.sum::<u64>() / self.speed();
+        }
         Ok(())
+    }
+
+    fn make<E: cuda::Moved>(&self, origin: &Origin, stop: &Stop) -> Result<Option<Box<dyn Tables>>, DeviceError> {
+        let (layout, plan, range) = (&self.layout, &self.plan, self.range);
+        Ok(match &self.gpu {
+            Some(gpu) => Device::<E>::new(gpu, layout, origin, plan, range)?.map(|tables| Box::new(tables) as _),
+            None => Host::<E>::new(layout, origin, plan, range, stop)?.map(|tables| Box::new(tables) as _),
+        })
     }
 
     /// Whether what has left some tables has not come to others yet. Where there is no solution that makes no
@@ -318,7 +312,6 @@ impl JoinGraph {
         self.gpu.is_some()
     }
 
-    /// The tables, once they are made.
     pub(crate) fn tables(&self) -> Option<&dyn Tables> {
         self.tables.as_deref()
     }
@@ -352,15 +345,11 @@ impl JoinGraph {
     /// the value. [`FORBIDDEN`] where no solution of interest has it.
     pub fn value_bounds(&mut self) -> Vec<Vec<Cost>> {
         let mut sums: Vec<Vec<Cost>> = self.problem.domains.iter().map(|&d| vec![self.constant; d as usize]).collect();
-        let own = match self.tables.as_mut().map(|tables| tables.marginals()) {
-            Some(Ok(own)) => own,
-            Some(Err(error)) => {
-                (self.trouble, self.tables) = (Some(error), None);
-                Vec::new()
-            }
-            None => Vec::new(),
-        };
-        for (index, marginals) in own.into_iter().enumerate() {
+        let own = self.tables.as_mut().map(|tables| tables.marginals()).transpose().unwrap_or_else(|error| {
+            (self.trouble, self.tables) = (Some(error), None);
+            None
+        });
+        for (index, marginals) in own.into_iter().flatten().enumerate() {
             for (position, marginals) in self.plan.scope(index).into_iter().zip(marginals) {
                 let sums = sums[self.plan.sequence[position as usize] as usize].iter_mut();
                 sums.zip(marginals).for_each(|(sum, marginal)| *sum = (*sum + marginal).min(NEVER));

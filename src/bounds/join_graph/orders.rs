@@ -12,7 +12,6 @@ pub(crate) enum Next {
     Further,
     /// The first graph along the order of this number.
     Along(u32),
-    /// None.
     End,
 }
 
@@ -21,33 +20,18 @@ pub(crate) enum Next {
 pub(crate) struct Orders {
     at: u32,
     /// How many have had a round.
-    tried: u32,
+    pub tried: u32,
     /// Whether the one at work goes to its end.
     chosen: bool,
     /// Whether the best of the first has gone to its end.
-    settled: bool,
+    pub settled: bool,
     /// What the one at work has come to.
-    own: Option<Cost>,
+    pub own: Option<Cost>,
     /// The best after a round.
     best: Option<(Cost, u32)>,
 }
 
 impl Orders {
-    /// Whether the best of the first orders is still on its way.
-    pub fn are_open(&self) -> bool {
-        !self.settled
-    }
-
-    /// Whether the first has not had its round.
-    pub fn is_at_first(&self) -> bool {
-        self.tried == 0
-    }
-
-    /// A graph that is not the last along its order has come to a bound.
-    pub fn grown(&mut self, bound: Cost) {
-        self.own = Some(bound);
-    }
-
     /// A round over the last graph along an order has come to a bound. Whether there are other orders.
     pub fn note(&mut self, bound: Cost, others: bool) -> Next {
         let little = self.own.replace(bound).is_some_and(|own| bound - own <= bound.max(0) / WORTHWHILE);

@@ -49,7 +49,6 @@ struct Links {
     orphan: bool,
     /// From those whose messages it takes.
     children: Vec<u32>,
-    /// From one of the same variable.
     sibling: Option<u32>,
 }
 
@@ -93,9 +92,6 @@ pub(crate) struct Kind {
 impl Layout {
     /// The graph of a plan's mini-buckets: each with the one that takes its message, and with the one before it of the
     /// same variable that it shares most with.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
     pub fn new(plan: &Plan, stop: &Stop) -> Result<Layout, Error> {
         let scopes = stop.each(0..plan.steps.len()).map(|index| Ok(plan.scope(index?)));
         let scopes: Vec<Vec<u32>> = scopes.collect::<Result<_, Error>>()?;
@@ -158,9 +154,6 @@ impl Layout {
     }
 
     /// A pass over all variables; at its end all tables have all their changes.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
     pub fn pass(&self, kind: Kind, stop: &Stop) -> Result<Vec<Wave>, Error> {
         let clusters = self.clusters.len();
         let mut pass =
@@ -225,7 +218,6 @@ impl Cluster {
     }
 }
 
-/// A pass on its way.
 struct Scheduler<'a> {
     layout: &'a Layout,
     waves: Vec<Wave>,

@@ -3,15 +3,13 @@
 //! orders ([`orders`]).
 
 use super::orders::{Next, Orders};
-use super::passes::Passes;
 use super::{JoinGraph, Patience};
-use crate::bounds::cost_shifting::Shift;
-use crate::bounds::schedule::sizes::SizeSchedule;
-use crate::bounds::shifting::{Between, Shifting};
+use crate::bounds::shifting::Between;
 use crate::bounds::tuning::DEVICE_WORTHWHILE;
 use crate::bounds::tuning::join_graph::{CHECKED_LARGEST, DEVICE_LARGEST, FIRST_Z, GROWTH, LARGEST, LEADING};
-use crate::elimination::cuda::Gpu;
-use crate::elimination::plan::{Limits, Plan};
+use crate::bounds::{Shift, Shifting, SizeSchedule};
+use crate::certificate;
+use crate::elimination::{Gpu, Limits, Plan};
 use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, Order};
@@ -21,6 +19,7 @@ use std::sync::Arc;
 
 /// Which graphs are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Graphs {
     /// None.
     None,
@@ -36,15 +35,16 @@ fn host_bytes(plan: &Plan) -> u64 {
 }
 
 /// Who else a device works for, which says what pays there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DeviceUse {
     /// A search: the device takes exact eliminations, and join graphs that the CPU cannot take.
+    #[default]
     Shared,
     /// Nothing: it takes all but what is small.
     Exclusive,
 }
 
-/// Graphs of growing z.
 #[derive(Debug)]
 pub(crate) struct GraphStrategy {
     /// What the first graph is made of.
@@ -63,7 +63,7 @@ pub(crate) struct GraphStrategy {
     left: Option<JoinGraph>,
     /// Those of the last plan.
     z: u32,
-    entries: u64,
+    pub entries: u64,
     /// Less than the first z.
     begin: u32,
     fixed: Option<u32>,
@@ -72,7 +72,7 @@ pub(crate) struct GraphStrategy {
     done: bool,
     orders: Orders,
     /// The number of the order that the next graph is the first along.
-    along: Option<u32>,
+    pub along: Option<u32>,
     /// Work of the last one.
     pub work: u64,
     /// The best bound, and what the last ones gained.
@@ -80,14 +80,15 @@ pub(crate) struct GraphStrategy {
 }
 
 impl GraphStrategy {
-    /// Graphs of a shifted problem, along a size schedule's first order and of its z if it has a fixed one.
+    /// Graphs of a shifted problem, along a size schedule's first order and of its z if it has a fixed one; where they
+    /// are `checked`, such that the checker of a certificate can follow them.
     pub fn new(
         problem: &Arc<Problem>,
         shift: &Arc<Shift>,
         sizes: &SizeSchedule,
         graphs: Graphs,
-        gpu: Option<&Arc<Gpu>>,
-        device_use: DeviceUse,
+        (gpu, device_use): (Option<&Arc<Gpu>>, DeviceUse),
+        checked: bool,
     ) -> Option<GraphStrategy> {
         let (problem, shift, order) = (problem.clone(), shift.clone(), sizes.order()?.clone());
         let fixed = sizes.fixed();
@@ -100,7 +101,7 @@ impl GraphStrategy {
             graphs,
             gpu: gpu.cloned(),
             large: if device_use == DeviceUse::Shared { LARGEST } else { DEVICE_WORTHWHILE },
-            most: u64::MAX,
+            most: if checked { CHECKED_LARGEST } else { u64::MAX },
             left: None,
             z: begin,
             entries: 0,
@@ -113,12 +114,6 @@ impl GraphStrategy {
             work: 0,
             reached: None,
         })
-    }
-
-    /// Graphs that somebody can follow who checks a certificate.
-    pub fn checked(mut self, wanted: bool) -> GraphStrategy {
-        self.most = if wanted { CHECKED_LARGEST } else { u64::MAX };
-        self
     }
 
     /// The next graph and its bytes of the host's memory, of at most so many; `None` once there is none, or `stop` is
@@ -232,23 +227,13 @@ impl GraphStrategy {
     /// leads to `best`.
     pub fn is_brief(&self, best: Cost) -> bool {
         let large = self.large == DEVICE_WORTHWHILE || self.entries.saturating_mul(GROWTH) >= self.large;
-        let begins = self.orders.is_at_first();
+        let begins = self.orders.tried == 0;
         let grows = begins && !self.last;
         let begin = self.shift.bound(self.problem.constant);
         let gained = |bound: Cost| i128::from(bound) - i128::from(begin);
         let near = |(bound, _): (Cost, Cost)| 8 * gained(bound) >= 7 * gained(best);
-        let leads = self.orders.are_open() && self.reached.is_some_and(near);
+        let leads = !self.orders.settled && self.reached.is_some_and(near);
         self.gpu.is_some() && (grows || leads) && (large || self.left_on_device() || !begins)
-    }
-
-    /// Entries of the last graph.
-    pub fn entries(&self) -> u64 {
-        self.entries
-    }
-
-    /// Whether the next graph is the first along another order: what was left goes.
-    pub fn begins_again(&self) -> bool {
-        self.along.is_some()
     }
 
     /// Graphs of the original network, along an order with other ties.
@@ -277,7 +262,7 @@ impl GraphStrategy {
         self.work = if self.last { self.work.saturating_add(work) } else { work / LEADING };
         let (before, gain) = self.reached.unwrap_or((bound, 0));
         if !self.last {
-            self.orders.grown(bound);
+            self.orders.own = Some(bound);
         } else if !self.done {
             let others = self.left_on_device() && self.graphs == Graphs::Growing && self.fixed.is_none();
             match self.orders.note(bound, others) {
@@ -290,9 +275,9 @@ impl GraphStrategy {
         bound >= before
     }
 
-    /// What was done until there is what the last graph left.
-    pub fn passes(&self) -> Vec<Arc<Passes>> {
-        self.left.as_ref().map(JoinGraph::passes).unwrap_or_default()
+    /// The graphs that led to what the last one left.
+    pub fn graphs(&self) -> Vec<Arc<certificate::Graph>> {
+        self.left.as_ref().map(JoinGraph::graphs).unwrap_or_default()
     }
 
     /// The problem that is left, if its tables take at most so many bytes.

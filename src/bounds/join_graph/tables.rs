@@ -21,9 +21,6 @@ use std::sync::Arc;
 pub(crate) trait Tables: Debug + Send + Sync {
     /// Does waves of a pass. With the constant no solution costs `range`. All changes of the pass are done with its
     /// last wave. Once `stop` is set tables are good for nothing any more.
-    ///
-    /// # Errors
-    /// The device's.
     fn run(
         &mut self,
         kind: Kind,
@@ -34,32 +31,21 @@ pub(crate) trait Tables: Debug + Send + Sync {
     ) -> Result<(), DeviceError>;
 
     /// What has become constant; `range` or more where there is no solution.
-    ///
-    /// # Errors
-    /// The device's.
     fn constant(&mut self) -> Result<Cost, DeviceError>;
 
     /// For each digit of each table the least cost of each of its values, [`crate::tensor::tiles::NEVER`] where none is
     /// allowed.
-    ///
-    /// # Errors
-    /// The device's.
     fn marginals(&mut self) -> Result<Vec<Vec<Vec<Cost>>>, DeviceError>;
 
     /// A table; [`crate::tensor::tiles::NEVER`] where nothing is allowed.
-    ///
-    /// # Errors
-    /// The device's.
     fn table(&self, cluster: usize) -> Result<Vec<Cost>, DeviceError>;
 
     /// Where on a device a table is, and bytes of an entry; `None` where it is on the host.
-    fn address(&self, cluster: usize) -> Option<(u64, usize)> {
-        let _ = cluster;
+    fn address(&self, _cluster: usize) -> Option<(u64, usize)> {
         None
     }
 }
 
-/// Tables of the host.
 #[derive(Debug)]
 pub(crate) struct Host<E> {
     layout: Arc<Layout>,
@@ -68,7 +54,6 @@ pub(crate) struct Host<E> {
     constant: Cost,
 }
 
-/// An operation on its way, with what it changes.
 struct Job<'a, E> {
     operation: &'a Operation,
     table: Storage<E>,
@@ -85,9 +70,6 @@ struct Change<E> {
 
 impl<E: Movable> Host<E> {
     /// The sums of the functions of each mini-bucket; what costs `range` is forbidden. `None` once `stop` is set.
-    ///
-    /// # Errors
-    /// Those of a device that has tables of the origin.
     pub fn new(
         layout: &Arc<Layout>,
         origin: &Origin,
@@ -160,7 +142,10 @@ impl<E: Movable> Host<E> {
         let mut take = |separator: u32| std::mem::take(&mut self.separators[separator as usize]);
         let begin = |&what: &Move| {
             let (from, to) = what.separators();
-            Change { what, from: take(from), to: to.map(&mut take).unwrap_or_default(), lowest: 0 }
+            let from = take(from);
+            // what goes nowhere is forgotten
+            let to = to.map_or_else(|| from.clone(), &mut take);
+            Change { what, from, to, lowest: 0 }
         };
         let mut changes: Vec<Change<E>> = wave.moves.iter().map(begin).collect();
         if wave.work >= SHARED {
@@ -194,42 +179,31 @@ impl<E: Movable> Change<E> {
     fn make(&mut self) {
         let (never, zero) = (E::NEVER, E::from_cost(0));
         let Change { what, from, to, lowest } = self;
-        let least = |costs: &[E]| costs.iter().copied().min().unwrap_or(zero);
+        let low = match what {
+            Move::Level(..) => from.iter().zip(&*to).map(|(&a, &b)| a + b).min(),
+            Move::Push(..) | Move::Share(..) => from.iter().copied().min(),
+        };
+        let low = low.unwrap_or(zero);
+        *lowest = low.cost();
         match *what {
-            Move::Push(_, target) => {
-                let low = least(from);
-                *lowest = low.cost();
-                if target.is_some() {
-                    let rest = |(to, &cost): (&mut E, &E)| *to = if cost >= never { never } else { cost - low };
-                    to.iter_mut().zip(&*from).for_each(rest);
-                }
-                from.iter_mut().for_each(|cost| *cost = if *cost >= never { zero } else { zero - *cost });
-            }
-            Move::Share(_, _, parts) => {
-                let low = least(from);
-                *lowest = low.cost();
-                let (low, parts) = (low.cost(), Cost::from(parts));
-                for (from, to) in from.iter_mut().zip(to) {
-                    let cost = from.cost();
-                    let part = (cost - low) / parts;
-                    (*from, *to) =
-                        if *from >= never { (zero, never) } else { (E::from_cost(-(part + low)), E::from_cost(part)) };
-                }
-            }
-            Move::Level(..) => {
-                let low = from.iter().zip(&*to).map(|(&a, &b)| a + b).min().unwrap_or(zero);
-                *lowest = low.cost();
-                for (a, b) in from.iter_mut().zip(to) {
-                    if *a + *b >= never {
-                        (*a, *b) = (never, never);
-                    } else {
-                        let left = (*a + *b - low).cost();
-                        (*a, *b) = (E::from_cost(left / 2) - *a, E::from_cost(left - left / 2) - *b);
-                    }
-                }
-            }
+            Move::Push(..) => each(from, to, |a, _| if a >= never { (zero, never) } else { (zero - a, a - low) }),
+            Move::Share(_, _, parts) => each(from, to, |a, _| {
+                let part = (a.cost() - low.cost()) / Cost::from(parts);
+                if a >= never { (zero, never) } else { (E::from_cost(-(part + low.cost())), E::from_cost(part)) }
+            }),
+            Move::Level(..) => each(from, to, |a, b| {
+                let left = (a + b - low).cost();
+                let half = || (E::from_cost(left / 2) - a, E::from_cost(left - left / 2) - b);
+                if a + b >= never { (never, never) } else { half() }
+            }),
         }
     }
+}
+
+/// Replaces entries of both.
+#[inline(always)]
+fn each<E: Movable>(a: &mut [E], b: &mut [E], new: impl Fn(E, E) -> (E, E)) {
+    a.iter_mut().zip(b).for_each(|(a, b)| (*a, *b) = new(*a, *b));
 }
 
 impl<E: Movable> Tables for Host<E> {
@@ -277,7 +251,6 @@ impl<E: Movable> Tables for Host<E> {
     }
 }
 
-/// An entry as a cost of 64 bits.
 pub(crate) fn wide<E: Movable>(entry: E) -> Cost {
     if entry >= E::NEVER { crate::tensor::tiles::NEVER } else { entry.cost() }
 }
@@ -289,9 +262,6 @@ pub(crate) fn source(index: usize, cluster: &Cluster, plan: &Plan, input: &Input
 }
 
 /// An input as a table; `None` for messages, which are never made.
-///
-/// # Errors
-/// Those of a device that has it.
 pub(crate) fn lay_out<E: Movable>(
     origin: &Origin,
     plan: &Plan,

@@ -1,12 +1,34 @@
 //! An elimination plan of the schedule, and what its bound means for the original network.
 
-use crate::bounds::Proof;
-use crate::bounds::cost_shifting::Shift;
-use crate::bounds::join_graph::passes::Passes;
-use crate::elimination::run::Outcome;
+use crate::bounds::{Proof, Shift};
+use crate::certificate::Graph;
+use crate::elimination::Outcome;
 use crate::model::{Cost, Problem};
 use crate::reduce::Reducer;
 use std::sync::Arc;
+
+/// A network that plans are made for, and how costs were moved from the original one to it.
+#[derive(Clone, Debug)]
+pub(super) struct Base {
+    pub problem: Arc<Problem>,
+    /// None for the original network.
+    pub shift: Option<Arc<Shift>>,
+    /// The join graphs after that.
+    pub graphs: Vec<Arc<Graph>>,
+    /// Goes before the names of plans.
+    pub prefix: String,
+}
+
+impl Base {
+    pub fn new(problem: &Arc<Problem>) -> Base {
+        Base { problem: problem.clone(), shift: None, graphs: Vec::new(), prefix: String::new() }
+    }
+
+    /// A cost of the original network as one of this.
+    pub fn scaled(&self, cost: Cost) -> Cost {
+        self.shift.as_ref().map_or(cost, |shift| shift.scaled(cost))
+    }
+}
 
 /// A plan that is run, by what it is known.
 #[derive(Clone, Debug)]
@@ -15,34 +37,36 @@ pub struct Attempt {
     pub name: String,
     /// Combinations it looks at.
     pub work: u64,
-    /// What the plan was made for.
-    pub problem: Arc<Problem>,
-    pub(crate) shift: Option<Arc<Shift>>,
-    pub(crate) graphs: Vec<Arc<Passes>>,
-    pub(crate) by_rows: bool,
+    pub(super) base: Base,
+    pub(super) by_rows: bool,
 }
 
 impl Attempt {
+    /// What the plan was made for.
+    pub fn problem(&self) -> &Arc<Problem> {
+        &self.base.problem
+    }
+
     /// The bound on the original network.
     pub fn lower_bound(&self, outcome: &Outcome) -> Cost {
         let bound = outcome.lower_bound();
-        self.shift.as_ref().map_or(bound, |shift| shift.bound(bound))
+        self.base.shift.as_ref().map_or(bound, |shift| shift.bound(bound))
     }
 
     /// Why the bound is one, given the reductions that led to the network; `None` where no log was kept.
     pub fn proof(&self, reducer: &Arc<Reducer>, outcome: &Outcome) -> Option<Proof> {
         let reduced = Proof::reductions(reducer)?;
-        let shifted = match &self.shift {
+        let shifted = match &self.base.shift {
             Some(shift) => reduced.shifted(shift)?,
             None => reduced,
         };
-        let joined = shifted.joined(self.graphs.clone());
+        let joined = shifted.joined(self.base.graphs.clone());
         let plan = outcome.plan();
-        Some(if self.by_rows { joined.by_rows(plan) } else { joined.eliminated(plan, &self.problem) })
+        Some(if self.by_rows { joined.by_rows(plan) } else { joined.eliminated(plan, self.problem()) })
     }
 
     /// Whether it is for the original network: only its messages speak of that network's costs.
     pub fn is_plain(&self) -> bool {
-        self.shift.is_none()
+        self.base.shift.is_none()
     }
 }

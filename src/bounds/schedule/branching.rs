@@ -1,10 +1,10 @@
-//! Turns of branch and bound, between plans and join graphs.
+//! Turns of searches, between plans and join graphs.
 
 use super::{BoundSchedule, Stage, is_behind, weight};
-use crate::bounds::branch::{Branch, Style};
 use crate::bounds::tuning::schedule::{
     BEHIND, ENDING, FIRST_TURN, HOPELESS, LESS_TIME, LIGHT_PART, LIGHT_TIME, MORE_TIME, SEARCH_MEMORY, TRIED,
 };
+use crate::bounds::{Begin, Search};
 use crate::model::Cost;
 use crate::stop::Stop;
 
@@ -34,32 +34,12 @@ impl Spent {
     }
 }
 
-impl Stage {
-    /// Whether it is a turn of the light search.
-    pub fn is_light(&self) -> bool {
-        matches!(self, Stage::Branch(search, _) if search.style() == Style::Light)
-    }
-
-    /// What it does, in words.
-    pub fn doing(&self) -> &'static str {
-        match self {
-            Stage::Shift(shifting) if shifting.is_of_functions() => "cost shifting",
-            Stage::Shift(_) => "join graph",
-            Stage::Run(_, plan) if plan.placement.rows.is_some() => "sparse elimination",
-            Stage::Run(_, plan) if plan.exact => "bucket elimination",
-            Stage::Run(..) => "mini-buckets",
-            Stage::Branch(..) => "branch and bound",
-        }
-    }
-}
-
 impl BoundSchedule {
     /// A turn of the light search where it has had less than its part of the time: others that lead, or seem to, would
     /// keep it from its proof. Nor may it keep them from theirs: on SPOT5 42b it believes for ever that half of the way
     /// is done (results/notes/branch.md).
-    pub(crate) fn owed(&mut self, ub: Option<Cost>, spent: Spent) -> Option<Stage> {
-        let at = self.searches.iter().position(|(search, _)| search.style() == Style::Light)?;
-        let search = &self.searches[at].0;
+    pub(super) fn owed(&mut self, ub: Option<Cost>, spent: Spent) -> Option<Stage> {
+        let (at, search) = self.waiting_light_search()?;
         let (done, left) = (search.work_done(), search.work_left());
         let hopeless = done > TRIED && left / HOPELESS > done;
         let parts = if hopeless || self.gpu.is_some() {
@@ -75,35 +55,31 @@ impl BoundSchedule {
     /// The turn of a search that has had no more work than the plans, all of them together with the next one; any,
     /// where there is none. Work of those that are not about to lead counts more here, too. Where a large plan had come
     /// before the turns of as much work, CELAR6-SUB2 waited for mini-buckets of z = 6 rather than for its proof.
-    pub(crate) fn search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
+    pub(super) fn search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
         let plans = self.pending.is_some();
-        let slow = [&self.plain, &self.shifted].into_iter().flatten().all(|strategy| strategy.is_behind(self.best));
+        let slow =
+            [&self.plain, &self.shifted].into_iter().flatten().all(|strategy| is_behind(strategy.reached, self.best));
         let slow = slow && self.graphs.as_ref().is_none_or(|strategy| is_behind(strategy.reached, self.best));
         let planned = self.work.saturating_mul(if slow { BEHIND } else { 1 });
         let due = |weight: u64| !plans || weight <= planned;
-        while let Some(style) = self.styles.pop() {
-            let memory = self.sizes.memory() / SEARCH_MEMORY;
-            if let Some(search) = Branch::new(&self.problem, ub, self.sizes.order()?, memory, style, stop) {
+        while let Some(searcher) = self.searchers.pop() {
+            let (memory, journal) = (self.sizes.memory() / SEARCH_MEMORY, self.journal);
+            let begin = Begin { problem: &self.problem, ub, order: self.sizes.order()?, memory, journal };
+            if let Some(mut search) = (searcher.begin)(begin, stop) {
                 self.reserve(memory);
-                let mut search = if self.journal { search.keep_trace() } else { search };
-                if let Some(gpu) = &self.gpu {
-                    search.board(gpu);
-                }
-                return Some(Stage::Branch(Box::new(search), FIRST_TURN));
+                self.gpu.iter().for_each(|gpu| search.use_device(gpu));
+                return Some(Stage::Search(search, FIRST_TURN));
             }
         }
         let weight = |at: usize| {
             let (search, gain) = &self.searches[at];
-            match self.is_ending(search) {
+            match self.is_ending(&**search) {
                 true => search.work_done() / ENDING,
                 false => weight(search.work_done(), Some((search.lower_bound(), *gain)), self.best),
             }
         };
         let (weight, at) = (0..self.searches.len()).map(|at| (weight(at), at)).min()?;
-        if !due(weight) {
-            return None;
-        }
-        Some(self.turn(at, ub))
+        due(weight).then(|| self.turn(at, ub))
     }
 
     /// A turn of a search: as much again as before. Shorter ones, up to level with the plans, were worse
@@ -114,40 +90,44 @@ impl BoundSchedule {
             search.tighten(ub);
         }
         let work = search.work_done().max(FIRST_TURN);
-        Stage::Branch(Box::new(search), work)
+        Stage::Search(search, work)
     }
 
     /// The turn of the light search that it has before an exact plan and while join graphs grow: up to a part of the
     /// work, up to all of it where such a part will do for the rest. It proves small networks in less time than graphs
     /// take to grow.
-    pub(crate) fn light_search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
-        if self.styles.last() == Some(&Style::Light) {
+    pub(super) fn light_search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
+        if self.searchers.last().is_some_and(|searcher| searcher.is_light) {
             return self.search(ub, stop);
         }
-        let at = self.searches.iter().position(|(search, _)| search.style() == Style::Light)?;
-        let (search, part) = (&self.searches[at].0, self.work / LIGHT_PART);
-        let (done, left) = (search.work_done(), search.work_left());
+        let (at, search) = self.waiting_light_search()?;
+        let (done, left, part) = (search.work_done(), search.work_left(), self.work / LIGHT_PART);
         (done < part || done < self.work && left < part).then(|| self.turn(at, ub))
+    }
+
+    fn waiting_light_search(&self) -> Option<(usize, &dyn Search)> {
+        let mut searches = self.searches.iter().map(|(search, _)| &**search).enumerate();
+        searches.find(|(_, search)| search.is_light())
     }
 
     /// Whether a search will have come to its end before it has taken [`ENDING`] times the work of all plans and its
     /// own so far, as far as it can tell. Its bound does not: that of CELAR6-SUB2 is a third of the optimum after half
     /// of the work.
-    fn is_ending(&self, search: &Branch) -> bool {
+    fn is_ending(&self, search: &dyn Search) -> bool {
         search.work_left() / ENDING <= self.work.saturating_add(search.work_done())
     }
 
     /// Whether a search is about to end.
     pub fn ends_soon(&self) -> bool {
-        self.searches.iter().any(|(search, _)| self.is_ending(search))
+        self.searches.iter().any(|(search, _)| self.is_ending(&**search))
     }
 
     /// A search has had its turn, which began with a bound of `before`.
-    pub fn searched(&mut self, search: Box<Branch>, before: Cost) {
+    pub fn searched(&mut self, search: Box<dyn Search>, before: Cost) {
         let bound = search.lower_bound();
         self.best = self.best.max(bound);
         if !search.is_done() {
-            self.searches.push((*search, bound - before));
+            self.searches.push((search, bound - before));
         }
     }
 }
@@ -174,7 +154,7 @@ mod tests {
             BoundSchedule::new(&problem, SizeSchedule::new(orders, 1 << 28, None), BoundChoice::Auto.strategies());
         let (mut spent, mut owed, mut best) = (Spent::default(), 0, trivial_bound(&problem));
         for _ in 0..40 {
-            let waits = schedule.searches.iter().any(|(search, _)| search.style() == Style::Light);
+            let waits = schedule.waiting_light_search().is_some();
             let owes = waits && spent.owes_light(LIGHT_TIME);
             let Some(stage) = schedule.next(None, spent, &stop) else { break };
             assert!(stage.is_light() || !owes, "{stage:?}");
@@ -189,7 +169,7 @@ mod tests {
                 }
                 Stage::Run(attempt, _) => schedule.note(&attempt, best),
                 // its turn may be as short as one likes
-                Stage::Branch(mut search, _) => {
+                Stage::Search(mut search, _) => {
                     let before = search.lower_bound();
                     let _ = search.advance(1, &stop);
                     schedule.searched(search, before);

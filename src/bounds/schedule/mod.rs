@@ -10,24 +10,19 @@ pub(crate) mod sizes;
 #[cfg(test)]
 mod tests;
 
-use super::branch::{Branch, Style};
-use super::choice::Strategies;
-use super::cost_shifting::Shift;
-use super::join_graph::passes::Passes;
-use super::join_graph::sequence::{DeviceUse, GraphStrategy, Graphs};
-use super::shifting::{Between, Shifting};
-use super::trivial_bound;
-use crate::bounds::tuning::schedule::{BEHIND, BEYOND, FIRST_TURN, FREE, LONG_EXACT, ROW, SEARCH_MEMORY};
-use crate::elimination::cuda::Gpu;
-use crate::elimination::plan::Plan;
-use crate::elimination::run::Outcome;
+use super::join_graph::sequence::GraphStrategy;
+use super::shifting::Between;
+use super::tuning::schedule::{BEHIND, BEYOND, FIRST_TURN, FREE, LONG_EXACT, ROW, SEARCH_MEMORY};
+use super::{DeviceUse, Graphs, Search, Searcher, Shift, Shifting, Strategies, trivial_bound};
+use crate::elimination::{Gpu, Outcome, Plan};
 use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 pub use attempt::Attempt;
+use attempt::Base;
 pub use branching::Spent;
 use rows::SparseStrategy;
-pub use sizes::{SizeSchedule, SizeStep};
+pub use sizes::SizeSchedule;
 use std::sync::Arc;
 
 /// The strategies for a better bound on one network, and whose turn it is.
@@ -36,7 +31,6 @@ pub struct BoundSchedule {
     problem: Arc<Problem>,
     sizes: SizeSchedule,
     strategies: Strategies,
-    /// Whether shifting keeps a journal.
     journal: bool,
     begun: bool,
     /// Whether an exact plan with tables in files may still come, once all strategies have ended.
@@ -48,8 +42,8 @@ pub struct BoundSchedule {
     left: Option<String>,
     rows: Option<SparseStrategy>,
     /// Searches not begun; those that wait for their turn, with what their last one gained.
-    styles: Vec<Style>,
-    searches: Vec<(Branch, Cost)>,
+    searchers: Vec<&'static Searcher>,
+    searches: Vec<(Box<dyn Search>, Cost)>,
     /// The plan or join graph that comes next once searches have had their turns.
     pending: Option<Stage>,
     /// Combinations of all plans so far, the next one included.
@@ -69,29 +63,22 @@ pub struct BoundSchedule {
     reach: Option<Cost>,
 }
 
-/// A network and the plans for it.
+/// Plans for a network.
 #[derive(Debug)]
 struct Strategy {
-    problem: Arc<Problem>,
-    shift: Option<Arc<Shift>>,
-    /// What was done over join graphs until there was the problem.
-    graphs: Vec<Arc<Passes>>,
-    /// Goes before the names of plans.
-    prefix: String,
+    base: Base,
     sizes: SizeSchedule,
     /// The best bound, and what the last steps gained; nothing is known before the first.
     reached: Option<(Cost, Cost)>,
 }
 
 impl Strategy {
-    /// The work of the last step, as it counts.
-    fn weight(&self, best: Cost) -> u64 {
-        weight(self.sizes.work(), self.reached, best)
+    fn new(base: Base, sizes: &SizeSchedule) -> Strategy {
+        Strategy { base, sizes: sizes.clone(), reached: None }
     }
 
-    /// Whether another step like the last would not lead.
-    fn is_behind(&self, best: Cost) -> bool {
-        is_behind(self.reached, best)
+    fn weight(&self, best: Cost) -> u64 {
+        weight(self.sizes.work, self.reached, best)
     }
 }
 
@@ -112,39 +99,46 @@ pub enum Stage {
     Shift(Box<Shifting>),
     /// To run a plan on the attempt's network, then [`BoundSchedule::note`].
     Run(Box<Attempt>, Plan),
-    /// To search for so much work ([`Branch::advance`]), then [`BoundSchedule::searched`].
-    Branch(Box<Branch>, u64),
+    /// To search for so much work ([`Search::advance`]), then [`BoundSchedule::searched`].
+    Search(Box<dyn Search>, u64),
+}
+
+impl Stage {
+    /// Whether it is a turn of the light search.
+    pub fn is_light(&self) -> bool {
+        matches!(self, Stage::Search(search, _) if search.is_light())
+    }
+
+    /// What it does, in words.
+    pub(super) fn doing(&self) -> &'static str {
+        match self {
+            Stage::Shift(shifting) if shifting.is_of_functions() => "cost shifting",
+            Stage::Shift(_) => "join graph",
+            Stage::Run(_, plan) if plan.placement.rows.is_some() => "sparse elimination",
+            Stage::Run(_, plan) if plan.exact => "bucket elimination",
+            Stage::Run(..) => "mini-buckets",
+            Stage::Search(search, _) => search.doing(),
+        }
+    }
 }
 
 impl BoundSchedule {
     /// Strategies for `problem`, plans by copies of `sizes`. Shifting and the shifted network may each take a quarter
     /// of its memory, which the plans then have less.
     pub fn new(problem: &Arc<Problem>, sizes: SizeSchedule, strategies: Strategies) -> BoundSchedule {
-        let strategy = || Strategy {
-            problem: problem.clone(),
-            shift: None,
-            graphs: Vec::new(),
-            prefix: String::new(),
-            sizes: sizes.clone(),
-            reached: None,
-        };
-        let plain = strategies.plain.then(strategy);
-        // taken from the end
-        let styles = strategies.branch.iter().rev().copied().collect();
-        let (problem, best) = (problem.clone(), Cost::MIN);
         BoundSchedule {
-            problem,
-            sizes,
+            problem: problem.clone(),
             strategies,
             journal: false,
             begun: false,
             spill: strategies.plain,
-            plain,
+            plain: strategies.plain.then(|| Strategy::new(Base::new(problem), &sizes)),
             shifted: None,
             graphs: None,
             left: None,
             rows: None,
-            styles,
+            // taken from the end
+            searchers: strategies.searches.iter().rev().copied().collect(),
             searches: Vec::new(),
             pending: None,
             work: 0,
@@ -152,10 +146,11 @@ impl BoundSchedule {
             device_use: DeviceUse::Shared,
             gains: false,
             graph_bytes: 0,
-            best,
+            best: Cost::MIN,
             forward: 0,
             backward: 0,
             reach: None,
+            sizes,
         }
     }
 
@@ -163,7 +158,7 @@ impl BoundSchedule {
     pub fn on(mut self, gpu: Option<&Arc<Gpu>>, device_use: DeviceUse) -> BoundSchedule {
         (self.gpu, self.device_use) = (gpu.cloned(), device_use);
         if let Some(gpu) = gpu {
-            self.searches.iter_mut().for_each(|(search, _)| search.board(gpu));
+            self.searches.iter_mut().for_each(|(search, _)| search.use_device(gpu));
         }
         self
     }
@@ -182,16 +177,16 @@ impl BoundSchedule {
 
     /// Goes on with searches that another schedule began, perhaps on a network whose solutions include all better ones
     /// of this.
-    pub fn resume(&mut self, searches: Vec<Branch>) {
+    pub(super) fn resume(&mut self, searches: Vec<Box<dyn Search>>) {
         for search in searches {
-            self.styles.retain(|&style| style != search.style());
+            self.searchers.retain(|searcher| searcher.name != search.name());
             self.reserve(self.sizes.memory() / SEARCH_MEMORY);
             self.searches.push((search, 0));
         }
     }
 
     /// The searches that are not at work.
-    pub fn into_searches(self) -> Vec<Branch> {
+    pub(super) fn into_searches(self) -> Vec<Box<dyn Search>> {
         self.searches.into_iter().map(|(search, _)| search).collect()
     }
 
@@ -206,18 +201,18 @@ impl BoundSchedule {
 
     fn without_spill(&mut self) {
         self.spill = false;
-        self.sizes.without_spill();
-        for strategy in [&mut self.plain, &mut self.shifted].into_iter().flatten() {
-            strategy.sizes.without_spill();
-        }
+        self.every_size(SizeSchedule::without_spill);
     }
 
     /// Leaves bytes to others than the plans.
     fn reserve(&mut self, bytes: u64) {
-        self.sizes.reserve(bytes);
-        for strategy in [&mut self.plain, &mut self.shifted].into_iter().flatten() {
-            strategy.sizes.reserve(bytes);
-        }
+        self.every_size(|sizes| sizes.reserve(bytes));
+    }
+
+    fn every_size(&mut self, change: impl Fn(&mut SizeSchedule)) {
+        change(&mut self.sizes);
+        let strategies = [&mut self.plain, &mut self.shifted].into_iter().flatten();
+        strategies.for_each(|strategy| change(&mut strategy.sizes));
     }
 
     /// The next stage; `None` once there is none or `stop` is set. `ub` is the cost of the best solution known.
@@ -234,7 +229,8 @@ impl BoundSchedule {
                 // beside a search each of many small launches would wait for the search's
                 // (results/notes/bounds-cuda.md)
                 let gpu = self.gpu.as_ref().filter(|_| self.device_use == DeviceUse::Exclusive);
-                let shift = shift.on(gpu, self.strategies == Strategies::SHIFT);
+                let alone = !self.strategies.go_on_from_shifting() && self.strategies.searches.is_empty();
+                let shift = shift.on(gpu, alone && self.strategies.shift && !self.strategies.plain);
                 let shifting = Shifting { name: "shift".into(), between: Between::Functions(shift) };
                 if self.strategies.shift {
                     return Some(Stage::Shift(Box::new(shifting)));
@@ -303,19 +299,11 @@ impl BoundSchedule {
                 let _ = self.follow_graphs();
             }
             let strategy_slot = if plain { &mut self.plain } else { &mut self.shifted };
-            let strategy = strategy_slot.as_mut()?;
-            let limit = match (&strategy.shift, ub) {
-                (Some(shift), Some(ub)) => Some(shift.scaled(ub)),
-                (_, ub) => ub,
-            };
-            match strategy.sizes.next(&strategy.problem, limit, stop).ok()? {
-                Some(SizeStep { name, work, plan, .. }) => {
-                    self.work = self.work.saturating_add(work);
-                    let name = strategy.prefix.clone() + &name;
-                    let (problem, shift, graphs) =
-                        (strategy.problem.clone(), strategy.shift.clone(), strategy.graphs.clone());
-                    let attempt = Attempt { name, work, problem, shift, graphs, by_rows: false };
-                    return Some(Stage::Run(Box::new(attempt), plan));
+            let Strategy { base, sizes, .. } = strategy_slot.as_mut()?;
+            match sizes.next(&base.problem, ub.map(|ub| base.scaled(ub)), stop).ok()? {
+                Some(plan) => {
+                    let base = base.clone();
+                    return Some(self.run(base, plan));
                 }
                 None => *strategy_slot = None,
             }
@@ -327,11 +315,11 @@ impl BoundSchedule {
     fn follow_graphs(&mut self) -> bool {
         let (Some(prefix), Some(graphs)) = (self.left.take(), &self.graphs) else { return true };
         let Some(problem) = graphs.problem(self.sizes.memory() / 4).map(Arc::new) else { return false };
-        if let Some(strategy) = &mut self.rows {
-            (strategy.problem, strategy.graphs, strategy.prefix) = (problem.clone(), graphs.passes(), prefix.clone());
-        }
-        if let Some(strategy) = self.shifted.as_mut().filter(|_| self.gains) {
-            (strategy.problem, strategy.graphs, strategy.prefix) = (problem, graphs.passes(), prefix);
+        let rows = self.rows.as_mut().map(|strategy| &mut strategy.base);
+        let shifted = self.shifted.as_mut().filter(|_| self.gains).map(|strategy| &mut strategy.base);
+        for base in [rows, shifted].into_iter().flatten() {
+            let (problem, shift) = (problem.clone(), base.shift.clone());
+            *base = Base { problem, shift, graphs: graphs.graphs(), prefix: prefix.clone() };
         }
         true
     }
@@ -339,16 +327,19 @@ impl BoundSchedule {
     /// An exact plan with tables in files: it may take long, so all else comes first.
     fn spilled(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
         let last = std::mem::take(&mut self.spill).then(|| self.sizes.last(&self.problem, ub, stop));
-        let SizeStep { name, work, plan, .. } = last??;
+        let base = Base::new(&self.problem);
+        Some(self.run(base, last??))
+    }
+
+    fn run(&mut self, base: Base, plan: Plan) -> Stage {
+        let (name, work) = (base.prefix.clone() + &plan.name(), plan.work());
         self.work = self.work.saturating_add(work);
-        let attempt =
-            Attempt { name, work, problem: self.problem.clone(), shift: None, graphs: Vec::new(), by_rows: false };
-        Some(Stage::Run(Box::new(attempt), plan))
+        Stage::Run(Box::new(Attempt { name, work, base, by_rows: false }), plan)
     }
 
     /// The next join graph. It may take half of the memory, which the plans then have less.
     fn next_graph(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Shifting> {
-        if self.graphs.as_ref().is_some_and(GraphStrategy::begins_again) {
+        if self.graphs.as_ref().is_some_and(|graphs| graphs.along.is_some()) {
             let _ = self.follow_graphs();
         }
         let held = self.graph_bytes;
@@ -361,7 +352,7 @@ impl BoundSchedule {
     /// Whether shifting comes first: not where elimination is exact at once, nor where its tables take too much.
     fn shifts(&self, stop: &Stop) -> bool {
         let exact = self.strategies.plain && self.sizes.affordable();
-        let wanted = self.strategies.shift || self.strategies.graphs != Graphs::None || self.strategies.rows;
+        let wanted = self.strategies.shift || self.strategies.go_on_from_shifting();
         wanted && !exact && Shift::bytes(&self.problem, stop).is_ok_and(|(own, _)| own <= self.sizes.memory() / 4)
     }
 
@@ -375,38 +366,26 @@ impl BoundSchedule {
                     self.gpu = None;
                 }
                 let Ok((own, shifted)) = Shift::bytes(&self.problem, stop) else { return };
-                let goes_on = self.strategies.shifted || self.strategies.graphs != Graphs::None || self.strategies.rows;
-                if !goes_on || shifted > self.sizes.memory() / 4 {
+                if !self.strategies.go_on_from_shifting() || shifted > self.sizes.memory() / 4 {
                     return;
                 }
                 self.reserve(own + shifted);
-                self.gains = bound > trivial_bound(&self.problem);
+                let begin = trivial_bound(&self.problem);
+                self.gains = bound > begin;
                 let Ok(problem) = shift.problem(stop) else { return };
                 let (problem, shift) = (Arc::new(problem), Arc::new(shift));
+                let base = Base { shift: Some(shift.clone()), prefix, ..Base::new(&problem) };
                 if self.strategies.rows {
-                    let (begin, constant) = (shift.scaled(trivial_bound(&self.problem)), problem.constant);
-                    let (problem, shift, prefix) = (problem.clone(), shift.clone(), prefix.clone());
-                    self.rows = Some(SparseStrategy {
-                        problem,
-                        shift,
-                        graphs: Vec::new(),
-                        prefix,
-                        begin,
-                        constant,
-                        tried: None,
-                    });
+                    let (base, begin, constant) = (base.clone(), shift.scaled(begin), problem.constant);
+                    self.rows = Some(SparseStrategy { base, begin, constant, tried: None });
                 }
                 if self.strategies.graphs != Graphs::None {
-                    let gpu = self.gpu.as_ref();
-                    let strategy =
-                        GraphStrategy::new(&problem, &shift, &self.sizes, self.strategies.graphs, gpu, self.device_use);
-                    self.graphs = strategy.map(|strategy| strategy.checked(self.journal));
+                    let device = (self.gpu.as_ref(), self.device_use);
+                    let graphs = self.strategies.graphs;
+                    self.graphs = GraphStrategy::new(&problem, &shift, &self.sizes, graphs, device, self.journal);
                 }
                 // the same network, where nothing was gained
-                if self.strategies.shifted && self.gains {
-                    let (sizes, shift) = (self.sizes.clone(), Some(shift));
-                    self.shifted = Some(Strategy { problem, shift, graphs: Vec::new(), prefix, sizes, reached: None });
-                }
+                self.shifted = (self.strategies.shifted && self.gains).then(|| Strategy::new(base, &self.sizes));
             }
             Between::MiniBuckets(graph, shift) => {
                 let Some(graphs) = &mut self.graphs else { return };
@@ -418,7 +397,7 @@ impl BoundSchedule {
                     }
                 }
                 if let Some(strategy) = self.shifted.as_mut().filter(|_| self.gains) {
-                    strategy.sizes.follow(graphs.entries().saturating_mul(BEYOND));
+                    strategy.sizes.follow(graphs.entries.saturating_mul(BEYOND));
                 }
             }
         }
@@ -457,16 +436,13 @@ impl BoundSchedule {
         let gap = ub.saturating_sub(attempt.lower_bound(outcome));
         let hopeless = self.reach.is_some_and(|reach| gap / 2 > reach);
         let dear = self.backward.saturating_add(work) > self.forward.saturating_add(FREE);
-        if plan.exact
-            || hopeless
-            || dear
-            || plan.placement.table_bytes + plan.placement.peak_bytes > self.sizes.memory()
-        {
+        let large = plan.placement.table_bytes + plan.placement.peak_bytes > self.sizes.memory();
+        if plan.exact || hopeless || dear || large {
             return None;
         }
         self.backward += work;
         let bounds = outcome.value_bounds(stop)?;
-        let bounds = if let Some(shift) = &attempt.shift { shift.values(bounds) } else { bounds };
+        let bounds = if let Some(shift) = &attempt.base.shift { shift.values(bounds) } else { bounds };
         let dearest = bounds.iter().flatten().copied().max().unwrap_or(0).min(ub);
         self.reach = Some(dearest.saturating_sub(attempt.lower_bound(outcome)));
         Some(bounds)

@@ -1,22 +1,16 @@
 //! The strategy of sparse tables: exact elimination of what shifting left, listing only entries below the limit.
 
+use super::attempt::Base;
 use super::{Attempt, BoundSchedule, Stage};
-use crate::bounds::cost_shifting::Shift;
-use crate::bounds::join_graph::passes::Passes;
 use crate::bounds::tuning::schedule::SPARSE_MEMORY;
-use crate::elimination::RowLimits;
-use crate::elimination::plan::Plan;
-use crate::model::{Cost, FORBIDDEN, Problem};
+use crate::elimination::{Plan, RowLimits};
+use crate::model::{Cost, FORBIDDEN};
 use crate::stop::Stop;
-use std::sync::Arc;
 
 /// What shifting, or the last join graph, left for exact elimination with sparse tables.
 #[derive(Debug)]
-pub(crate) struct SparseStrategy {
-    pub problem: Arc<Problem>,
-    pub shift: Arc<Shift>,
-    pub graphs: Vec<Arc<Passes>>,
-    pub prefix: String,
+pub(super) struct SparseStrategy {
+    pub base: Base,
     /// What of its cost was constant at first, and what has become so.
     pub begin: Cost,
     pub constant: Cost,
@@ -36,14 +30,12 @@ impl SparseStrategy {
 impl BoundSchedule {
     /// Elimination with sparse tables, with as much work as all plans and searches so far, where the gap has become a
     /// good deal smaller.
-    pub(crate) fn by_rows(&mut self, ub: Option<Cost>, work: u64, stop: &Stop) -> Option<Stage> {
+    pub(super) fn by_rows(&mut self, ub: Option<Cost>, work: u64, stop: &Stop) -> Option<Stage> {
         let strategy = self.rows.as_mut()?;
         // costs of the network are whole: what is of interest costs no more than the next one below
-        let limit =
-            ub.map(|ub| strategy.shift.scaled(ub.saturating_sub(1)).saturating_add(1)).map(|ub| ub.min(FORBIDDEN));
-        let gap = limit
-            .map_or(strategy.problem.top, |limit| limit.min(strategy.problem.top))
-            .saturating_sub(strategy.constant);
+        let limit = ub.map(|ub| strategy.base.scaled(ub.saturating_sub(1)).saturating_add(1).min(FORBIDDEN));
+        let top = strategy.base.problem.top;
+        let gap = limit.map_or(top, |limit| limit.min(top)).saturating_sub(strategy.constant);
         // rows are few once bounds have come the larger part of the way: on frequency assignment, where they do not,
         // tries took half of the time for nothing
         if work < u64::MAX && gap > strategy.constant - strategy.begin || !strategy.is_worthwhile(gap, work) {
@@ -53,16 +45,14 @@ impl BoundSchedule {
         if !self.follow_graphs() {
             return None;
         }
-        let strategy = self.rows.as_ref()?;
+        let base = self.rows.as_ref()?.base.clone();
         let bytes = if work < u64::MAX { SPARSE_MEMORY } else { u64::MAX };
         let limits = RowLimits { bytes: bytes.min(self.sizes.memory()), work };
-        let Some(plan) = Plan::by_rows(&strategy.problem, self.sizes.order()?, limit, limits, stop) else {
+        let Some(plan) = Plan::by_rows(&base.problem, self.sizes.order()?, limit, limits, stop) else {
             self.rows = None;
             return None;
         };
-        let (problem, shift, name) =
-            (strategy.problem.clone(), Some(strategy.shift.clone()), strategy.prefix.clone() + "sparse-be");
-        let graphs = strategy.graphs.clone();
-        Some(Stage::Run(Box::new(Attempt { name, work, problem, shift, graphs, by_rows: true }), plan))
+        let name = format!("{}sparse-be", base.prefix);
+        Some(Stage::Run(Box::new(Attempt { name, work, base, by_rows: true }), plan))
     }
 }

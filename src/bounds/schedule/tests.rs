@@ -2,7 +2,7 @@
 
 use super::super::{JoinGraph, Patience};
 use super::*;
-use crate::bounds::BoundChoice;
+use crate::bounds::METHODS;
 use crate::bounds::shifting::Between;
 use crate::elimination::tests::{assignments, random, run, shuffled};
 use crate::elimination::{Limits, Progress};
@@ -146,7 +146,7 @@ fn no_method_passes_the_optimum() {
         let (problem, all, optimum) = case(&mut rng, number);
         let limit = problem.top;
         let orders = best_orders(&problem, &[Method::MinFill, Method::MinDegree], 1, 2, 2, &stop);
-        let (_, choice) = BoundChoice::ALL[rng.index(BoundChoice::ALL.len())];
+        let choice = METHODS[rng.index(METHODS.len())].choice;
         let z = [None, None, Some(2), Some(3)][rng.index(4)];
         let memory = [1 << 30, 1 << 30, 2000, 100][rng.index(4)];
         let mut schedule = BoundSchedule::new(
@@ -166,12 +166,12 @@ fn no_method_passes_the_optimum() {
                     known
                 }
                 Stage::Run(attempt, plan) => {
-                    let outcome = run(&attempt.problem, plan);
+                    let outcome = run(attempt.problem(), plan);
                     let bound = attempt.lower_bound(&outcome);
                     schedule.note(&attempt, bound);
                     (bound.min(limit), schedule.value_bounds(&attempt, &outcome, limit, &stop))
                 }
-                Stage::Branch(mut branch, work) => {
+                Stage::Search(mut branch, work) => {
                     let (end, before) = (branch.work_done() + work, branch.lower_bound());
                     while branch.advance(1000, &stop) == Progress::More && branch.work_done() < end {}
                     let bound = branch.lower_bound();

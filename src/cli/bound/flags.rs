@@ -23,7 +23,7 @@ pub struct BoundFlags {
         help_heading = help::BUDGET)]
     time: Duration,
     /// How the bound is proven
-    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = values::named(methods(), help::METHODS),
+    #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = values::method(false),
         help_heading = help::BOUNDS)]
     method: BoundChoice,
     /// Largest number of variables in a mini-bucket [default: grows while time remains]
@@ -58,11 +58,6 @@ pub struct BoundFlags {
     /// Only warnings on standard error, no progress line
     #[arg(short, long, help_heading = help::OUTPUT)]
     quiet: bool,
-}
-
-/// The methods of `solve --bound` but for none.
-fn methods() -> impl Iterator<Item = (&'static str, BoundChoice)> {
-    BoundChoice::ALL.into_iter().filter(|(_, choice)| *choice != BoundChoice::None)
 }
 
 /// A checked run.

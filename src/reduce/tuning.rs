@@ -1,0 +1,45 @@
+//! The tuned constants of the reductions: the unit and meaning of each, and the measurement that chose it.
+
+/// Combinations up to which a sparse table is made dense; larger ones up to [`OFTEN_DENSE`] only with so many for each
+/// listed tuple: thousands of dense tables for clauses over twenty binary variables would fill any memory.
+pub(super) const ALWAYS_DENSE: u64 = 1 << 12;
+pub(super) const OFTEN_DENSE: u64 = 1 << 20;
+pub(super) const DENSE_RATIO: u64 = 256;
+
+/// Limits for the tables of an elimination.
+#[derive(Clone, Debug)]
+pub(super) struct Limits {
+    /// Combinations visited for one variable.
+    pub joint: usize,
+    /// Entries over two neighbours, and over more, where they exceed those replaced.
+    pub pair: usize,
+    pub several: usize,
+    /// Most neighbours of a variable to be eliminated.
+    pub neighbours: usize,
+    /// Combinations visited for a whole component, where that makes it vanish.
+    pub component: usize,
+}
+
+impl Default for Limits {
+    /// All five ISCAS89 networks vanish, and 99 variables of SPOT5 42b stay. Three neighbours leave 195 of ISCAS89 and
+    /// more, twelve gain nothing; 256 entries leave fewer variables, but larger tables and arities up to 8.
+    fn default() -> Self {
+        Limits { joint: 1 << 21, pair: 1 << 16, several: 64, neighbours: 8, component: 100_000 }
+    }
+}
+
+/// Variables of a component to eliminate as a whole, at most: its next variable is found by a linear search.
+pub(super) const COMPONENT_VARIABLES: usize = 200;
+
+/// A variable is substituted where its functions then have at most so many times their entries, or so many entries.
+pub(super) const GROWTH: usize = 2;
+pub(super) const SMALL: usize = 1 << 12;
+/// Entries compared for the dominated values of one variable, at most.
+pub(super) const DOMINANCE_WORK: usize = 1 << 22;
+/// Only longer domains are searched for values without a name: those too long for local search.
+pub(super) const LONG: u32 = u16::MAX as u32;
+
+/// Bytes for each value of a variable, reductions, bounds and search together; `bound` took 42.
+pub(super) const VALUE_BYTES: u64 = 48;
+/// Bytes of a pair of variables that share a function: in a list for each variable, and in one of all.
+pub(super) const PAIR_BYTES: u64 = 8;
