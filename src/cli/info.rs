@@ -108,7 +108,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 
 /// What elimination along `order` takes at growing z, as long as it fits into the memory.
 fn eliminations(problem: &Problem, order: &Order, config: &Config) -> Vec<Elimination> {
-    let plan = |z| Plan::new(problem, order, &Limits { z, ..Limits::new(config.memory) });
+    let plan = |z| Plan::new(problem, order, &Limits::new(config.memory).with(|limits| limits.z = z));
     if let Some(z) = config.z {
         return vec![Elimination::new(&plan(Some(z)))];
     }
