@@ -1,34 +1,34 @@
-//! Reading networks, evidence and solutions; writing solutions and `.wcsp`. `docs/formats.md` describes the formats.
+//! Reading and writing networks and solutions, reading evidence. `docs/formats.md` describes the formats.
 //!
-//! A new format is one file with one `read` function, and one line in [`FORMATS`].
+//! A new format is one file with a `read` function, perhaps a `write` function, and one line in [`FORMATS`].
 
 mod col;
 mod decimal;
 mod evidence;
 mod input;
 mod limits;
+mod names;
 mod solution;
 mod tokens;
 #[cfg(test)]
 mod tokens_tests;
 mod uai;
 mod wcsp;
-mod write_wcsp;
 
 pub use col::Graph;
 pub(crate) use col::conflicts;
 pub use evidence::{Evidence, read_evidence};
 pub use input::{Source, compressed_extensions};
+pub use names::Named;
 pub use solution::{SolutionFormat, read_solution, write_solution};
 pub use uai::observe;
-pub use write_wcsp::write_wcsp;
 
 use crate::error::Error;
 use crate::files::{LARGEST_TEXT, cannot_read, read_all};
 use crate::model::Network;
 use crate::stop::Stop;
 use crate::terminal::path as shown;
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::str::FromStr;
 use tokens::Tokens;
@@ -54,15 +54,53 @@ pub struct FormatInfo {
     pub name: &'static str,
     /// Its contents, in a few words.
     pub about: &'static str,
+    /// Whether larger is better in such networks; `None` where each file says so itself.
+    pub maximises: Option<bool>,
     read: fn(&mut Tokens<'_>, &ReadOptions) -> Result<Network, Error>,
+    write: Option<fn(&Network, &mut dyn Write) -> io::Result<()>>,
 }
 
-/// Every format that is read.
-pub static FORMATS: [FormatInfo; 4] = [
-    FormatInfo { format: Format::Wcsp, name: "wcsp", about: "weighted constraint network", read: wcsp::read },
-    FormatInfo { format: Format::Uai, name: "uai", about: "Markov or Bayesian network", read: uai::read },
-    FormatInfo { format: Format::Lg, name: "LG", about: "the same with logarithms of potentials", read: uai::read_log },
-    FormatInfo { format: Format::Col, name: "col", about: "graph to color, with a number of colors", read: col::read },
+impl FormatInfo {
+    /// Whether networks can be written in the format.
+    pub fn is_written(&self) -> bool {
+        self.write.is_some()
+    }
+}
+
+/// Every format that is read, in the order of [`Format`].
+pub static FORMATS: &[FormatInfo] = &[
+    FormatInfo {
+        format: Format::Wcsp,
+        name: "wcsp",
+        about: "weighted constraint network",
+        maximises: Some(false),
+        read: wcsp::read,
+        write: Some(wcsp::write),
+    },
+    FormatInfo {
+        format: Format::Uai,
+        name: "uai",
+        about: "Markov or Bayesian network",
+        maximises: Some(true),
+        read: uai::read,
+        write: None,
+    },
+    FormatInfo {
+        format: Format::Lg,
+        name: "LG",
+        about: "the same with logarithms of potentials",
+        maximises: Some(true),
+        read: uai::read_log,
+        write: None,
+    },
+    FormatInfo {
+        format: Format::Col,
+        name: "col",
+        about: "graph to color, with a number of colors",
+        maximises: Some(false),
+        read: col::read,
+        write: None,
+    },
 ];
 
 /// Names reserved for later formats.
@@ -90,11 +128,6 @@ impl Format {
             None => format!("no format extension; {}", known_formats()),
         };
         Err(Error::Usage(format!("{}: {unknown}; --format NAME says it where the name does not", shown(path))))
-    }
-
-    /// Whether larger is better: in networks of potentials.
-    pub fn maximises(self) -> bool {
-        matches!(self, Format::Uai | Format::Lg)
     }
 }
 
@@ -165,6 +198,23 @@ fn read_as(format: Format, mut tokens: Tokens<'_>, options: &ReadOptions) -> Res
     let mut network = (format.info().read)(&mut tokens, options)?;
     network.warn(tokens.take_warnings());
     Ok(network)
+}
+
+/// Writes a network in a format, which may not hold all that the network has: then no file is complete without it.
+///
+/// # Errors
+/// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] with the reason where the format cannot express the
+/// network, [`io::ErrorKind::Unsupported`] where the format is not written.
+pub fn write(network: &Network, format: Format, out: &mut dyn Write) -> io::Result<()> {
+    match format.info().write {
+        Some(write) => write(network, out),
+        None => {
+            let names: Vec<String> =
+                FORMATS.iter().filter(|info| info.is_written()).map(|info| format!(".{}", info.name)).collect();
+            let what = format!(".{} is not written; written are {}", format.info().name, names.join(" "));
+            Err(io::Error::new(io::ErrorKind::Unsupported, what))
+        }
+    }
 }
 
 /// Reads a `.col` graph, to find its number of colors.
