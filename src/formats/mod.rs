@@ -2,11 +2,13 @@
 //!
 //! A new format is one file with one `read` function, and one line in [`FORMATS`].
 
+mod bif;
 mod col;
 mod decimal;
 mod evidence;
 mod input;
 mod limits;
+mod potentials;
 mod solution;
 mod tokens;
 #[cfg(test)]
@@ -19,6 +21,7 @@ pub use col::Graph;
 pub(crate) use col::conflicts;
 pub use evidence::{Evidence, read_evidence};
 pub use input::{Source, compressed_extensions};
+pub use potentials::{read_potentials, read_potentials_from};
 pub use solution::{SolutionFormat, read_solution, write_solution};
 pub use uai::observe;
 pub use write_wcsp::write_wcsp;
@@ -44,6 +47,8 @@ pub enum Format {
     Lg,
     /// Graphs to color.
     Col,
+    /// Bayesian networks with names.
+    Bif,
 }
 
 /// An entry of the list of formats.
@@ -58,11 +63,12 @@ pub struct FormatInfo {
 }
 
 /// Every format that is read.
-pub static FORMATS: [FormatInfo; 4] = [
+pub static FORMATS: [FormatInfo; 5] = [
     FormatInfo { format: Format::Wcsp, name: "wcsp", about: "weighted constraint network", read: wcsp::read },
     FormatInfo { format: Format::Uai, name: "uai", about: "Markov or Bayesian network", read: uai::read },
     FormatInfo { format: Format::Lg, name: "LG", about: "the same with logarithms of potentials", read: uai::read_log },
     FormatInfo { format: Format::Col, name: "col", about: "graph to color, with a number of colors", read: col::read },
+    FormatInfo { format: Format::Bif, name: "bif", about: "Bayesian network with names", read: bif::read },
 ];
 
 /// Names reserved for later formats.
@@ -94,7 +100,7 @@ impl Format {
 
     /// Whether larger is better: in networks of potentials.
     pub fn maximises(self) -> bool {
-        matches!(self, Format::Uai | Format::Lg)
+        matches!(self, Format::Uai | Format::Lg | Format::Bif)
     }
 }
 
@@ -136,14 +142,16 @@ pub struct ReadOptions {
 /// A file that cannot be read or parsed, with file, line and column where there is one; [`Error::Stopped`] or
 /// [`Error::Waiting`] once `stop` is set.
 pub fn read(source: &Source, format: Option<Format>, options: &ReadOptions, stop: &Stop) -> Result<Network, Error> {
-    let format = match (format, source) {
-        (Some(format), _) => format,
-        (None, Source::File(path)) => Format::of_path(path)?,
-        (None, Source::Stdin) => {
-            return Err(Error::Usage(format!("standard input needs --format; {}", known_formats())));
-        }
-    };
-    read_as(format, open(source, stop)?, options)
+    read_as(format_of(source, format)?, open(source, stop)?, options)
+}
+
+/// The format asked for, or that of the file's name.
+fn format_of(source: &Source, format: Option<Format>) -> Result<Format, Error> {
+    match (format, source) {
+        (Some(format), _) => Ok(format),
+        (None, Source::File(path)) => Format::of_path(path),
+        (None, Source::Stdin) => Err(Error::Usage(format!("standard input needs --format; {}", known_formats()))),
+    }
 }
 
 /// Reads a network from a stream of bytes, compressed or not; `name` is its name in messages.
