@@ -3,7 +3,6 @@
 use super::tokens::Tokens;
 use super::{Source, read_text};
 use crate::error::{Error, Warning};
-use crate::model::Network;
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 use std::path::Path;
@@ -11,7 +10,7 @@ use std::path::Path;
 /// The contents of an evidence file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// Variables and their values, each variable once, for [`Network::observe`].
+    /// Variables and their values, each variable once, for [`Network::observe`](crate::model::Network::observe).
     pub pairs: Vec<(u32, u32)>,
     /// Doubtful places of the file.
     pub warnings: Vec<Warning>,
@@ -23,15 +22,15 @@ pub struct Evidence {
 /// number of sets, which must be 1, and k and its pairs follow. `#` begins a comment.
 ///
 /// # Errors
-/// A file that cannot be read, pairs that the network does not have, and a variable with two values; [`Error::Waiting`]
+/// A file that cannot be read, pairs beyond the variables or their domains, and a variable with two values; [`Error::Waiting`]
 /// where `stop` is set before a pipe is at its end.
-pub fn read_evidence(path: &Path, network: &Network, stop: &Stop) -> Result<Evidence, Error> {
+pub fn read_evidence(path: &Path, domains: &[u32], stop: &Stop) -> Result<Evidence, Error> {
     let source = Source::new(path);
-    parse(&read_text(&source, stop)?, source.to_string(), network, stop)
+    parse(&read_text(&source, stop)?, source.to_string(), domains, stop)
 }
 
 /// Only the number of words shows the dialect, so they are counted first.
-fn parse(text: &[u8], name: String, network: &Network, stop: &Stop) -> Result<Evidence, Error> {
+fn parse(text: &[u8], name: String, domains: &[u32], stop: &Stop) -> Result<Evidence, Error> {
     let words = || {
         let mut tokens = Tokens::new(Box::new(text), name.clone(), stop);
         tokens.skip_comments();
@@ -58,8 +57,8 @@ fn parse(text: &[u8], name: String, network: &Network, stop: &Stop) -> Result<Ev
     let mut evidence = Vec::new();
     let mut known = FxHashMap::default();
     for _ in 0..pairs {
-        let variable = tokens.index(network.domains().len() as u32, "a variable")?;
-        let value = tokens.index(network.domains()[variable as usize], "a value")?;
+        let variable = tokens.index(domains.len() as u32, "a variable")?;
+        let value = tokens.index(domains[variable as usize], "a value")?;
         match known.insert(variable, value) {
             None => evidence.push((variable, value)),
             Some(other) if other == value => {}
@@ -81,11 +80,7 @@ mod tests {
     }
 
     fn parse_text(text: &str) -> Result<Evidence, Error> {
-        let mut builder = Network::builder("t");
-        for size in [2, 3, 4, 2] {
-            let _ = builder.variable(size).expect("a variable");
-        }
-        parse(text.as_bytes(), "e".into(), &builder.build(), &Stop::new())
+        parse(text.as_bytes(), "e".into(), &[2, 3, 4, 2], &Stop::new())
     }
 
     #[test]

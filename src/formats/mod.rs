@@ -2,12 +2,14 @@
 //!
 //! A new format is one file with a `read` function, perhaps a `write` function, and one line in [`FORMATS`].
 
+mod bif;
 mod col;
 mod decimal;
 mod evidence;
 mod input;
 mod limits;
 mod names;
+mod potentials;
 mod solution;
 mod tokens;
 #[cfg(test)]
@@ -20,6 +22,7 @@ pub(crate) use col::conflicts;
 pub use evidence::{Evidence, read_evidence};
 pub use input::{Source, compressed_extensions};
 pub use names::Named;
+pub use potentials::{read_potentials, read_potentials_from};
 pub use solution::{SolutionFormat, read_solution, write_solution};
 pub use uai::observe;
 
@@ -44,6 +47,8 @@ pub enum Format {
     Lg,
     /// Graphs to color.
     Col,
+    /// Bayesian networks with names.
+    Bif,
 }
 
 /// An entry of the list of formats.
@@ -99,6 +104,14 @@ pub static FORMATS: &[FormatInfo] = &[
         about: "graph to color, with a number of colors",
         maximises: Some(false),
         read: col::read,
+        write: None,
+    },
+    FormatInfo {
+        format: Format::Bif,
+        name: "bif",
+        about: "Bayesian network with names",
+        maximises: Some(true),
+        read: bif::read,
         write: None,
     },
 ];
@@ -169,14 +182,16 @@ pub struct ReadOptions {
 /// A file that cannot be read or parsed, with file, line and column where there is one; [`Error::Stopped`] or
 /// [`Error::Waiting`] once `stop` is set.
 pub fn read(source: &Source, format: Option<Format>, options: &ReadOptions, stop: &Stop) -> Result<Network, Error> {
-    let format = match (format, source) {
-        (Some(format), _) => format,
-        (None, Source::File(path)) => Format::of_path(path)?,
-        (None, Source::Stdin) => {
-            return Err(Error::Usage(format!("standard input needs --format; {}", known_formats())));
-        }
-    };
-    read_as(format, open(source, stop)?, options)
+    read_as(format_of(source, format)?, open(source, stop)?, options)
+}
+
+/// The format asked for, or that of the file's name.
+fn format_of(source: &Source, format: Option<Format>) -> Result<Format, Error> {
+    match (format, source) {
+        (Some(format), _) => Ok(format),
+        (None, Source::File(path)) => Format::of_path(path),
+        (None, Source::Stdin) => Err(Error::Usage(format!("standard input needs --format; {}", known_formats()))),
+    }
 }
 
 /// Reads a network from a stream of bytes, compressed or not; `name` is its name in messages.

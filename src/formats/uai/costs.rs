@@ -30,7 +30,7 @@ const LARGEST_COST: f64 = (1u64 << 46) as f64;
 const LN_10_REST: f64 = -2.170_756_223_382_249_4e-16;
 
 /// A network before its costs are computed.
-pub(super) struct Parts {
+pub(in crate::formats) struct Parts {
     /// The variables.
     pub builder: Builder,
     pub scopes: Vec<Box<[u32]>>,
