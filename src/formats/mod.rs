@@ -3,11 +3,13 @@
 //! A new format is one file with one `read` function, and one line in [`FORMATS`].
 
 mod col;
+mod dcop;
 mod decimal;
 mod evidence;
 mod input;
 mod limits;
 mod solution;
+pub(crate) mod text;
 mod tokens;
 #[cfg(test)]
 mod tokens_tests;
@@ -44,6 +46,10 @@ pub enum Format {
     Lg,
     /// Graphs to color.
     Col,
+    /// Distributed problems of pyDCOP.
+    Yaml,
+    /// Distributed problems of FRODO.
+    Xml,
 }
 
 /// An entry of the list of formats.
@@ -58,11 +64,13 @@ pub struct FormatInfo {
 }
 
 /// Every format that is read.
-pub static FORMATS: [FormatInfo; 4] = [
+pub static FORMATS: [FormatInfo; 6] = [
     FormatInfo { format: Format::Wcsp, name: "wcsp", about: "weighted constraint network", read: wcsp::read },
     FormatInfo { format: Format::Uai, name: "uai", about: "Markov or Bayesian network", read: uai::read },
     FormatInfo { format: Format::Lg, name: "LG", about: "the same with logarithms of potentials", read: uai::read_log },
     FormatInfo { format: Format::Col, name: "col", about: "graph to color, with a number of colors", read: col::read },
+    FormatInfo { format: Format::Yaml, name: "yaml", about: "distributed problem of pyDCOP", read: dcop::read_yaml },
+    FormatInfo { format: Format::Xml, name: "xml", about: "XDisCSP 1.0 or XCSP 2.1 of FRODO", read: dcop::read_xml },
 ];
 
 /// Names reserved for later formats.

@@ -1,6 +1,7 @@
 //! The problem: a [`Network`] holds a file's variables and cost functions in fixed-point integers; a
 //! [`Problem`] is the reduced problem that search and inference work on.
 
+mod agents;
 mod function;
 mod network;
 mod problem;
@@ -9,6 +10,7 @@ mod tables;
 mod units;
 
 pub use crate::error::ModelError;
+pub use agents::Agents;
 pub(crate) use function::Odometer;
 pub use function::{CostFunction, SparseTable, Table};
 pub use network::{Builder, Network, Variable};
