@@ -174,7 +174,7 @@ pub fn flags() -> Flags {
 }
 
 /// The start and the end of a run that was stopped by `cause` while it was loading.
-fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f64, maximise: bool) {
+fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f64, maximise: Option<bool>) {
     if let Error::Waiting(_) = cause {
         recorder.warn(&cause.to_string());
     }
@@ -185,7 +185,7 @@ fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f
 }
 
 /// Sends a tick for every second of loading.
-fn ticks<'r>(recorder: &'r mut Recorder, clock: &'r Clock, maximise: bool) -> impl FnMut() + 'r {
+fn ticks<'r>(recorder: &'r mut Recorder, clock: &'r Clock, maximise: Option<bool>) -> impl FnMut() + 'r {
     let mut next = 1.0;
     move || {
         let now = clock.seconds();
@@ -197,7 +197,7 @@ fn ticks<'r>(recorder: &'r mut Recorder, clock: &'r Clock, maximise: bool) -> im
 }
 
 /// An event without any result yet.
-fn record_loading(recorder: &mut Recorder, kind: EventKind, time_s: f64, maximise: bool) {
+fn record_loading(recorder: &mut Recorder, kind: EventKind, time_s: f64, maximise: Option<bool>) {
     let event = Event {
         kind,
         time_s,

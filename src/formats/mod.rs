@@ -1,6 +1,6 @@
-//! Reading networks, evidence and solutions; writing solutions and `.wcsp`. `docs/formats.md` describes the formats.
+//! Reading and writing networks and solutions, reading evidence. `docs/formats.md` describes the formats.
 //!
-//! A new format is one file with one `read` function, and one line in [`FORMATS`].
+//! A new format is one file with a `read` function, perhaps a `write` function, and one line in [`FORMATS`].
 
 mod col;
 mod dcop;
@@ -8,6 +8,7 @@ mod decimal;
 mod evidence;
 mod input;
 mod limits;
+mod names;
 mod solution;
 pub(crate) mod text;
 mod tokens;
@@ -15,22 +16,21 @@ mod tokens;
 mod tokens_tests;
 mod uai;
 mod wcsp;
-mod write_wcsp;
 
 pub use col::Graph;
 pub(crate) use col::conflicts;
 pub use evidence::{Evidence, read_evidence};
 pub use input::{Source, compressed_extensions};
+pub use names::Named;
 pub use solution::{SolutionFormat, read_solution, write_solution};
 pub use uai::observe;
-pub use write_wcsp::write_wcsp;
 
 use crate::error::Error;
 use crate::files::{LARGEST_TEXT, cannot_read, read_all};
 use crate::model::Network;
 use crate::stop::Stop;
 use crate::terminal::path as shown;
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::str::FromStr;
 use tokens::Tokens;
@@ -60,17 +60,69 @@ pub struct FormatInfo {
     pub name: &'static str,
     /// Its contents, in a few words.
     pub about: &'static str,
+    /// Whether larger is better in such networks; `None` where each file says so itself.
+    pub maximises: Option<bool>,
     read: fn(&mut Tokens<'_>, &ReadOptions) -> Result<Network, Error>,
+    write: Option<fn(&Network, &mut dyn Write) -> io::Result<()>>,
 }
 
-/// Every format that is read.
-pub static FORMATS: [FormatInfo; 6] = [
-    FormatInfo { format: Format::Wcsp, name: "wcsp", about: "weighted constraint network", read: wcsp::read },
-    FormatInfo { format: Format::Uai, name: "uai", about: "Markov or Bayesian network", read: uai::read },
-    FormatInfo { format: Format::Lg, name: "LG", about: "the same with logarithms of potentials", read: uai::read_log },
-    FormatInfo { format: Format::Col, name: "col", about: "graph to color, with a number of colors", read: col::read },
-    FormatInfo { format: Format::Yaml, name: "yaml", about: "distributed problem of pyDCOP", read: dcop::read_yaml },
-    FormatInfo { format: Format::Xml, name: "xml", about: "XDisCSP 1.0 or XCSP 2.1 of FRODO", read: dcop::read_xml },
+impl FormatInfo {
+    /// Whether networks can be written in the format.
+    pub fn is_written(&self) -> bool {
+        self.write.is_some()
+    }
+}
+
+/// Every format that is read, in the order of [`Format`].
+pub static FORMATS: &[FormatInfo] = &[
+    FormatInfo {
+        format: Format::Wcsp,
+        name: "wcsp",
+        about: "weighted constraint network",
+        maximises: Some(false),
+        read: wcsp::read,
+        write: Some(wcsp::write),
+    },
+    FormatInfo {
+        format: Format::Uai,
+        name: "uai",
+        about: "Markov or Bayesian network",
+        maximises: Some(true),
+        read: uai::read,
+        write: None,
+    },
+    FormatInfo {
+        format: Format::Lg,
+        name: "LG",
+        about: "the same with logarithms of potentials",
+        maximises: Some(true),
+        read: uai::read_log,
+        write: None,
+    },
+    FormatInfo {
+        format: Format::Col,
+        name: "col",
+        about: "graph to color, with a number of colors",
+        maximises: Some(false),
+        read: col::read,
+        write: None,
+    },
+    FormatInfo {
+        format: Format::Yaml,
+        name: "yaml",
+        about: "distributed problem of pyDCOP",
+        maximises: None,
+        read: dcop::read_yaml,
+        write: Some(dcop::write_yaml),
+    },
+    FormatInfo {
+        format: Format::Xml,
+        name: "xml",
+        about: "distributed problem of FRODO: XDisCSP 1.0, XCSP 2.1",
+        maximises: None,
+        read: dcop::read_xml,
+        write: None,
+    },
 ];
 
 /// Names reserved for later formats.
@@ -99,17 +151,14 @@ impl Format {
         };
         Err(Error::Usage(format!("{}: {unknown}; --format NAME says it where the name does not", shown(path))))
     }
-
-    /// Whether larger is better: in networks of potentials.
-    pub fn maximises(self) -> bool {
-        matches!(self, Format::Uai | Format::Lg)
-    }
 }
 
 impl FromStr for Format {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
+        // both endings are in use
+        let name = if name.eq_ignore_ascii_case("yml") { Format::Yaml.info().name } else { name };
         if let Some(info) = FORMATS.iter().find(|info| info.name.eq_ignore_ascii_case(name)) {
             return Ok(info.format);
         }
@@ -171,6 +220,39 @@ pub fn read_from(
 
 fn read_as(format: Format, mut tokens: Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     let mut network = (format.info().read)(&mut tokens, options)?;
+    network.warn(tokens.take_warnings());
+    Ok(network)
+}
+
+/// Writes a network in a format, which may not hold all that the network has: then no file is complete without it.
+///
+/// # Errors
+/// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] with the reason where the format cannot express the
+/// network, [`io::ErrorKind::Unsupported`] where the format is not written.
+pub fn write(network: &Network, format: Format, out: &mut dyn Write) -> io::Result<()> {
+    match format.info().write {
+        Some(write) => write(network, out),
+        None => {
+            let names: Vec<String> =
+                FORMATS.iter().filter(|info| info.is_written()).map(|info| format!(".{}", info.name)).collect();
+            let what = format!(".{} is not written; written are {}", format.info().name, names.join(" "));
+            Err(io::Error::new(io::ErrorKind::Unsupported, what))
+        }
+    }
+}
+
+/// Reads a problem whose parts are in several YAML files, as pyDCOP takes them: each part in one of them.
+///
+/// # Errors
+/// As [`read`]; a part that two files have.
+pub fn read_parts(sources: &[Source], options: &ReadOptions, stop: &Stop) -> Result<Network, Error> {
+    let [first, others @ ..] = sources else { return Err(Error::Usage("no file is named".into())) };
+    let mut tokens = open(first, stop)?;
+    let mut texts = vec![tokens.text()?];
+    for source in others {
+        texts.push(open(source, stop)?.text()?);
+    }
+    let mut network = dcop::read_yaml_parts(&texts, options, &mut tokens)?;
     network.warn(tokens.take_warnings());
     Ok(network)
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::memory;
-use crate::model::{Agents, Builder, Cost, FORBIDDEN, Network, Units, Variable};
+use crate::model::{Agents, Builder, Cost, FORBIDDEN, Network, Notation, Units, Variable};
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 
@@ -29,7 +29,8 @@ pub(super) struct Draft {
     pub maximise: bool,
     /// What totals must stay below, or above where larger is better.
     pub limit: Option<f64>,
-    functions: Vec<(Box<[u32]>, Numbers)>,
+    /// Name, scope and table of each function.
+    functions: Vec<(Box<str>, Box<[u32]>, Numbers)>,
     values: u64,
     entries: u64,
 }
@@ -96,18 +97,21 @@ impl Draft {
     }
 
     /// Adds a function with a number for each combination of values, the last variable running fastest.
-    pub fn dense(&mut self, scope: Vec<u32>, numbers: Vec<f64>) {
-        self.functions.push((scope.into(), Numbers::Dense(numbers)));
+    pub fn dense(&mut self, name: &str, scope: Vec<u32>, numbers: Vec<f64>) {
+        self.functions.push((name.into(), scope.into(), Numbers::Dense(numbers)));
     }
 
     /// Adds a function by the combinations that differ from a default number; of several numbers of a combination the
     /// last one counts.
-    pub fn listed(&mut self, scope: Vec<u32>, default: f64, tuples: Vec<u32>, numbers: Vec<f64>) -> Result<(), Error> {
+    pub fn listed(
+        &mut self,
+        name: &str,
+        scope: Vec<u32>, default: f64, tuples: Vec<u32>, numbers: Vec<f64>) -> Result<(), Error> {
         let sizes: Vec<usize> = scope.iter().map(|&v| self.variables[v as usize].domain as usize).collect();
         let entries = sizes.iter().fold(1usize, |product, &size| product.saturating_mul(size));
         // as a table, where that is hardly larger
         if entries > 64 && entries / 4 > numbers.len() {
-            self.functions.push((scope.into(), Numbers::Listed { default, tuples, numbers }));
+            self.functions.push((name.into(), scope.into(), Numbers::Listed { default, tuples, numbers }));
             return Ok(());
         }
         let mut table = Vec::new();
@@ -116,7 +120,7 @@ impl Draft {
         for (tuple, &number) in tuples.chunks(scope.len().max(1)).zip(&numbers) {
             table[tuple.iter().zip(&sizes).fold(0, |index, (&value, &size)| index * size + value as usize)] = number;
         }
-        self.dense(scope.into_iter().collect(), table);
+        self.dense(name, scope, table);
         Ok(())
     }
 
@@ -142,7 +146,7 @@ impl Draft {
             let _ =
                 builder.top(if rounded > 0 { limit.ceil() + rounded as f64 } else { limit.round_ties_even() } as Cost);
         }
-        let _ = builder.units(Units { decimals, maximise: self.maximise, rounded }).agents(agents);
+        let _ = builder.units(Units { decimals, maximise: self.maximise, rounded }).agents(agents).notation(Notation::Names);
         Ok(builder.build())
     }
 
@@ -152,7 +156,7 @@ impl Draft {
         let (mut decimals, mut sum) = (0, 0.0);
         for function in stop.each(&self.functions) {
             let mut largest = 0f64;
-            for number in stop.each(function?.1.finite()) {
+            for number in stop.each(function?.2.finite()) {
                 let number: f64 = number?;
                 largest = largest.max(number.abs());
                 while decimals < most && !is_whole(number, decimals) {
@@ -169,7 +173,7 @@ impl Draft {
             decimals -= 1;
         }
         let mut rounded = 0;
-        for (_, numbers) in &self.functions {
+        for (.., numbers) in &self.functions {
             stop.check()?;
             rounded += u64::from(numbers.finite().any(|number| !is_whole(number, decimals)));
         }
@@ -177,14 +181,15 @@ impl Draft {
     }
 }
 
-fn add(builder: &mut Builder, function: (Box<[u32]>, Numbers), cost: impl Fn(f64) -> Cost) -> Result<(), Error> {
-    let (scope, numbers) = function;
-    let _ = match numbers {
+fn add(builder: &mut Builder, function: (Box<str>, Box<[u32]>, Numbers), cost: impl Fn(f64) -> Cost) -> Result<(), Error> {
+    let (name, scope, numbers) = function;
+    let function = match numbers {
         Numbers::Dense(numbers) => builder.dense(&scope, numbers.into_iter().map(cost).collect())?,
         Numbers::Listed { default, tuples, numbers } => {
             builder.sparse(&scope, cost(default), tuples, numbers.into_iter().map(cost).collect())?
         }
     };
+    let _ = builder.name_function(function, name);
     Ok(())
 }
 
@@ -234,7 +239,7 @@ mod tests {
         let mut draft = Draft::new(maximise);
         let values = (0..numbers.len()).map(|value| value.to_string().into()).collect();
         let _ = draft.variable("a", values).expect("a variable");
-        draft.dense(vec![0], numbers.to_vec());
+        draft.dense("f", vec![0], numbers.to_vec());
         draft
     }
 

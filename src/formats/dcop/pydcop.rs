@@ -146,7 +146,8 @@ impl<'t> Reader<'t, '_, '_> {
             self.tokens.warn(place, "noise_level is left out: costs are those of the functions".into());
         }
         for (variable, cost) in std::mem::take(&mut types.costs) {
-            self.intention(&cost, Some(vec![variable]), &types, text).map_err(|wrong| wrong.of(text))?;
+            let name = format!("cost_{}", self.all[variable as usize]);
+            self.intention(&name, &cost, Some(vec![variable]), &types, text).map_err(|wrong| wrong.of(text))?;
         }
         Ok(types)
     }
@@ -195,12 +196,13 @@ impl<'t> Reader<'t, '_, '_> {
         let Some((node, text)) = self.part("constraints") else { return Ok(()) };
         for pair in node.map("a mapping of constraints").map_err(|wrong| text.error(wrong))? {
             self.tokens.stop().check()?;
-            self.constraint(&pair.1, types, text).map_err(|wrong| wrong.of(text))?;
+            self.constraint(pair, types, text).map_err(|wrong| wrong.of(text))?;
         }
         Ok(())
     }
 
-    fn constraint(&mut self, own: &Node, types: &Types, text: &Text) -> Result<(), Trouble> {
+    fn constraint(&mut self, (key, own): &(Node, Node), types: &Types, text: &Text) -> Result<(), Trouble> {
+        let name = key.scalar("a name")?;
         let kind = own.must_get("type", "the constraint")?;
         match kind.scalar("intention or extensional")? {
             "intention" => {
@@ -209,11 +211,11 @@ impl<'t> Reader<'t, '_, '_> {
                     Some(list) => Some(self.scope(list)?.0.into_iter().flatten().collect()),
                     None => None,
                 };
-                self.intention(own.must_get("function", "the constraint")?, scope, types, text)
+                self.intention(name, own.must_get("function", "the constraint")?, scope, types, text)
             }
             "extensional" => {
                 own.keys_are(&["type", "variables", "default", "values"], "an extensional constraint")?;
-                self.extensional(own)
+                self.extensional(name, own)
             }
             _ => Err(kind.wrong("intention or extensional").into()),
         }
@@ -240,7 +242,10 @@ impl<'t> Reader<'t, '_, '_> {
     }
 
     /// Tabulates an expression over the variables that it reads, or those given.
-    fn intention(&mut self, node: &Node, scope: Option<Vec<u32>>, types: &Types, text: &Text) -> Result<(), Trouble> {
+    fn intention(
+        &mut self,
+        name: &str,
+        node: &Node, scope: Option<Vec<u32>>, types: &Types, text: &Text) -> Result<(), Trouble> {
         let source = node.scalar("an expression")?;
         // a place within the expression is known where the file has it as it is
         let placed = |wrong: Wrong| match node.verbatim(text) {
@@ -285,11 +290,11 @@ impl<'t> Reader<'t, '_, '_> {
                 digits[place] = 0;
             }
         }
-        self.draft.dense(scope, numbers);
+        self.draft.dense(name, scope, numbers);
         Ok(())
     }
 
-    fn extensional(&mut self, own: &Node) -> Result<(), Trouble> {
+    fn extensional(&mut self, name: &str, own: &Node) -> Result<(), Trouble> {
         let (scope, fixed) = self.scope(own.must_get("variables", "the constraint")?)?;
         let fixed: Vec<Option<String>> = fixed.into_iter().map(|label| label.map(String::from)).collect();
         let cost = |node: &Node, draft: &Draft| {
@@ -329,7 +334,7 @@ impl<'t> Reader<'t, '_, '_> {
         if !self.draft.has_room(numbers.len() as u64) {
             return Err(own.wrong(TOO_MUCH).into());
         }
-        Ok(self.draft.listed(kept, default, tuples, numbers)?)
+        Ok(self.draft.listed(name, kept, default, tuples, numbers)?)
     }
 
     fn agents(&mut self) -> Result<Agents, Error> {

@@ -211,7 +211,7 @@ impl<'a> Reader<'a, '_> {
             match name {
                 "initialCost" if cost != 0.0 => {
                     self.draft.admits(cost).map_err(|expected| value(constraints, name, &expected))?;
-                    self.draft.dense(Vec::new(), vec![cost]);
+                    self.draft.dense(name, Vec::new(), vec![cost]);
                 }
                 "maximalCost" if cost.is_finite() => self.draft.limit = Some(cost),
                 _ => {}
@@ -259,7 +259,7 @@ impl<'a> Reader<'a, '_> {
                 }
             }
             let (default, costs) = (relation.default, relation.costs.clone());
-            self.draft.listed(scope, default, tuples, costs)?;
+            self.draft.listed(node.attribute("name").unwrap_or(reference), scope, default, tuples, costs)?;
         }
         Ok(())
     }
