@@ -4,6 +4,7 @@
 
 mod bif;
 mod col;
+mod dcop;
 mod decimal;
 mod evidence;
 mod input;
@@ -11,6 +12,7 @@ mod limits;
 mod names;
 mod potentials;
 mod solution;
+pub(crate) mod text;
 mod tokens;
 #[cfg(test)]
 mod tokens_tests;
@@ -49,6 +51,10 @@ pub enum Format {
     Col,
     /// Bayesian networks with names.
     Bif,
+    /// Distributed problems of pyDCOP.
+    Yaml,
+    /// Distributed problems of FRODO.
+    Xml,
 }
 
 /// An entry of the list of formats.
@@ -112,6 +118,19 @@ pub static FORMATS: &[FormatInfo] = &[
         about: "Bayesian network with names",
         maximises: Some(true),
         read: bif::read,
+        format: Format::Yaml,
+        name: "yaml",
+        about: "distributed problem of pyDCOP",
+        maximises: None,
+        read: dcop::read_yaml,
+        write: Some(dcop::write_yaml),
+    },
+    FormatInfo {
+        format: Format::Xml,
+        name: "xml",
+        about: "distributed problem of FRODO: XDisCSP 1.0, XCSP 2.1",
+        maximises: None,
+        read: dcop::read_xml,
         write: None,
     },
 ];
@@ -148,6 +167,8 @@ impl FromStr for Format {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
+        // both endings are in use
+        let name = if name.eq_ignore_ascii_case("yml") { Format::Yaml.info().name } else { name };
         if let Some(info) = FORMATS.iter().find(|info| info.name.eq_ignore_ascii_case(name)) {
             return Ok(info.format);
         }
@@ -230,6 +251,22 @@ pub fn write(network: &Network, format: Format, out: &mut dyn Write) -> io::Resu
             Err(io::Error::new(io::ErrorKind::Unsupported, what))
         }
     }
+}
+
+/// Reads a problem whose parts are in several YAML files, as pyDCOP takes them: each part in one of them.
+///
+/// # Errors
+/// As [`read`]; a part that two files have.
+pub fn read_parts(sources: &[Source], options: &ReadOptions, stop: &Stop) -> Result<Network, Error> {
+    let [first, others @ ..] = sources else { return Err(Error::Usage("no file is named".into())) };
+    let mut tokens = open(first, stop)?;
+    let mut texts = vec![tokens.text()?];
+    for source in others {
+        texts.push(open(source, stop)?.text()?);
+    }
+    let mut network = dcop::read_yaml_parts(&texts, options, &mut tokens)?;
+    network.warn(tokens.take_warnings());
+    Ok(network)
 }
 
 /// Reads a `.col` graph, to find its number of colors.
