@@ -2,16 +2,22 @@
 //!
 //! A new format is one file with one `read` function, and one line in [`FORMATS`].
 
+mod clauses;
 mod col;
+mod cut;
 mod decimal;
 mod evidence;
 mod input;
 mod limits;
+mod qaplib;
+mod quadratic;
+mod real;
 mod solution;
 mod tokens;
 #[cfg(test)]
 mod tokens_tests;
 mod uai;
+mod warehouse;
 mod wcsp;
 mod write_wcsp;
 
@@ -44,6 +50,24 @@ pub enum Format {
     Lg,
     /// Graphs to color.
     Col,
+    /// Weighted clauses (MaxSAT).
+    Wcnf,
+    /// Clauses.
+    Cnf,
+    /// Quadratic sums of binary variables or spins, of toulbar2.
+    Qpbo,
+    /// Quadratic sums of binary variables, as the upper triangle of a matrix.
+    Sparse,
+    /// Quadratic sums of binary variables or spins, of dimod.
+    Coo,
+    /// Weighted graphs to cut.
+    Rud,
+    /// Graphs to cut, as Matrix Market matrices.
+    Mtx,
+    /// Quadratic assignment, of QAPLIB.
+    Dat,
+    /// Warehouse location, of the OR-Library.
+    Cap,
 }
 
 /// An entry of the list of formats.
@@ -58,15 +82,24 @@ pub struct FormatInfo {
 }
 
 /// Every format that is read.
-pub static FORMATS: [FormatInfo; 4] = [
+pub static FORMATS: [FormatInfo; 13] = [
     FormatInfo { format: Format::Wcsp, name: "wcsp", about: "weighted constraint network", read: wcsp::read },
     FormatInfo { format: Format::Uai, name: "uai", about: "Markov or Bayesian network", read: uai::read },
     FormatInfo { format: Format::Lg, name: "LG", about: "the same with logarithms of potentials", read: uai::read_log },
     FormatInfo { format: Format::Col, name: "col", about: "graph to color, with a number of colors", read: col::read },
+    FormatInfo { format: Format::Wcnf, name: "wcnf", about: "weighted clauses", read: clauses::read_weighted },
+    FormatInfo { format: Format::Cnf, name: "cnf", about: "clauses of weight 1", read: clauses::read },
+    FormatInfo { format: Format::Qpbo, name: "qpbo", about: "quadratic sum of bits or spins", read: quadratic::read },
+    FormatInfo { format: Format::Sparse, name: "sparse", about: "the same of bits", read: quadratic::read_sparse },
+    FormatInfo { format: Format::Coo, name: "coo", about: "the same, of dimod", read: quadratic::read_coordinates },
+    FormatInfo { format: Format::Rud, name: "rud", about: "weighted graph to cut", read: cut::read },
+    FormatInfo { format: Format::Mtx, name: "mtx", about: "matrix of a graph to cut", read: cut::read_matrix },
+    FormatInfo { format: Format::Dat, name: "dat", about: "quadratic assignment of QAPLIB", read: qaplib::read },
+    FormatInfo { format: Format::Cap, name: "cap", about: "warehouse location (cap*.txt)", read: warehouse::read },
 ];
 
 /// Names reserved for later formats.
-const RESERVED: [&str; 4] = ["cfn", "wcnf", "cnf", "qpbo"];
+const RESERVED: [&str; 1] = ["cfn"];
 
 impl Format {
     /// The line of the list that describes it.
@@ -80,9 +113,15 @@ impl Format {
     /// No extension, or one of an unknown format: the message lists the known ones.
     pub fn of_path(path: &Path) -> Result<Self, Error> {
         let extension = |path: &Path| path.extension().map(|e| e.to_string_lossy().into_owned());
-        let mut inner = extension(path);
+        let (mut name, mut inner) = (path.file_name().unwrap_or_default(), extension(path));
         if inner.as_deref().is_some_and(input::is_compressed_extension) {
-            inner = extension(Path::new(path.file_stem().unwrap_or_default()));
+            name = path.file_stem().unwrap_or_default();
+            inner = extension(Path::new(name));
+        }
+        if name.to_string_lossy().to_ascii_lowercase().starts_with("cap")
+            && inner.as_deref().is_some_and(|inner| inner.eq_ignore_ascii_case("txt"))
+        {
+            return Ok(Format::Cap); // the OR-Library names its files so
         }
         let unknown = match inner.as_deref().map(str::parse) {
             Some(Ok(format)) => return Ok(format),
@@ -208,6 +247,9 @@ mod tests {
             ("a.uai.gz", Format::Uai),
             ("a.lg.zst", Format::Lg),
             ("a.col.bz2", Format::Col),
+            ("dir/cap71.txt.xz", Format::Cap),
+            ("CAPA.TXT", Format::Cap),
+            ("a.cap", Format::Cap),
         ] {
             assert_eq!(Format::of_path(Path::new(name)).expect("a known ending"), format, "{name}");
         }
