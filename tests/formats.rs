@@ -1,7 +1,7 @@
 //! Files from outside: round trips, damaged files, compressed files, and every instance of a folder where there is one.
 
 use fangs::error::Error;
-use fangs::formats::{Format, ReadOptions, Source, read, read_from, write_wcsp};
+use fangs::formats::{Format, ReadOptions, Source, read, read_from, write};
 use fangs::model::{Cost, FORBIDDEN, Network, Table, add};
 use fangs::rng::Rng;
 use fangs::stop::Stop;
@@ -137,7 +137,7 @@ fn survives(bytes: &[u8], format: Format) {
             let zeros = vec![0; network.domains().len()];
             let total = cost(&network, &zeros);
             assert!(total <= FORBIDDEN);
-            write_wcsp(&network, &mut std::io::sink()).unwrap();
+            write(&network, Format::Wcsp, &mut std::io::sink()).unwrap();
         }
         Err(error) => {
             let message = error.to_string();
@@ -323,7 +323,7 @@ proptest! {
     ) {
         let network = build(&domains, top, negative, recipes);
         let mut text = Vec::new();
-        let written = write_wcsp(&network, &mut text);
+        let written = write(&network, Format::Wcsp, &mut text);
         let entries = || network.functions().iter().flat_map(|function| function.entries(network.domains()));
         if entries().any(|cost| cost < 0) && entries().any(|cost| cost >= top && cost < FORBIDDEN) {
             // a file would forbid it
@@ -348,7 +348,7 @@ proptest! {
             prop_assert!(before == after || before.min(after) >= top, "{} {}", before, after);
         }
         let mut second = Vec::new();
-        write_wcsp(&again, &mut second).unwrap();
+        write(&again, Format::Wcsp, &mut second).unwrap();
         let body = |text: &[u8]| text.iter().copied().skip_while(|&byte| byte != b' ').collect::<Vec<_>>();
         if network.functions().iter().all(|f| matches!(f.table, Table::Dense(_))) {
             prop_assert_eq!(body(&second), body(&text));

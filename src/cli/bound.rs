@@ -56,6 +56,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         time_s: 0.0,
         device: "cpu".into(),
         maximise: false,
+        objective: "cost",
         solution: None,
     };
     let load = {

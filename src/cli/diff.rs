@@ -5,7 +5,7 @@ use super::input::{Input, InputFlags};
 use super::{Exit, help, output};
 use clap::Args;
 use fangs::model::{Cost, Network, Number};
-use fangs::record::text::{counted, grouped, objective};
+use fangs::record::text::{counted, grouped};
 use fangs::record::{Console, Verbosity};
 use fangs::stop::Stop;
 use fangs::terminal::line;
@@ -120,7 +120,7 @@ impl Difference {
             functions_differ: repriced.len(),
             variables: differ.iter().take(limit).map(changed).collect(),
             functions: repriced.iter().take(limit).map(function).collect(),
-            label: objective(network.units().maximise),
+            label: network.objective(),
         }
     }
 }

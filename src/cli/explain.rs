@@ -6,7 +6,7 @@ use clap::Args;
 use fangs::activity::Activity;
 use fangs::explain::{self, Finding};
 use fangs::model::{Cost, FORBIDDEN, Network, Number};
-use fangs::record::text::{counted, grouped, objective, per_cent};
+use fangs::record::text::{counted, grouped, per_cent};
 use fangs::record::{Console, Verbosity};
 use fangs::search::Clock;
 use fangs::stop::Stop;
@@ -93,6 +93,9 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 #[derive(Serialize)]
 pub struct Arguments {
     function: usize,
+    /// The function's own name, where the file gives one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
     scope: Vec<u32>,
     names: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,6 +109,7 @@ impl Arguments {
         let value = |&v: &u32, assignment: &[u32]| network.value_name(v as usize, assignment[v as usize]);
         Arguments {
             function,
+            name: network.function_name(function).map(Into::into),
             scope: scope.to_vec(),
             names: scope.iter().map(|&v| network.variable_name(v as usize)).collect(),
             values: assignment.map(|assignment| scope.iter().map(|v| value(v, assignment)).collect()),
@@ -115,7 +119,10 @@ impl Arguments {
 
 impl fmt::Display for Arguments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "function {}:", self.function)?;
+        match &self.name {
+            Some(name) => write!(f, "{}:", line(name))?,
+            None => write!(f, "function {}:", self.function)?,
+        }
         for (place, name) in self.names.iter().enumerate() {
             write!(f, " {}", line(name))?;
             if let Some(values) = &self.values {
@@ -180,7 +187,7 @@ impl Explanation {
             violated: evaluation.violated.len(),
             free: network.functions().len() - priced.len(),
             functions: priced.iter().take(limit).map(part).collect(),
-            label: objective(network.units().maximise),
+            label: network.objective(),
             more: priced.len().saturating_sub(limit),
         }
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use fangs::elimination::{Limits, Plan};
 use fangs::model::{FORBIDDEN, Number, Problem};
 use fangs::order::{Method, Order, best_order};
-use fangs::record::text::{counted, grouped, objective, sense};
+use fangs::record::text::{counted, grouped, sense};
 use fangs::record::{Console, Verbosity, seconds};
 use fangs::reduce::{Reducer, Reduction, Size};
 use fangs::search::Clock;
@@ -86,6 +86,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         top: (network.top() < FORBIDDEN).then(|| network.units().number(network.top())),
         decimals: network.units().decimals,
         maximise: network.units().maximise,
+        objective: network.objective(),
         precision_slack: network.units().precision_slack(None),
         observed,
         domains: Domains::of(network.domains()),
@@ -139,6 +140,8 @@ struct Description {
     top: Option<Number>,
     decimals: u32,
     maximise: bool,
+    #[serde(skip)]
+    objective: &'static str,
     precision_slack: f64,
     /// Variables that the evidence fixes; null where none is named.
     observed: Option<usize>,
@@ -227,7 +230,7 @@ impl Elimination {
 
 impl fmt::Display for Description {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (objective, sense) = (objective(self.maximise), sense(self.maximise));
+        let (objective, sense) = (self.objective, sense(self.maximise));
         let top = self.top.map_or("no top".into(), |top| format!("top {}", grouped(top)));
         writeln!(f, "{}: {objective}, {sense}, {top}", line(&self.instance))?;
         if self.decimals > 0 {

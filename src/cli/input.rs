@@ -121,9 +121,9 @@ impl Input {
         self.format
     }
 
-    /// Whether larger is better in such a network.
-    pub fn maximises(&self) -> bool {
-        self.format.maximises()
+    /// Whether larger is better in such networks, unless each file says so itself.
+    pub fn maximises(&self) -> Option<bool> {
+        self.format.info().maximises
     }
 
     /// The files read, and standard output: the other files of the command are compared with these.

@@ -7,6 +7,8 @@ pub mod bound;
 pub mod check;
 mod coloring;
 pub mod devices;
+pub mod diff;
+pub mod explain;
 pub mod generate;
 pub mod guard;
 mod help;
@@ -69,6 +71,15 @@ pub enum Command {
     /// step by step.
     #[command(after_help = help::examples(&help::CHECK))]
     Check(check::CheckFlags),
+    /// Say which functions cost what, or which cannot hold together
+    ///
+    /// With a solution: the functions by their costs, the violated ones first. Without one, of a network without
+    /// solutions: a small set of functions that have none together.
+    #[command(after_help = help::examples(&help::EXPLAIN))]
+    Explain(explain::ExplainFlags),
+    /// Compare two solutions: the variables and the costs that differ
+    #[command(after_help = help::examples(&help::DIFF))]
+    Diff(diff::DiffFlags),
     /// Generate a random network of a kind, such as a grid or a graph to color
     #[command(after_help = help::examples(&help::GENERATE))]
     Generate(generate::GenerateFlags),
@@ -93,12 +104,6 @@ pub enum Command {
     /// Reserved for a later version
     #[command(hide = true)]
     Convert(Reserved),
-    /// Reserved for a later version
-    #[command(hide = true)]
-    Explain(Reserved),
-    /// Reserved for a later version
-    #[command(hide = true)]
-    Diff(Reserved),
 }
 
 /// The arguments of a reserved command.
@@ -174,7 +179,7 @@ pub fn flags() -> Flags {
 }
 
 /// The start and the end of a run that was stopped by `cause` while it was loading.
-fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f64, maximise: bool) {
+fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f64, maximise: Option<bool>) {
     if let Error::Waiting(_) = cause {
         recorder.warn(&cause.to_string());
     }
@@ -185,7 +190,7 @@ fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f
 }
 
 /// Sends a tick for every second of loading.
-fn ticks<'r>(recorder: &'r mut Recorder, clock: &'r Clock, maximise: bool) -> impl FnMut() + 'r {
+fn ticks<'r>(recorder: &'r mut Recorder, clock: &'r Clock, maximise: Option<bool>) -> impl FnMut() + 'r {
     let mut next = 1.0;
     move || {
         let now = clock.seconds();
@@ -197,7 +202,7 @@ fn ticks<'r>(recorder: &'r mut Recorder, clock: &'r Clock, maximise: bool) -> im
 }
 
 /// An event without any result yet.
-fn record_loading(recorder: &mut Recorder, kind: EventKind, time_s: f64, maximise: bool) {
+fn record_loading(recorder: &mut Recorder, kind: EventKind, time_s: f64, maximise: Option<bool>) {
     let event = Event {
         kind,
         time_s,

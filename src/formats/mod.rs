@@ -1,6 +1,6 @@
-//! Reading networks, evidence and solutions; writing solutions and `.wcsp`. `docs/formats.md` describes the formats.
+//! Reading and writing networks and solutions, reading evidence. `docs/formats.md` describes the formats.
 //!
-//! A new format is one file with one `read` function, and one line in [`FORMATS`].
+//! A new format is one file with a `read` function, perhaps a `write` function, and one line in [`FORMATS`].
 
 mod clauses;
 mod col;
@@ -9,6 +9,7 @@ mod decimal;
 mod evidence;
 mod input;
 mod limits;
+mod names;
 mod qaplib;
 mod quadratic;
 mod real;
@@ -19,22 +20,21 @@ mod tokens_tests;
 mod uai;
 mod warehouse;
 mod wcsp;
-mod write_wcsp;
 
 pub use col::Graph;
 pub(crate) use col::conflicts;
 pub use evidence::{Evidence, read_evidence};
 pub use input::{Source, compressed_extensions};
+pub use names::Named;
 pub use solution::{SolutionFormat, read_solution, write_solution};
 pub use uai::observe;
-pub use write_wcsp::write_wcsp;
 
 use crate::error::Error;
 use crate::files::{LARGEST_TEXT, cannot_read, read_all};
 use crate::model::Network;
 use crate::stop::Stop;
 use crate::terminal::path as shown;
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::str::FromStr;
 use tokens::Tokens;
@@ -78,24 +78,51 @@ pub struct FormatInfo {
     pub name: &'static str,
     /// Its contents, in a few words.
     pub about: &'static str,
+    /// Whether larger is better in such networks; `None` where each file says so itself.
+    pub maximises: Option<bool>,
     read: fn(&mut Tokens<'_>, &ReadOptions) -> Result<Network, Error>,
+    write: Option<fn(&Network, &mut dyn Write) -> io::Result<()>>,
 }
 
-/// Every format that is read.
-pub static FORMATS: [FormatInfo; 13] = [
-    FormatInfo { format: Format::Wcsp, name: "wcsp", about: "weighted constraint network", read: wcsp::read },
-    FormatInfo { format: Format::Uai, name: "uai", about: "Markov or Bayesian network", read: uai::read },
-    FormatInfo { format: Format::Lg, name: "LG", about: "the same with logarithms of potentials", read: uai::read_log },
-    FormatInfo { format: Format::Col, name: "col", about: "graph to color, with a number of colors", read: col::read },
-    FormatInfo { format: Format::Wcnf, name: "wcnf", about: "weighted clauses", read: clauses::read_weighted },
-    FormatInfo { format: Format::Cnf, name: "cnf", about: "clauses of weight 1", read: clauses::read },
-    FormatInfo { format: Format::Qpbo, name: "qpbo", about: "quadratic sum of bits or spins", read: quadratic::read },
-    FormatInfo { format: Format::Sparse, name: "sparse", about: "the same of bits", read: quadratic::read_sparse },
-    FormatInfo { format: Format::Coo, name: "coo", about: "the same, of dimod", read: quadratic::read_coordinates },
-    FormatInfo { format: Format::Rud, name: "rud", about: "weighted graph to cut", read: cut::read },
-    FormatInfo { format: Format::Mtx, name: "mtx", about: "matrix of a graph to cut", read: cut::read_matrix },
-    FormatInfo { format: Format::Dat, name: "dat", about: "quadratic assignment of QAPLIB", read: qaplib::read },
-    FormatInfo { format: Format::Cap, name: "cap", about: "warehouse location (cap*.txt)", read: warehouse::read },
+impl FormatInfo {
+    const fn new(
+        format: Format,
+        name: &'static str,
+        about: &'static str,
+        read: fn(&mut Tokens<'_>, &ReadOptions) -> Result<Network, Error>,
+    ) -> Self {
+        FormatInfo { format, name, about, maximises: Some(false), read, write: None }
+    }
+
+    const fn maximises(self, maximises: Option<bool>) -> Self {
+        FormatInfo { maximises, ..self }
+    }
+
+    const fn writes(self, write: fn(&Network, &mut dyn Write) -> io::Result<()>) -> Self {
+        FormatInfo { write: Some(write), ..self }
+    }
+
+    /// Whether networks can be written in the format.
+    pub fn is_written(&self) -> bool {
+        self.write.is_some()
+    }
+}
+
+/// Every format that is read, in the order of [`Format`].
+pub static FORMATS: &[FormatInfo] = &[
+    FormatInfo::new(Format::Wcsp, "wcsp", "weighted constraint network", wcsp::read).writes(wcsp::write),
+    FormatInfo::new(Format::Uai, "uai", "Markov or Bayesian network", uai::read).maximises(Some(true)),
+    FormatInfo::new(Format::Lg, "LG", "the same with logarithms of potentials", uai::read_log).maximises(Some(true)),
+    FormatInfo::new(Format::Col, "col", "graph to color, with a number of colors", col::read),
+    FormatInfo::new(Format::Wcnf, "wcnf", "weighted clauses", clauses::read_weighted),
+    FormatInfo::new(Format::Cnf, "cnf", "clauses of weight 1", clauses::read),
+    FormatInfo::new(Format::Qpbo, "qpbo", "quadratic sum of bits or spins", quadratic::read).maximises(None),
+    FormatInfo::new(Format::Sparse, "sparse", "quadratic sum of bits", quadratic::read_sparse),
+    FormatInfo::new(Format::Coo, "coo", "quadratic sum of bits or spins, of dimod", quadratic::read_coordinates),
+    FormatInfo::new(Format::Rud, "rud", "weighted graph to cut", cut::read).maximises(Some(true)),
+    FormatInfo::new(Format::Mtx, "mtx", "matrix of a graph to cut", cut::read_matrix).maximises(Some(true)),
+    FormatInfo::new(Format::Dat, "dat", "quadratic assignment of QAPLIB", qaplib::read),
+    FormatInfo::new(Format::Cap, "cap", "warehouse location of the OR-Library (cap*.txt)", warehouse::read),
 ];
 
 /// Names reserved for later formats.
@@ -129,11 +156,6 @@ impl Format {
             None => format!("no format extension; {}", known_formats()),
         };
         Err(Error::Usage(format!("{}: {unknown}; --format NAME says it where the name does not", shown(path))))
-    }
-
-    /// Whether larger is better: in networks of potentials.
-    pub fn maximises(self) -> bool {
-        matches!(self, Format::Uai | Format::Lg)
     }
 }
 
@@ -204,6 +226,23 @@ fn read_as(format: Format, mut tokens: Tokens<'_>, options: &ReadOptions) -> Res
     let mut network = (format.info().read)(&mut tokens, options)?;
     network.warn(tokens.take_warnings());
     Ok(network)
+}
+
+/// Writes a network in a format, which may not hold all that the network has: then no file is complete without it.
+///
+/// # Errors
+/// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] with the reason where the format cannot express the
+/// network, [`io::ErrorKind::Unsupported`] where the format is not written.
+pub fn write(network: &Network, format: Format, out: &mut dyn Write) -> io::Result<()> {
+    match format.info().write {
+        Some(write) => write(network, out),
+        None => {
+            let names: Vec<String> =
+                FORMATS.iter().filter(|info| info.is_written()).map(|info| format!(".{}", info.name)).collect();
+            let what = format!(".{} is not written; written are {}", format.info().name, names.join(" "));
+            Err(io::Error::new(io::ErrorKind::Unsupported, what))
+        }
+    }
 }
 
 /// Reads a `.col` graph, to find its number of colors.

@@ -11,7 +11,7 @@ mod units;
 pub use crate::error::ModelError;
 pub(crate) use function::Odometer;
 pub use function::{CostFunction, SparseTable, Table};
-pub use network::{Builder, Network, Variable};
+pub use network::{Builder, Network, Notation, Variable};
 pub use problem::Problem;
 pub use reading::{Decimal, Numbers, Reading, Scale, Stated};
 pub(crate) use tables::Tables;

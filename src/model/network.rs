@@ -2,6 +2,7 @@
 
 use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Tables, Units, add};
 use crate::error::{ModelError, Warning};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// A variable: its domain size and, where given, its name and the names of its values.
@@ -27,8 +28,22 @@ pub struct Network {
     least: Cost,
     top: Cost,
     units: Units,
+    notation: Notation,
+    function_names: Arc<FxHashMap<u32, Box<str>>>,
     reading: Option<Arc<Reading>>,
     warnings: Vec<Warning>,
+}
+
+/// How the solutions of a network are written in files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notation {
+    /// Value indices on one line.
+    #[default]
+    Indices,
+    /// `MPE`, the number of values and their indices.
+    Mpe,
+    /// A JSON object: the name of each variable and that of its value.
+    Names,
 }
 
 impl Network {
@@ -43,6 +58,8 @@ impl Network {
                 least: 0,
                 top: FORBIDDEN,
                 units: Units::INTEGER,
+                notation: Notation::default(),
+                function_names: Arc::default(),
                 reading: None,
                 warnings: Vec::new(),
             },
@@ -74,6 +91,20 @@ impl Network {
     /// The meaning of the integers.
     pub fn units(&self) -> &Units {
         &self.units
+    }
+
+    /// How its solutions are written.
+    pub fn notation(&self) -> Notation {
+        self.notation
+    }
+
+    /// What assignments are valued by: `cost`, or where larger is better `value` or `log value`.
+    pub fn objective(&self) -> &'static str {
+        match (self.units.maximise, &self.reading) {
+            (false, _) => "cost",
+            (true, None) => "value",
+            (true, Some(_)) => "log value",
+        }
     }
 
     /// The file's own numbers, where costs are rounded logarithms of them.
@@ -150,6 +181,27 @@ impl Network {
             None => format!("x{variable}"),
         }
     }
+
+    /// The name of a value of a variable: the file's, or its index.
+    pub fn value_name(&self, variable: usize, value: u32) -> String {
+        match self.variables[variable].values.as_ref().and_then(|names| names.get(value as usize)) {
+            Some(name) => name.to_string(),
+            None => value.to_string(),
+        }
+    }
+
+    /// The value of a variable with a name, or with an index where the values have no names.
+    pub fn value_index(&self, variable: usize, name: &str) -> Option<u32> {
+        match &self.variables[variable].values {
+            Some(names) => names.iter().position(|own| &**own == name).map(|index| index as u32),
+            None => name.parse().ok().filter(|&value| value < self.domains[variable]),
+        }
+    }
+
+    /// The name of a function in the file, if it has one. Several may have the same.
+    pub fn function_name(&self, function: usize) -> Option<&str> {
+        self.function_names.get(&(function as u32)).map(|name| &**name)
+    }
 }
 
 /// Builds a [`Network`], checking every part as it comes.
@@ -171,6 +223,18 @@ impl Builder {
     /// Sets the meaning of the integers.
     pub fn units(&mut self, units: Units) -> &mut Self {
         self.network.units = units;
+        self
+    }
+
+    /// Sets how solutions are written.
+    pub fn notation(&mut self, notation: Notation) -> &mut Self {
+        self.network.notation = notation;
+        self
+    }
+
+    /// Names a function added before.
+    pub fn name_function(&mut self, function: u32, name: impl Into<Box<str>>) -> &mut Self {
+        let _ = Arc::make_mut(&mut self.network.function_names).insert(function, name.into());
         self
     }
 
