@@ -51,6 +51,14 @@ pub const CHECK: Examples = [
     ("What a solution costs, and which functions it violates", "fangs check net.wcsp net.sol"),
     ("Whether a certificate proves its bound", "fangs check net.wcsp --certificate net.cert"),
 ];
+pub const EXPLAIN: Examples = [
+    ("The ten functions that cost most", "fangs explain net.cfn net.sol --limit 10"),
+    ("Which functions leave a network without a solution, as JSON", "fangs explain net.wcsp --time 5m --json"),
+];
+pub const DIFF: Examples = [
+    ("What changed from one solution to the next", "fangs diff net.wcsp old.sol new.sol"),
+    ("All of it, as JSON", "fangs diff net.wcsp old.sol new.sol --json"),
+];
 pub const GENERATE: Examples = [
     ("A grid of 20 by 20 variables with 5 values each", "fangs generate grid --side 20 --d 5 -o grid.wcsp"),
     (

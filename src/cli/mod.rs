@@ -7,6 +7,8 @@ pub mod bound;
 pub mod check;
 mod coloring;
 pub mod devices;
+pub mod diff;
+pub mod explain;
 pub mod generate;
 pub mod guard;
 mod help;
@@ -69,6 +71,15 @@ pub enum Command {
     /// step by step.
     #[command(after_help = help::examples(&help::CHECK))]
     Check(check::CheckFlags),
+    /// Say which functions cost what, or which cannot hold together
+    ///
+    /// With a solution: the functions by their costs, the violated ones first. Without one, of a network without
+    /// solutions: a small set of functions that have none together.
+    #[command(after_help = help::examples(&help::EXPLAIN))]
+    Explain(explain::ExplainFlags),
+    /// Compare two solutions: the variables and the costs that differ
+    #[command(after_help = help::examples(&help::DIFF))]
+    Diff(diff::DiffFlags),
     /// Generate a random network of a kind, such as a grid or a graph to color
     #[command(after_help = help::examples(&help::GENERATE))]
     Generate(generate::GenerateFlags),
@@ -93,12 +104,6 @@ pub enum Command {
     /// Reserved for a later version
     #[command(hide = true)]
     Convert(Reserved),
-    /// Reserved for a later version
-    #[command(hide = true)]
-    Explain(Reserved),
-    /// Reserved for a later version
-    #[command(hide = true)]
-    Diff(Reserved),
 }
 
 /// The arguments of a reserved command.
