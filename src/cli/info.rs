@@ -74,7 +74,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     }
     let (network, observed) = config.input.load_observed(&Console::new(Verbosity::Normal), &stop)?;
     let load_s = seconds(clock.seconds());
-    let reducer = Reducer::new(&network, config.reduce, &stop)?;
+    let mut reducer = Reducer::new(&network, config.reduce, &stop)?;
+    reducer.merge_ties(&stop);
     let problem = Arc::new(reducer.fitting_problem(&stop)?);
     let orders: Vec<(Method, Order)> =
         Method::ALL.map(|(_, method)| (method, best_order(&problem, &[method], 1, restarts(&problem), &stop))).into();
@@ -238,18 +239,19 @@ impl fmt::Display for Description {
             writeln!(f, "  {decimals} kept, precision slack {}", self.precision_slack)?;
         }
         size(f, "network", &self.network, &self.domains, self.density)?;
-        let Reduction { merged, eliminated, substituted, separated, inconsistent, dominated, components, .. } =
+        let Reduction { merged, eliminated, substituted, tied, separated, inconsistent, dominated, components, .. } =
             &self.reduction;
         size(f, "reduced", &self.reduction.after, &self.core_domains, self.core_density)?;
         let of = |count: usize, what: &str| counted(count, what);
         writeln!(
             f,
-            "  {}; {} merged, {} separated; {} eliminated, {} substituted; {} inconsistent, {} dominated",
+            "  {}; {} merged, {} separated; {} eliminated, {} substituted, {} tied; {} inconsistent, {} dominated",
             of(*components, "component"),
             of(*merged, "function"),
             grouped(separated),
             of(*eliminated, "variable"),
             grouped(substituted),
+            grouped(tied),
             of(*inconsistent, "value"),
             grouped(dominated)
         )?;
