@@ -33,6 +33,7 @@ fn run(command: Command, started: Instant) -> Result<Exit, Error> {
         Command::Bound(flags) => cli::bound::run(flags.try_into()?, started),
         Command::Info(flags) => cli::info::run(flags.try_into()?, started),
         Command::Check(flags) => cli::check::run(flags.try_into()?),
+        Command::Marginals(flags) => cli::marginals::run((*flags).try_into()?, started),
         Command::Generate(flags) => cli::generate::run(flags),
         Command::Plot(flags) => cli::plot::run(flags),
         Command::Heuristics(flags) => cli::heuristics::run(flags),
