@@ -64,7 +64,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         let stop = stop.clone();
         move || {
             let network = input.load(&console, &stop)?;
-            let ordering = order.resolve(&network, &stop)?;
+            let ordering = order.resolve(network.variables().len(), &stop)?;
             Ok((network, ordering))
         }
     };

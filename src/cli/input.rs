@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
 pub struct InputFlags {
-    /// The network: .wcsp, .uai, .LG or .col, also with .gz, .bz2, .xz or .zst; - is standard input
+    /// The network: .wcsp, .uai, .LG, .bif or .col, also with .gz, .bz2, .xz or .zst; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Format of the network: wcsp, uai, LG or col [default: by the file's extension]
+    /// Format of the network: wcsp, uai, LG, bif or col [default: by the file's extension]
     #[arg(long, value_name = "NAME", help_heading = help::INPUT)]
     format: Option<Format>,
     /// Number of colors of a .col graph, which needs it [default: none]
@@ -114,6 +114,16 @@ impl Input {
         };
         console.tell(&format!("{}: {observed}", terminal::path(path)));
         Ok((network, Some(pairs.len())))
+    }
+
+    /// Where it is read from.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The file of evidence, if there is one.
+    pub fn evidence(&self) -> Option<&Path> {
+        self.evidence.as_deref()
     }
 
     /// The format and form in which the network was read.

@@ -5,6 +5,7 @@ mod bench_mbe;
 mod bench_search;
 pub mod bound;
 pub mod check;
+mod check_marginals;
 mod coloring;
 pub mod devices;
 pub mod diff;
@@ -17,9 +18,11 @@ pub mod info;
 mod input;
 mod leave;
 pub mod manual;
+pub mod marginals;
 mod orders;
 mod output;
 pub mod plot;
+mod potentials;
 mod signals;
 pub mod solve;
 mod try_heuristics;
@@ -38,7 +41,7 @@ pub use signals::tell_gaps;
 
 /// Optimize weighted constraint networks: find good solutions, prove bounds, stop where they meet
 ///
-/// Reads cost function networks (.wcsp), Markov and Bayesian networks (.uai, .LG) and graphs to color (.col).
+/// Reads cost function networks (.wcsp), Markov and Bayesian networks (.uai, .LG, .bif) and graphs to color (.col).
 #[derive(Debug, Parser)]
 #[command(name = "fangs", version, propagate_version = true)]
 #[command(after_help = format!("{}\n\n{}", help::examples(&help::FANGS), help::EXIT_CODES))]
@@ -80,6 +83,12 @@ pub enum Command {
     /// Compare two solutions: the variables and the costs that differ
     #[command(after_help = help::examples(&help::DIFF))]
     Diff(diff::DiffFlags),
+    /// Sum over all assignments: the partition function, posteriors
+    ///
+    /// The logarithm of the partition function of a Markov network, or of the probability of the evidence of a Bayesian
+    /// network, and the posterior of each variable; exact up to the rounding of doubles, which is stated.
+    #[command(after_help = help::examples(&help::MARGINALS))]
+    Marginals(Box<marginals::MarginalsFlags>),
     /// Generate a random network of a kind, such as a grid or a graph to color
     #[command(after_help = help::examples(&help::GENERATE))]
     Generate(generate::GenerateFlags),
