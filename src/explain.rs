@@ -17,7 +17,8 @@ pub type Priced = (usize, Cost);
 /// most.
 pub fn costs(network: &Network, assignment: &[u32]) -> Vec<Priced> {
     let entry = |function| check::entry(function, network.domains(), assignment).min(FORBIDDEN);
-    let mut all: Vec<Priced> = network.functions().iter().map(entry).enumerate().filter(|&(_, cost)| cost != 0).collect();
+    let mut all: Vec<Priced> =
+        network.functions().iter().map(entry).enumerate().filter(|&(_, cost)| cost != 0).collect();
     all.sort_by_key(|&(_, cost)| Reverse(cost));
     all
 }
@@ -174,9 +175,6 @@ mod tests {
         let (bad, good) = ([0, 1, 1, 0, 1, 0], [0, 1, 0, 1, 0, 1]);
         assert_eq!(costs(&network, &bad), [(4, FORBIDDEN), (0, 3)]);
         assert_eq!(costs(&network, &good), [(6, FORBIDDEN), (0, 4)]);
-        assert_eq!(
-            differences(&network, &bad, &good),
-            [(4, [FORBIDDEN, 0]), (6, [0, FORBIDDEN]), (0, [3, 4])]
-        );
+        assert_eq!(differences(&network, &bad, &good), [(4, [FORBIDDEN, 0]), (6, [0, FORBIDDEN]), (0, [3, 4])]);
     }
 }

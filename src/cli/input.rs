@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
 pub struct InputFlags {
-    /// The network: .wcsp, .uai, .LG or .col, also with .gz, .bz2, .xz or .zst; - is standard input
+    /// The network, such as a .wcsp or .uai, also with .gz, .bz2, .xz or .zst; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Format of the network: wcsp, uai, LG or col [default: by the file's extension]
+    /// Format of the network, one of those that `fangs --help` lists [default: by the file's name]
     #[arg(long, value_name = "NAME", help_heading = help::INPUT)]
     format: Option<Format>,
     /// Number of colors of a .col graph, which needs it [default: none]
@@ -114,6 +114,11 @@ impl Input {
         };
         console.tell(&format!("{}: {observed}", terminal::path(path)));
         Ok((network, Some(pairs.len())))
+    }
+
+    /// The options of its format.
+    pub fn options(&self) -> &ReadOptions {
+        &self.options
     }
 
     /// The format and form in which the network was read.

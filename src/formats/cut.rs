@@ -42,11 +42,9 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
 /// Reads a `.mtx`: the adjacency matrix of a graph, in coordinates. One triangle is enough; where both are there they
 /// have to agree.
 pub(super) fn read_matrix(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
-    for (name, known) in [
-        ("%%MatrixMarket", &["%%matrixmarket"][..]),
-        ("matrix", &["matrix"]),
-        ("coordinate", &["coordinate"]),
-    ] {
+    for (name, known) in
+        [("%%MatrixMarket", &["%%matrixmarket"][..]), ("matrix", &["matrix"]), ("coordinate", &["coordinate"])]
+    {
         let _ = keyword(tokens, name, known)?;
     }
     let is_pattern = keyword(tokens, "real, integer or pattern", &["real", "integer", "pattern"])? == 2;

@@ -7,7 +7,10 @@
 
 mod costs;
 mod reach;
+mod write;
 mod writers;
+
+pub(super) use write::{write, write_log};
 
 use super::ReadOptions;
 use super::limits::Domains;

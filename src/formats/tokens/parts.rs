@@ -11,11 +11,7 @@ impl Tokens<'_> {
     }
 
     /// Takes the beginning of the next word, as many bytes of it as `length` says, at least one.
-    pub(in crate::formats) fn part(
-        &mut self,
-        expected: &str,
-        length: impl Fn(&[u8]) -> usize,
-    ) -> Result<&[u8], Error> {
+    pub(in crate::formats) fn part(&mut self, expected: &str, length: impl Fn(&[u8]) -> usize) -> Result<&[u8], Error> {
         let end = self.find_word()?;
         if self.current == end {
             self.next = end;
