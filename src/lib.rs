@@ -46,6 +46,7 @@ pub mod generate;
 mod graph;
 pub mod heuristics;
 pub mod kernels;
+pub mod marginals;
 #[doc(hidden)]
 pub mod memory;
 pub mod model;

@@ -104,7 +104,7 @@ impl Input {
         })?;
         console.warn_of(network.warnings());
         let Some(path) = &self.evidence else { return Ok((network, None)) };
-        let Evidence { pairs, warnings } = formats::read_evidence(path, &network, stop)?;
+        let Evidence { pairs, warnings } = formats::read_evidence(path, network.variables(), stop)?;
         console.warn_of(&warnings);
         formats::observe(&mut network, &pairs, stop)?;
         let observed = match pairs.len() {

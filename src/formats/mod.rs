@@ -2,6 +2,7 @@
 //!
 //! A new format is one file with a `read` function, perhaps a `write` function, and one line in [`FORMATS`].
 
+mod bif;
 mod clauses;
 mod col;
 mod cut;
@@ -12,6 +13,7 @@ mod limits;
 mod names;
 mod pedigree;
 mod photographs;
+mod potentials;
 mod pseudo_boolean;
 mod qaplib;
 mod quadratic;
@@ -30,6 +32,7 @@ pub(crate) use col::conflicts;
 pub use evidence::{Evidence, read_evidence};
 pub use input::{Source, compressed_extensions};
 pub use names::Named;
+pub use potentials::{read_potentials, read_potentials_from};
 pub use solution::{SolutionFormat, read_solution, write_solution};
 pub use uai::observe;
 
@@ -54,6 +57,8 @@ pub enum Format {
     Lg,
     /// Graphs to color.
     Col,
+    /// Bayesian networks with names.
+    Bif,
     /// Weighted clauses (MaxSAT).
     Wcnf,
     /// Clauses.
@@ -130,6 +135,7 @@ pub static FORMATS: &[FormatInfo] = &[
         .maximises(Some(true))
         .writes(uai::write_log),
     FormatInfo::new(Format::Col, "col", "graph to color, with a number of colors", col::read),
+    FormatInfo::new(Format::Bif, "bif", "Bayesian network with names", bif::read).maximises(Some(true)),
     FormatInfo::new(Format::Wcnf, "wcnf", "weighted clauses", clauses::read_weighted).writes(clauses::write),
     FormatInfo::new(Format::Cnf, "cnf", "clauses of weight 1", clauses::read),
     FormatInfo::new(Format::Qpbo, "qpbo", "quadratic sum of bits or spins", quadratic::read)
@@ -220,14 +226,16 @@ pub struct ReadOptions {
 /// A file that cannot be read or parsed, with file, line and column where there is one; [`Error::Stopped`] or
 /// [`Error::Waiting`] once `stop` is set.
 pub fn read(source: &Source, format: Option<Format>, options: &ReadOptions, stop: &Stop) -> Result<Network, Error> {
-    let format = match (format, source) {
-        (Some(format), _) => format,
-        (None, Source::File(path)) => Format::of_path(path)?,
-        (None, Source::Stdin) => {
-            return Err(Error::Usage(format!("standard input needs --format; {}", known_formats())));
-        }
-    };
-    read_as(format, open(source, stop)?, options)
+    read_as(format_of(source, format)?, open(source, stop)?, options)
+}
+
+/// The format asked for, or that of the file's name.
+fn format_of(source: &Source, format: Option<Format>) -> Result<Format, Error> {
+    match (format, source) {
+        (Some(format), _) => Ok(format),
+        (None, Source::File(path)) => Format::of_path(path),
+        (None, Source::Stdin) => Err(Error::Usage(format!("standard input needs --format; {}", known_formats()))),
+    }
 }
 
 /// Reads a network from a stream of bytes, compressed or not; `name` is its name in messages.

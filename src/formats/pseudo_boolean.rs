@@ -74,7 +74,9 @@ impl<'r, 't> Reader<'r, 't> {
             if count > ANNOUNCED {
                 return Err(reader.tokens.error(format!("at most {ANNOUNCED} variables")));
             }
-            (1..=count).for_each(|number| drop(reader.variable(format!("x{number}").as_bytes())));
+            for number in 1..=count {
+                let _ = reader.variable(format!("x{number}").as_bytes());
+            }
             reader.tokens.skip_line()?;
             break;
         }

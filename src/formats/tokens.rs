@@ -384,7 +384,7 @@ impl Repeated {
 }
 
 /// A word for a message: printable and short.
-fn quote(word: &[u8]) -> String {
+pub(super) fn quote(word: &[u8]) -> String {
     let text = String::from_utf8_lossy(&word[..word.len().min(4 * QUOTED)]);
     let shown: String = text.chars().take(QUOTED).flat_map(char::escape_debug).collect();
     let more = if text.chars().count() > QUOTED { "…" } else { "" };
