@@ -7,6 +7,7 @@ pub mod bound;
 pub mod check;
 mod check_marginals;
 mod coloring;
+pub mod convert;
 pub mod devices;
 pub mod diff;
 pub mod explain;
@@ -29,7 +30,7 @@ mod try_heuristics;
 mod values;
 mod worker;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use fangs::Error;
 use fangs::record::Recorder;
 use fangs::search::{Clock, Event, EventKind, StoppedBy};
@@ -41,10 +42,11 @@ pub use signals::tell_gaps;
 
 /// Optimize weighted constraint networks: find good solutions, prove bounds, stop where they meet
 ///
-/// Reads cost function networks (.wcsp), Markov and Bayesian networks (.uai, .LG, .bif) and graphs to color (.col).
+/// Reads cost function networks, Markov and Bayesian networks, graphs to color and to cut, clauses, quadratic sums and
+/// more.
 #[derive(Debug, Parser)]
 #[command(name = "fangs", version, propagate_version = true)]
-#[command(after_help = format!("{}\n\n{}", help::examples(&help::FANGS), help::EXIT_CODES))]
+#[command(after_help = format!("{}\n\n{}\n\n{}", help::examples(&help::FANGS), help::formats(), help::EXIT_CODES))]
 pub struct Flags {
     #[command(subcommand)]
     pub command: Command,
@@ -74,6 +76,12 @@ pub enum Command {
     /// step by step.
     #[command(after_help = help::examples(&help::CHECK))]
     Check(check::CheckFlags),
+    /// Write a network in another format
+    ///
+    /// The written text is read again and compared with the network at 1000 assignments before the file is there. What
+    /// the format cannot hold is an error that says why.
+    #[command(after_help = help::examples(&help::CONVERT))]
+    Convert(convert::ConvertFlags),
     /// Say which functions cost what, or which cannot hold together
     ///
     /// With a solution: the functions by their costs, the violated ones first. Without one, of a network without
@@ -110,16 +118,6 @@ pub enum Command {
     /// Print the manual page, or write a page for each command
     #[command(after_help = help::examples(&help::MAN))]
     Man(manual::ManFlags),
-    /// Reserved for a later version
-    #[command(hide = true)]
-    Convert(Reserved),
-}
-
-/// The arguments of a reserved command.
-#[derive(Args, Debug)]
-pub struct Reserved {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    _arguments: Vec<std::ffi::OsString>,
 }
 
 /// The answer to reserved names.

@@ -5,6 +5,10 @@
 //! is hard; and since 2022 without a header, `h LITERALS 0` for hard clauses (MaxSAT Evaluation, rules of 2022). A
 //! clause of a `.cnf` has weight 1.
 
+mod write;
+
+pub(super) use write::write;
+
 use super::ReadOptions;
 use super::limits::ANNOUNCED;
 use super::tokens::{Repeated, Tokens};

@@ -12,7 +12,10 @@ mod evidence;
 mod input;
 mod limits;
 mod names;
+mod pedigree;
+mod photographs;
 mod potentials;
+mod pseudo_boolean;
 mod qaplib;
 mod quadratic;
 mod real;
@@ -24,6 +27,7 @@ mod tokens_tests;
 mod uai;
 mod warehouse;
 mod wcsp;
+mod writing;
 
 pub use col::Graph;
 pub(crate) use col::conflicts;
@@ -79,6 +83,14 @@ pub enum Format {
     Dat,
     /// Warehouse location, of the OR-Library.
     Cap,
+    /// Pseudo-Boolean optimisation.
+    Opb,
+    /// Soft pseudo-Boolean constraints.
+    Wbo,
+    /// Photographs of satellites.
+    Bep,
+    /// Pedigrees with genotypes.
+    Pre,
 }
 
 /// An entry of the list of formats.
@@ -122,8 +134,12 @@ impl FormatInfo {
 /// Every format that is read, in the order of [`Format`].
 pub static FORMATS: &[FormatInfo] = &[
     FormatInfo::new(Format::Wcsp, "wcsp", "weighted constraint network", wcsp::read).writes(wcsp::write),
-    FormatInfo::new(Format::Uai, "uai", "Markov or Bayesian network", uai::read).maximises(Some(true)),
-    FormatInfo::new(Format::Lg, "LG", "the same with logarithms of potentials", uai::read_log).maximises(Some(true)),
+    FormatInfo::new(Format::Uai, "uai", "Markov or Bayesian network", uai::read)
+        .maximises(Some(true))
+        .writes(uai::write),
+    FormatInfo::new(Format::Lg, "LG", "the same with logarithms of potentials", uai::read_log)
+        .maximises(Some(true))
+        .writes(uai::write_log),
     FormatInfo::new(Format::Col, "col", "graph to color, with a number of colors", col::read),
     FormatInfo::new(Format::Bif, "bif", "Bayesian network with names", bif::read).maximises(Some(true)),
     FormatInfo::new(Format::Yaml, "yaml", "distributed problem of pyDCOP", dcop::read_yaml)
@@ -131,15 +147,22 @@ pub static FORMATS: &[FormatInfo] = &[
         .writes(dcop::write_yaml),
     FormatInfo::new(Format::Xml, "xml", "distributed problem of FRODO: XDisCSP 1.0, XCSP 2.1", dcop::read_xml)
         .maximises(None),
-    FormatInfo::new(Format::Wcnf, "wcnf", "weighted clauses", clauses::read_weighted),
+    FormatInfo::new(Format::Wcnf, "wcnf", "weighted clauses", clauses::read_weighted).writes(clauses::write),
     FormatInfo::new(Format::Cnf, "cnf", "clauses of weight 1", clauses::read),
-    FormatInfo::new(Format::Qpbo, "qpbo", "quadratic sum of bits or spins", quadratic::read).maximises(None),
-    FormatInfo::new(Format::Sparse, "sparse", "quadratic sum of bits", quadratic::read_sparse),
+    FormatInfo::new(Format::Qpbo, "qpbo", "quadratic sum of bits or spins", quadratic::read)
+        .maximises(None)
+        .writes(quadratic::write),
+    FormatInfo::new(Format::Sparse, "sparse", "quadratic sum of bits", quadratic::read_sparse)
+        .writes(quadratic::write_sparse),
     FormatInfo::new(Format::Coo, "coo", "quadratic sum of bits or spins, of dimod", quadratic::read_coordinates),
     FormatInfo::new(Format::Rud, "rud", "weighted graph to cut", cut::read).maximises(Some(true)),
     FormatInfo::new(Format::Mtx, "mtx", "matrix of a graph to cut", cut::read_matrix).maximises(Some(true)),
     FormatInfo::new(Format::Dat, "dat", "quadratic assignment of QAPLIB", qaplib::read),
     FormatInfo::new(Format::Cap, "cap", "warehouse location of the OR-Library (cap*.txt)", warehouse::read),
+    FormatInfo::new(Format::Opb, "opb", "pseudo-Boolean optimisation", pseudo_boolean::read).maximises(None),
+    FormatInfo::new(Format::Wbo, "wbo", "soft pseudo-Boolean constraints", pseudo_boolean::read_weighted),
+    FormatInfo::new(Format::Bep, "bep", "photographs of satellites", photographs::read),
+    FormatInfo::new(Format::Pre, "pre", "pedigree with genotypes", pedigree::read),
 ];
 
 /// Names reserved for later formats.

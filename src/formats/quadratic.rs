@@ -1,6 +1,10 @@
 //! Sums of products of two binary variables: `.qpbo` (of toulbar2), `.sparse` (of the Boolean least squares and BQP
 //! collections) and `.coo` (the coordinate text of dimod).
 
+mod write;
+
+pub(super) use write::{write, write_sparse};
+
 use super::ReadOptions;
 use super::limits::ANNOUNCED;
 use super::real::{Range, Real, Unit};

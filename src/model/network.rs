@@ -172,6 +172,11 @@ impl Network {
         Ok(())
     }
 
+    /// The same without a limit on totals.
+    pub fn without_top(&self) -> Network {
+        Network { top: FORBIDDEN, ..self.clone() }
+    }
+
     /// The same with only some of the functions; in place of the others, a constant of their least costs.
     pub fn with_functions(&self, kept: &[usize]) -> Network {
         let of = |&index: &usize| self.functions[index].clone();
