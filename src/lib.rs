@@ -43,6 +43,7 @@ mod common;
 pub mod device;
 pub mod elimination;
 pub mod error;
+pub mod explain;
 pub mod fang;
 #[doc(hidden)]
 pub mod files;
@@ -51,6 +52,7 @@ pub mod generate;
 mod graph;
 pub mod heuristics;
 pub mod kernels;
+pub mod marginals;
 #[doc(hidden)]
 pub mod memory;
 pub mod model;

@@ -5,11 +5,13 @@ mod certificate;
 mod coloring;
 #[path = "../common/mod.rs"]
 mod common;
+mod convert;
 mod devices;
 #[cfg(unix)]
 mod files;
 mod heuristics;
 mod limits;
+mod marginals;
 mod peers;
 mod refusals;
 mod solve;
