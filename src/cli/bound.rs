@@ -56,6 +56,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         time_s: 0.0,
         device: "cpu".into(),
         maximise: false,
+        objective: "cost",
         solution: None,
     };
     let load = {
@@ -63,7 +64,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         let stop = stop.clone();
         move || {
             let network = input.load(&console, &stop)?;
-            let ordering = order.resolve(&network, &stop)?;
+            let ordering = order.resolve(network.variables().len(), &stop)?;
             Ok((network, ordering))
         }
     };

@@ -35,7 +35,7 @@ fn every_kind_has_working_defaults_and_follows_its_seed() {
             let network = generate(kind.name, &[], seed).unwrap();
             assert!(!network.functions().is_empty(), "{}", kind.name);
             let mut text = Vec::new();
-            crate::formats::write_wcsp(&network, &mut text).unwrap();
+            crate::formats::write(&network, crate::formats::Format::Wcsp, &mut text).unwrap();
             text
         };
         assert_eq!(text(7), text(7), "{}", kind.name);
