@@ -225,7 +225,10 @@ fn unreadable_things() {
     assert!(error("noise.uai").contains("noise.uai:1:1: found `"));
     for name in ["a.txt", "a", "a.gz", "a.wcsp.zip"] {
         let told = error(name);
-        assert!(told.contains("read are .wcsp .uai .LG .col ") && told.contains(", each also with .gz .bz2 .xz"), "{told}");
+        assert!(
+            told.contains("read are .wcsp .uai .LG .col ") && told.contains(", each also with .gz .bz2 .xz"),
+            "{told}"
+        );
     }
     for name in ["a.cfn", "a.CFN.xz"] {
         assert!(error(name).contains("not read yet"), "{name}");

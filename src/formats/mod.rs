@@ -6,8 +6,11 @@ mod bif;
 mod clauses;
 mod col;
 mod cut;
+mod dcop;
 mod decimal;
 mod evidence;
+mod genie;
+mod hugin;
 mod input;
 mod limits;
 mod names;
@@ -19,6 +22,7 @@ mod qaplib;
 mod quadratic;
 mod real;
 mod solution;
+pub(crate) mod text;
 mod tokens;
 #[cfg(test)]
 mod tokens_tests;
@@ -26,6 +30,7 @@ mod uai;
 mod warehouse;
 mod wcsp;
 mod writing;
+mod xmlbif;
 
 pub use col::Graph;
 pub(crate) use col::conflicts;
@@ -59,6 +64,12 @@ pub enum Format {
     Col,
     /// Bayesian networks with names.
     Bif,
+    /// The same in XML.
+    XmlBif,
+    /// The same of Hugin.
+    Net,
+    /// The same of GeNIe.
+    Xdsl,
     /// Weighted clauses (MaxSAT).
     Wcnf,
     /// Clauses.
@@ -85,6 +96,10 @@ pub enum Format {
     Bep,
     /// Pedigrees with genotypes.
     Pre,
+    /// Distributed problems of pyDCOP.
+    Yaml,
+    /// Distributed problems of FRODO.
+    Xml,
 }
 
 /// An entry of the list of formats.
@@ -136,6 +151,9 @@ pub static FORMATS: &[FormatInfo] = &[
         .writes(uai::write_log),
     FormatInfo::new(Format::Col, "col", "graph to color, with a number of colors", col::read),
     FormatInfo::new(Format::Bif, "bif", "Bayesian network with names", bif::read).maximises(Some(true)),
+    FormatInfo::new(Format::XmlBif, "xmlbif", "Bayesian network in XML", xmlbif::read).maximises(Some(true)),
+    FormatInfo::new(Format::Net, "net", "Bayesian network of Hugin", hugin::read).maximises(Some(true)),
+    FormatInfo::new(Format::Xdsl, "xdsl", "Bayesian network of GeNIe", genie::read).maximises(Some(true)),
     FormatInfo::new(Format::Wcnf, "wcnf", "weighted clauses", clauses::read_weighted).writes(clauses::write),
     FormatInfo::new(Format::Cnf, "cnf", "clauses of weight 1", clauses::read),
     FormatInfo::new(Format::Qpbo, "qpbo", "quadratic sum of bits or spins", quadratic::read)
@@ -152,10 +170,16 @@ pub static FORMATS: &[FormatInfo] = &[
     FormatInfo::new(Format::Wbo, "wbo", "soft pseudo-Boolean constraints", pseudo_boolean::read_weighted),
     FormatInfo::new(Format::Bep, "bep", "photographs of satellites", photographs::read),
     FormatInfo::new(Format::Pre, "pre", "pedigree with genotypes", pedigree::read),
+    FormatInfo::new(Format::Yaml, "yaml", "distributed problem of pyDCOP", dcop::read_yaml)
+        .maximises(None)
+        .writes(dcop::write_yaml),
+    FormatInfo::new(Format::Xml, "xml", "distributed problem of FRODO: XDisCSP 1.0, XCSP 2.1", dcop::read_xml)
+        .maximises(None),
 ];
 
-/// Names reserved for later formats.
-const RESERVED: [&str; 1] = ["cfn"];
+/// Formats that are not read, and why.
+const REFUSED: [(&str, &str); 2] =
+    [("cfn", "is not read yet"), ("qs", "is not read, as no description of it was found")];
 
 impl Format {
     /// The line of the list that describes it.
@@ -192,13 +216,14 @@ impl FromStr for Format {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
+        // both endings are in use
+        let name = if name.eq_ignore_ascii_case("yml") { Format::Yaml.info().name } else { name };
         if let Some(info) = FORMATS.iter().find(|info| info.name.eq_ignore_ascii_case(name)) {
             return Ok(info.format);
         }
-        let what = if RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name)) {
-            format!("the format {} is not read yet", name.to_ascii_lowercase())
-        } else {
-            format!("unknown format `{}`", name.escape_debug())
+        let what = match REFUSED.iter().find(|(refused, _)| refused.eq_ignore_ascii_case(name)) {
+            Some((refused, why)) => format!("the format {refused} {why}"),
+            None => format!("unknown format `{}`", name.escape_debug()),
         };
         Err(Error::Usage(format!("{what}; {}", known_formats())))
     }
@@ -274,6 +299,22 @@ pub fn write(network: &Network, format: Format, out: &mut dyn Write) -> io::Resu
             Err(io::Error::new(io::ErrorKind::Unsupported, what))
         }
     }
+}
+
+/// Reads a problem whose parts are in several YAML files, as pyDCOP takes them: each part in one of them.
+///
+/// # Errors
+/// As [`read`]; a part that two files have.
+pub fn read_parts(sources: &[Source], options: &ReadOptions, stop: &Stop) -> Result<Network, Error> {
+    let [first, others @ ..] = sources else { return Err(Error::Usage("no file is named".into())) };
+    let mut tokens = open(first, stop)?;
+    let mut texts = vec![tokens.text()?];
+    for source in others {
+        texts.push(open(source, stop)?.text()?);
+    }
+    let mut network = dcop::read_yaml_parts(&texts, options, &mut tokens)?;
+    network.warn(tokens.take_warnings());
+    Ok(network)
 }
 
 /// Reads a `.col` graph, to find its number of colors.

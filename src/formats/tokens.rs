@@ -3,8 +3,9 @@
 mod parts;
 
 use super::decimal;
+use super::text::{Text, Wrong};
 use crate::error::{Error, ParseError, Warning};
-use crate::files::cannot_read;
+use crate::files::{LARGEST_TEXT, cannot_read, read_all};
 use crate::model::Stated;
 use crate::stop::Stop;
 use std::io::Read;
@@ -85,6 +86,21 @@ impl<'a> Tokens<'a> {
     /// The flag that ends the reading.
     pub(super) fn stop(&self) -> &'a Stop {
         self.stop
+    }
+
+    /// The whole text, of which nothing has been read yet: for formats that are parsed at once.
+    pub(super) fn text(&mut self) -> Result<Text, Error> {
+        let bytes = read_all(&mut self.source, LARGEST_TEXT);
+        let mut bytes = bytes.map_err(|error| cannot_read(&self.file, error, self.stop))?;
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            drop(bytes.drain(..BYTE_ORDER_MARK.len()));
+        }
+        let file = self.file.clone();
+        String::from_utf8(bytes).map(|text| Text { file: file.clone(), text }).map_err(|error| {
+            let valid = error.utf8_error().valid_up_to();
+            let text = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
+            Text { file, text }.error(Wrong::new(valid..valid, "text in UTF-8").found("a byte that is not"))
+        })
     }
 
     /// Whether no word is left.

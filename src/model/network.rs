@@ -1,6 +1,8 @@
 //! A network as given by a file or a program, and the builder that checks it.
 
-use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Tables, Units, add};
+use super::{
+    Agents, COST_LIMIT, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Tables, Units, add,
+};
 use crate::error::{ModelError, Warning};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -31,6 +33,7 @@ pub struct Network {
     notation: Notation,
     function_names: Arc<FxHashMap<u32, Box<str>>>,
     reading: Option<Arc<Reading>>,
+    agents: Option<Arc<Agents>>,
     warnings: Vec<Warning>,
 }
 
@@ -61,6 +64,7 @@ impl Network {
                 notation: Notation::default(),
                 function_names: Arc::default(),
                 reading: None,
+                agents: None,
                 warnings: Vec::new(),
             },
             tables: Tables::default(),
@@ -110,6 +114,11 @@ impl Network {
     /// The file's own numbers, where costs are rounded logarithms of them.
     pub fn reading(&self) -> Option<&Reading> {
         self.reading.as_deref()
+    }
+
+    /// The agents, where the file has some.
+    pub fn agents(&self) -> Option<&Agents> {
+        self.agents.as_deref()
     }
 
     /// The trivial bound: the least costs of all functions together, `top` at most.
@@ -246,6 +255,12 @@ impl Builder {
     /// Sets the file's own numbers, of which the costs are rounded logarithms.
     pub fn reading(&mut self, reading: Reading) -> &mut Self {
         self.network.reading = Some(reading.into());
+        self
+    }
+
+    /// Sets the agents; each variable must have an owner by the time that the network is finished.
+    pub fn agents(&mut self, agents: Agents) -> &mut Self {
+        self.network.agents = Some(agents.into());
         self
     }
 

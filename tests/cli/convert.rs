@@ -1,5 +1,6 @@
 //! `convert`, `explain` and `diff`.
 
+use super::words::text;
 use super::*;
 
 #[test]
@@ -47,7 +48,8 @@ fn costs_are_explained() -> Result {
     fs::write(at("bad"), "0 0 0 1")?;
     let good = object(fangs().arg("explain").arg(&path).arg(at("good")).arg("--json"), 0)?;
     assert_eq!((&good["cost"], &good["solution"], &good["free"]), (&5.into(), &true.into(), &0.into()));
-    let costs: Vec<i64> = good["functions"].as_array().ok_or("a list")?.iter().filter_map(|f| f["cost"].as_i64()).collect();
+    let costs: Vec<i64> =
+        good["functions"].as_array().ok_or("a list")?.iter().filter_map(|f| f["cost"].as_i64()).collect();
     assert!(costs.is_sorted_by(|a, b| a >= b) && costs.iter().sum::<i64>() == 5, "{costs:?}");
     assert_eq!(good["functions"][0]["share"].as_f64(), Some(costs[0] as f64 / 5.0));
     let bad = object(fangs().arg("explain").arg(&path).arg(at("bad")).arg("--json"), 0)?;
@@ -83,8 +85,8 @@ fn conflicts_are_found() -> Result {
 
 #[test]
 fn names_are_evidence() -> Result {
-    let text = fs::read_to_string("tests/corpus/rain.bif")?;
-    let (folder, path) = folder_with("rain.bif", &text.replace("wet grass", "grass"))?;
+    let weather = fs::read_to_string("tests/corpus/rain.bif")?.replace("wet grass", "grass");
+    let (folder, path) = folder_with("rain.bif", &weather)?;
     let evidence = folder.path().join("seen");
     for (seen, log) in [("rain=yes\n", 0.3f64 * 0.75), ("grass=dry rain=no", 0.7 * 0.7), ("0", 0.7 * 0.7)] {
         fs::write(&evidence, seen)?;

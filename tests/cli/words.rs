@@ -3,7 +3,7 @@
 use super::*;
 
 /// What a command prints for people.
-fn text(command: &mut Command, code: i32) -> Result<String> {
+pub(super) fn text(command: &mut Command, code: i32) -> Result<String> {
     Ok(String::from_utf8(command.assert().code(code).get_output().stdout.clone())?)
 }
 
@@ -74,7 +74,20 @@ fn check_and_info_count_in_words() -> Result {
 
 #[test]
 fn shells_and_the_manual_know_every_command() -> Result {
-    let commands = ["solve", "bound", "info", "check", "convert", "explain", "diff", "generate", "plot", "heuristics", "devices", "bench"];
+    let commands = [
+        "solve",
+        "bound",
+        "info",
+        "check",
+        "convert",
+        "explain",
+        "diff",
+        "generate",
+        "plot",
+        "heuristics",
+        "devices",
+        "bench",
+    ];
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = text(fangs().args(["completions", shell]), 0)?;
         for word in commands.iter().chain(&["bound-memory", "portfolio", "queens"]) {
