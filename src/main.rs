@@ -36,6 +36,7 @@ fn run(command: Command, started: Instant) -> Result<Exit, Error> {
         Command::Convert(flags) => cli::convert::run(flags.try_into()?),
         Command::Explain(flags) => cli::explain::run(flags.try_into()?, started),
         Command::Diff(flags) => cli::diff::run(flags.try_into()?),
+        Command::Marginals(flags) => cli::marginals::run((*flags).try_into()?, started),
         Command::Generate(flags) => cli::generate::run(flags),
         Command::Plot(flags) => cli::plot::run(flags),
         Command::Heuristics(flags) => cli::heuristics::run(flags),

@@ -64,6 +64,13 @@ pub const DIFF: Examples = [
     ("What changed from one solution to the next", "fangs diff net.wcsp old.sol new.sol"),
     ("All of it, as JSON", "fangs diff net.wcsp old.sol new.sol --json"),
 ];
+pub const MARGINALS: Examples = [
+    ("Posteriors of a Bayesian network, given what is observed", "fangs marginals net.bif --observe rain=yes,wind=no"),
+    (
+        "The sum alone as JSON; then sum and posteriors as the UAI competitions have them",
+        "fangs marginals net.uai --evidence net.evid --only-z --json && fangs marginals net.uai --uai net",
+    ),
+];
 pub const GENERATE: Examples = [
     ("A grid of 20 by 20 variables with 5 values each", "fangs generate grid --side 20 --d 5 -o grid.wcsp"),
     (

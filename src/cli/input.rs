@@ -116,6 +116,16 @@ impl Input {
         Ok((network, Some(pairs.len())))
     }
 
+    /// Where it is read from.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The file of evidence, if there is one.
+    pub fn evidence(&self) -> Option<&Path> {
+        self.evidence.as_deref()
+    }
+
     /// The options of its format.
     pub fn options(&self) -> &ReadOptions {
         &self.options

@@ -5,6 +5,7 @@ mod bench_mbe;
 mod bench_search;
 pub mod bound;
 pub mod check;
+mod check_marginals;
 mod coloring;
 pub mod convert;
 pub mod devices;
@@ -18,9 +19,11 @@ pub mod info;
 mod input;
 mod leave;
 pub mod manual;
+pub mod marginals;
 mod orders;
 mod output;
 pub mod plot;
+mod potentials;
 mod signals;
 pub mod solve;
 mod try_heuristics;
@@ -88,6 +91,12 @@ pub enum Command {
     /// Compare two solutions: the variables and the costs that differ
     #[command(after_help = help::examples(&help::DIFF))]
     Diff(diff::DiffFlags),
+    /// Sum over all assignments: the partition function, posteriors
+    ///
+    /// The logarithm of the partition function of a Markov network, or of the probability of the evidence of a Bayesian
+    /// network, and the posterior of each variable; exact up to the rounding of doubles, which is stated.
+    #[command(after_help = help::examples(&help::MARGINALS))]
+    Marginals(Box<marginals::MarginalsFlags>),
     /// Generate a random network of a kind, such as a grid or a graph to color
     #[command(after_help = help::examples(&help::GENERATE))]
     Generate(generate::GenerateFlags),

@@ -101,7 +101,7 @@ pub struct Marginals {
 }
 
 /// The sizes of a bucket tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Tree {
     /// Variables of the largest clique, less one.
@@ -204,6 +204,16 @@ impl Prepared {
                 Tree { induced_width: 0, cliques: 0, largest_clique: 0, clique_entries: 0, messages_bytes: 0, bytes: 0 }
             }
         }
+    }
+
+    /// The place of each variable in the order; variables that are not left come last.
+    pub fn places(&self) -> Vec<usize> {
+        let mut places = vec![usize::MAX; self.domains.len()];
+        if let Some(Tabled { sliced, order, .. }) = &self.tree {
+            let whole = order.sequence.iter().map(|&v| sliced.variables[v as usize]);
+            whole.enumerate().for_each(|(place, v)| places[v as usize] = place);
+        }
+        places
     }
 
     /// The rule that made the order, if one did.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::check::{MarginalsClaim, check_marginals};
 use crate::model::{Scaled, Variable, scale};
 use crate::rng::Rng;
 
@@ -79,6 +80,19 @@ fn enumerate(potentials: &Potentials, evidence: &Evidence) -> (Scaled, Vec<Vec<S
     }
 }
 
+/// What was found, for the checker.
+fn claim(evidence: &Evidence, found: &Marginals) -> MarginalsClaim {
+    let all = (0..).zip(&found.posteriors);
+    MarginalsClaim {
+        values: evidence.values.clone(),
+        weights: evidence.weights.clone(),
+        ln_z: Some(found.ln_z).filter(|ln_z| ln_z.is_finite()),
+        error_bound: found.error_bound,
+        posteriors: all.filter_map(|(v, own)| Some((v, own.as_deref()?.to_vec()))).collect(),
+        posterior_error: found.posterior_error,
+    }
+}
+
 /// Compares with enumeration; whether there was anything to sum.
 fn agrees(case: u64, potentials: &Potentials, evidence: &Evidence, found: &Marginals) -> bool {
     let (z, sums) = enumerate(potentials, evidence);
@@ -125,6 +139,8 @@ fn sums_and_posteriors_are_those_of_enumeration() {
         let options = Options::default().with(|options| options.order = order);
         let found = compute(&potentials, &evidence, &options, &Stop::new()).expect("it fits");
         possible += u64::from(agrees(case, &potentials, &evidence, &found));
+        let claim = claim(&evidence, &found);
+        let _ = check_marginals(&potentials, &claim, &Stop::new()).unwrap_or_else(|error| panic!("{case}: {error}"));
         // only some of it, by a smaller tree
         let variable = rng.index(n);
         let some = options.with(|options| options.variables = Some(vec![variable as u32]));

@@ -9,6 +9,7 @@ mod devices;
 mod files;
 mod heuristics;
 mod limits;
+mod marginals;
 mod peers;
 mod refusals;
 mod solve;
