@@ -1,4 +1,4 @@
-//! The independent checker: the cost of an assignment of a [`Network`], recomputed from the tables, and [`Replay`],
+//! The independent checker: the cost of an assignment of a [`Network`], recomputed from tables and formulas, and [`Replay`],
 //! which follows the certificate of a bound.
 //!
 //! It shares only the model's plain data with the search, the reductions and inference. Indexing, look-up of sparse
@@ -6,6 +6,7 @@
 
 mod buckets;
 mod elimination;
+mod globals;
 mod graph;
 #[cfg(test)]
 mod graph_tests;
@@ -26,10 +27,11 @@ mod tests;
 mod tuning;
 
 pub use elimination::Effort;
+pub use globals::global_cost;
 pub use potentials::verify;
 pub use replay::Replay;
 
-use crate::model::{Cost, CostFunction, FORBIDDEN, Network, SparseTable, Table};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Function, Network, SparseTable, Table};
 
 /// The cost of an assignment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,11 +73,16 @@ const ASKED: usize = 1 << 12;
 pub fn evaluate_unless(network: &Network, assignment: &[u32], gives_up: impl Fn() -> bool) -> Option<Evaluation> {
     assert_eq!(assignment.len(), network.domains().len(), "one value for every variable");
     let (mut sum, mut violated) = (0i128, Vec::new());
-    for (index, function) in network.functions().iter().enumerate() {
+    let domains = network.domains();
+    for (index, function) in network.all_functions().enumerate() {
         if index % ASKED == 0 && gives_up() {
             return None;
         }
-        match entry(function, network.domains(), assignment) {
+        let cost = match function {
+            Function::Table(function) => entry(function, domains, assignment),
+            Function::Global(global) => global_cost(global, domains, assignment),
+        };
+        match cost {
             FORBIDDEN.. => violated.push(index),
             cost => sum += i128::from(cost),
         }

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
 pub struct InputFlags {
-    /// The network: .wcsp, .uai, .LG or .col, also with .gz, .bz2, .xz or .zst; - is standard input
+    /// The network: .wcsp, .cfn, .uai, .LG or .col, also with .gz, .bz2, .xz or .zst; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Format of the network: wcsp, uai, LG or col [default: by the file's extension]
+    /// Format of the network: wcsp, cfn, uai, LG or col [default: by the file's extension]
     #[arg(long, value_name = "NAME", help_heading = help::INPUT)]
     format: Option<Format>,
     /// Number of colors of a .col graph, which needs it [default: none]

@@ -36,7 +36,7 @@ pub use signals::tell_gaps;
 
 /// Optimize weighted constraint networks: find good solutions, prove bounds, stop where they meet
 ///
-/// Reads cost function networks (.wcsp), Markov and Bayesian networks (.uai, .LG) and graphs to color (.col).
+/// Reads cost function networks (.wcsp, .cfn), Markov and Bayesian networks (.uai, .LG) and graphs to color (.col).
 #[derive(Debug, Parser)]
 #[command(name = "fangs", version, propagate_version = true)]
 #[command(after_help = format!("{}\n\n{}", help::examples(&help::FANGS), help::EXIT_CODES))]

@@ -2,13 +2,18 @@
 //!
 //! A new format is one file with a `read` function, perhaps a `write` function, and one line in [`FORMATS`].
 
+mod cfn;
 mod col;
 mod decimal;
 mod evidence;
+mod global;
 mod input;
+mod lax_json;
 mod limits;
 mod names;
+mod repeated;
 mod solution;
+mod tables;
 mod tokens;
 #[cfg(test)]
 mod tokens_tests;
@@ -44,6 +49,8 @@ pub enum Format {
     Lg,
     /// Graphs to color.
     Col,
+    /// Cost function networks in toulbar2's JSON.
+    Cfn,
 }
 
 /// An entry of the list of formats.
@@ -101,10 +108,18 @@ pub static FORMATS: &[FormatInfo] = &[
         read: col::read,
         write: None,
     },
+    FormatInfo {
+        format: Format::Cfn,
+        name: "cfn",
+        about: "weighted constraint network with names and decimals",
+        maximises: None,
+        read: cfn::read,
+        write: Some(cfn::write),
+    },
 ];
 
 /// Names reserved for later formats.
-const RESERVED: [&str; 4] = ["cfn", "wcnf", "cnf", "qpbo"];
+const RESERVED: [&str; 3] = ["wcnf", "cnf", "qpbo"];
 
 impl Format {
     /// The line of the list that describes it.
@@ -214,6 +229,19 @@ pub fn write(network: &Network, format: Format, out: &mut dyn Write) -> io::Resu
             let what = format!(".{} is not written; written are {}", format.info().name, names.join(" "));
             Err(io::Error::new(io::ErrorKind::Unsupported, what))
         }
+    }
+}
+
+/// The network with tables in place of its global functions, to be written.
+fn as_tables(network: &Network) -> io::Result<&Network> {
+    let tables = network.expanded();
+    match network.globals().next() {
+        Some(global) if tables.domains().len() > network.domains().len() => {
+            let what =
+                format!("it has global cost functions, such as {}, that are too large for tables", global.keyword);
+            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+        }
+        _ => Ok(tables),
     }
 }
 

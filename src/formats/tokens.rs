@@ -1,6 +1,7 @@
 //! Blank-separated words from a stream: one fixed buffer, positions for messages, a stop flag asked at every refill.
 
 use super::decimal;
+use super::lax_json::LaxJson;
 use crate::error::{Error, ParseError, Warning};
 use crate::files::cannot_read;
 use crate::model::Stated;
@@ -41,6 +42,8 @@ pub(super) struct Tokens<'a> {
     unread: bool,
     /// Whether [`COMMENT`] begins a comment to the end of its line.
     comments: bool,
+    /// Whether each bracket is a word of its own.
+    brackets: bool,
     /// The place of the first comment skipped so far.
     pub(super) commented: Option<Place>,
     warnings: Vec<Warning>,
@@ -65,6 +68,7 @@ impl<'a> Tokens<'a> {
             line_start: 0,
             unread: true,
             comments: false,
+            brackets: false,
             commented: None,
             warnings: Vec::new(),
         }
@@ -73,6 +77,14 @@ impl<'a> Tokens<'a> {
     /// From here on a word that begins with `#` is a comment to the end of its line.
     pub(super) fn skip_comments(&mut self) {
         self.comments = true;
+    }
+
+    /// From here on quotes, colons and commas are blanks, each bracket is a word, and a comment goes from a `#` in the
+    /// first column or from `//` to the end of its line. Nothing has been read before.
+    pub fn read_lax_json(&mut self) {
+        let source = std::mem::replace(&mut self.source, Box::new(std::io::empty()));
+        self.source = Box::new(LaxJson::new(source));
+        self.brackets = true;
     }
 
     /// The file's name in messages.
@@ -272,6 +284,12 @@ impl<'a> Tokens<'a> {
         self.parse_error(expected.into(), Some(hint.into()))
     }
 
+    /// An error about a word at an earlier place.
+    pub(super) fn error_at(&self, (line, column): Place, found: &str, expected: &str, hint: String) -> Error {
+        let (found, expected) = (quote(found.as_bytes()), expected.into());
+        Error::Parse(ParseError { file: self.file.clone(), line, column, found, expected, hint: Some(hint) })
+    }
+
     #[cold]
     fn outside(&self, limit: u32, what: &str) -> Error {
         self.error(format!("{what} in 0..{limit}"))
@@ -312,8 +330,10 @@ impl<'a> Tokens<'a> {
         let mut length = 0;
         loop {
             let rest = &self.buffer[self.next + length..self.end];
-            if let Some(offset) = rest.iter().position(u8::is_ascii_whitespace) {
-                return Ok(self.next + length + offset);
+            let ends = |byte: &u8| byte.is_ascii_whitespace() || self.brackets && is_bracket(*byte);
+            if let Some(offset) = rest.iter().position(ends) {
+                let end = self.next + length + offset;
+                return Ok(end + usize::from(end == self.next)); // a bracket
             }
             length = self.end - self.next;
             if !self.refill()? {
@@ -361,24 +381,8 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// A repeated oddity of a file, reported once: its first place, and its number.
-#[derive(Default)]
-pub(super) struct Repeated {
-    first: Option<Place>,
-    times: u64,
-}
-
-impl Repeated {
-    pub(super) fn note(&mut self, place: Place) {
-        let _ = self.first.get_or_insert(place);
-        self.times += 1;
-    }
-
-    pub(super) fn warn(&self, tokens: &mut Tokens<'_>, message: impl FnOnce(u64) -> String) {
-        if let Some(place) = self.first {
-            tokens.warn(place, message(self.times));
-        }
-    }
+fn is_bracket(byte: u8) -> bool {
+    matches!(byte, b'{' | b'}' | b'[' | b']')
 }
 
 /// A word for a message: printable and short.

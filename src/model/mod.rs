@@ -2,6 +2,7 @@
 //! [`Problem`] is the reduced problem that search and inference work on.
 
 mod function;
+mod global;
 mod network;
 mod problem;
 mod reading;
@@ -11,6 +12,10 @@ mod units;
 pub use crate::error::ModelError;
 pub(crate) use function::Odometer;
 pub use function::{CostFunction, SparseTable, Table};
+pub use global::{
+    Arithmetic, Automaton, CountCost, Counting, Function, Global, GlobalKind, Grammar, Linear, Measure, Part, Parts,
+    Price, Repair, Same, Target, ValueCount,
+};
 pub use network::{Builder, Network, Notation, Variable};
 pub use problem::Problem;
 pub use reading::{Decimal, Numbers, Reading, Scale, Stated};
