@@ -377,7 +377,6 @@ fn instances_have_the_sizes_of_their_manifest() {
         if !["wcsp", "cfn", "uai", "uai-LG", "uai+map", "col"].contains(&row[1]) {
             continue;
         }
-        let note = row.last().unwrap();
         let result = read(&Source::new(&path), None, &OPTIONS, &Stop::new());
         checked += 1;
         let network = result.unwrap_or_else(|error| panic!("{error}"));

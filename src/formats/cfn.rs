@@ -149,6 +149,7 @@ fn text(word: &[u8]) -> Box<str> {
 
 /// A function that takes the table of another one.
 struct Waiting {
+    name: Option<Box<str>>,
     scope: Vec<u32>,
     place: Place,
 }
@@ -227,14 +228,14 @@ impl Reader<'_, '_, '_> {
             } else if matches!(self.tokens.peek()?, b"{" | b"[") {
                 self.global(&word, &scope)
             } else {
-                self.shared(&word, scope)
+                self.shared(name, &word, scope)
             };
         }
         match &*word {
             "costs" if matches!(self.tokens.peek()?, b"{" | b"[") => self.full(name, &scope),
             "costs" => {
                 let other = text(self.tokens.word("costs, or the name of a function")?);
-                self.shared(&other, scope)
+                self.shared(name, &other, scope)
             }
             "defaultcost" => {
                 let default = self.form.cost(self.tokens, "a default cost")?;
@@ -314,21 +315,32 @@ impl Reader<'_, '_, '_> {
     }
 
     /// The table of another function: an earlier one, or the next of that name.
-    fn shared(&mut self, other: &str, scope: Vec<u32>) -> Result<(), Error> {
+    fn shared(&mut self, name: Option<&str>, other: &str, scope: Vec<u32>) -> Result<(), Error> {
+        let name = name.map(Into::into);
         if let Some(&(original, range)) = self.defined.get(other) {
-            return self.share(&scope, original, range, self.tokens.place());
+            let place = self.tokens.place();
+            return self.share(Waiting { name, scope, place }, original, range);
         }
-        let waiting = Waiting { scope, place: self.tokens.place() };
+        let waiting = Waiting { name, scope, place: self.tokens.place() };
         self.waiting.entry(other.into()).or_default().push(waiting);
         Ok(())
     }
 
-    fn share(&mut self, scope: &[u32], original: u32, range: (Cost, Cost), place: Place) -> Result<(), Error> {
+    fn share(
+        &mut self,
+        Waiting { name, scope, place }: Waiting,
+        original: u32,
+        range: (Cost, Cost),
+    ) -> Result<(), Error> {
         self.sums.add(range);
-        match self.builder.shared(scope, original) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(self.tokens.error_at(place, "costs", "a shared table that fits", error.to_string())),
+        let number = self.builder.function_count();
+        if let Err(error) = self.builder.shared(&scope, original) {
+            return Err(self.tokens.error_at(place, "costs", "a shared table that fits", error.to_string()));
         }
+        if let Some(name) = name {
+            let _ = self.builder.name_function(number, name);
+        }
+        Ok(())
     }
 
     /// Keeps a function with a table for others, and gives it to those that wait for it.
@@ -336,8 +348,8 @@ impl Reader<'_, '_, '_> {
         self.sums.add(range);
         let Some(name) = name else { return Ok(()) };
         let _ = self.defined.insert(name.into(), (function, range));
-        for Waiting { scope, place } in self.waiting.remove(name).unwrap_or_default() {
-            self.share(&scope, function, range, place)?;
+        for waiting in self.waiting.remove(name).unwrap_or_default() {
+            self.share(waiting, function, range)?;
         }
         Ok(())
     }

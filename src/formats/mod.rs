@@ -289,7 +289,7 @@ mod tests {
         ] {
             assert_eq!(Format::of_path(Path::new(name)).expect("a known ending"), format, "{name}");
         }
-        for name in ["net", "net.gz", "net.txt", "net.txt.gz", "net.cfn"] {
+        for name in ["net", "net.gz", "net.txt", "net.txt.gz", "net.wcnf"] {
             let error = Format::of_path(Path::new(name)).expect_err("no format that is read").to_string();
             assert!(error.contains(name) && error.contains(".wcsp") && error.contains("--format"), "{error}");
         }

@@ -8,6 +8,7 @@ mod devices;
 mod files;
 mod heuristics;
 mod limits;
+mod names;
 mod peers;
 mod refusals;
 mod solve;
