@@ -3,6 +3,7 @@
 //! A new format is one file with a `read` function, perhaps a `write` function, and one line in [`FORMATS`].
 
 mod bif;
+mod cfn;
 mod clauses;
 mod col;
 mod cut;
@@ -10,8 +11,10 @@ mod dcop;
 mod decimal;
 mod evidence;
 mod genie;
+mod global;
 mod hugin;
 mod input;
+mod lax_json;
 mod limits;
 mod names;
 mod pedigree;
@@ -21,7 +24,9 @@ mod pseudo_boolean;
 mod qaplib;
 mod quadratic;
 mod real;
+mod repeated;
 mod solution;
+mod tables;
 pub(crate) mod text;
 mod tokens;
 #[cfg(test)]
@@ -62,6 +67,8 @@ pub enum Format {
     Lg,
     /// Graphs to color.
     Col,
+    /// Cost function networks in toulbar2's JSON.
+    Cfn,
     /// Bayesian networks with names.
     Bif,
     /// The same in XML.
@@ -150,6 +157,9 @@ pub static FORMATS: &[FormatInfo] = &[
         .maximises(Some(true))
         .writes(uai::write_log),
     FormatInfo::new(Format::Col, "col", "graph to color, with a number of colors", col::read),
+    FormatInfo::new(Format::Cfn, "cfn", "weighted constraint network with names and decimals", cfn::read)
+        .maximises(None)
+        .writes(cfn::write),
     FormatInfo::new(Format::Bif, "bif", "Bayesian network with names", bif::read).maximises(Some(true)),
     FormatInfo::new(Format::XmlBif, "xmlbif", "Bayesian network in XML", xmlbif::read).maximises(Some(true)),
     FormatInfo::new(Format::Net, "net", "Bayesian network of Hugin", hugin::read).maximises(Some(true)),
@@ -178,8 +188,7 @@ pub static FORMATS: &[FormatInfo] = &[
 ];
 
 /// Formats that are not read, and why.
-const REFUSED: [(&str, &str); 2] =
-    [("cfn", "is not read yet"), ("qs", "is not read, as no description of it was found")];
+const REFUSED: [(&str, &str); 1] = [("qs", "is not read, as no description of it was found")];
 
 impl Format {
     /// The line of the list that describes it.
@@ -317,6 +326,19 @@ pub fn read_parts(sources: &[Source], options: &ReadOptions, stop: &Stop) -> Res
     Ok(network)
 }
 
+/// The network with tables in place of its global functions, to be written.
+fn as_tables(network: &Network) -> io::Result<&Network> {
+    let tables = network.expanded();
+    match network.globals().next() {
+        Some(global) if tables.domains().len() > network.domains().len() => {
+            let what =
+                format!("it has global cost functions, such as {}, that are too large for tables", global.keyword);
+            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+        }
+        _ => Ok(tables),
+    }
+}
+
 /// Reads a `.col` graph, to find its number of colors.
 ///
 /// # Errors
@@ -364,7 +386,7 @@ mod tests {
         ] {
             assert_eq!(Format::of_path(Path::new(name)).expect("a known ending"), format, "{name}");
         }
-        for name in ["net", "net.gz", "net.txt", "net.txt.gz", "net.cfn"] {
+        for name in ["net", "net.gz", "net.txt", "net.txt.gz", "net.qs"] {
             let error = Format::of_path(Path::new(name)).expect_err("no format that is read").to_string();
             assert!(error.contains(name) && error.contains(".wcsp") && error.contains("--format"), "{error}");
         }

@@ -10,6 +10,7 @@ mod files;
 mod heuristics;
 mod limits;
 mod marginals;
+mod names;
 mod peers;
 mod refusals;
 mod solve;
