@@ -49,6 +49,7 @@ pub mod fang;
 pub mod files;
 pub mod formats;
 pub mod generate;
+pub mod globals;
 mod graph;
 pub mod heuristics;
 pub mod kernels;

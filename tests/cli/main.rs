@@ -12,6 +12,7 @@ mod files;
 mod heuristics;
 mod limits;
 mod marginals;
+mod names;
 mod peers;
 mod refusals;
 mod solve;
