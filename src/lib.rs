@@ -37,6 +37,7 @@ pub mod check;
 pub mod device;
 pub mod elimination;
 pub mod error;
+pub mod explain;
 pub mod fang;
 #[doc(hidden)]
 pub mod files;

@@ -16,7 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["check", "elimination", "fang", "reduce"],
     &["bounds", "heuristics", "marginals"],
     &["search"],
-    &["bench", "record"],
+    &["bench", "explain", "record"],
     &["all_kernels"],
     &["cli"],
 ];

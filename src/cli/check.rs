@@ -7,7 +7,7 @@ use fangs::certificate::Certificate;
 use fangs::check::{self, Evaluation, Replay};
 use fangs::formats::Format;
 use fangs::model::{FORBIDDEN, Network, Number};
-use fangs::record::text::{counted, grouped, objective};
+use fangs::record::text::{counted, grouped};
 use fangs::record::{Console, Verbosity};
 use fangs::stop::Stop;
 use fangs::terminal::{self, line};
@@ -264,7 +264,7 @@ impl Verdict {
             soft: network.units().number(evaluation.soft),
             violated: evaluation.violated.iter().filter(|_| !is_solution).map(violation).collect(),
             monochromatic: None,
-            label: objective(network.units().maximise),
+            label: network.objective(),
         }
     }
 }

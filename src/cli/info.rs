@@ -9,7 +9,7 @@ use fangs::formats::{self, Format};
 use fangs::marginals::{Evidence, Options, Prepared, Tree};
 use fangs::model::{FORBIDDEN, Number, Problem};
 use fangs::order::{Method, Order, best_order};
-use fangs::record::text::{counted, grouped, objective, sense};
+use fangs::record::text::{counted, grouped, sense};
 use fangs::record::{Console, Verbosity, seconds};
 use fangs::reduce::{Reducer, Reduction, Size};
 use fangs::search::Clock;
@@ -76,7 +76,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     }
     let (network, observed) = config.input.load_observed(&Console::new(Verbosity::Normal), &stop)?;
     let load_s = seconds(clock.seconds());
-    let reducer = Reducer::new(&network, config.reduce, &stop)?;
+    let mut reducer = Reducer::new(&network, config.reduce, &stop)?;
+    reducer.merge_ties(&stop);
     let problem = Arc::new(reducer.fitting_problem(&stop)?);
     let orders: Vec<(Method, Order)> =
         Method::ALL.map(|(_, method)| (method, best_order(&problem, &[method], 1, restarts(&problem), &stop))).into();
@@ -88,6 +89,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         top: (network.top() < FORBIDDEN).then(|| network.units().number(network.top())),
         decimals: network.units().decimals,
         maximise: network.units().maximise,
+        objective: network.objective(),
         precision_slack: network.units().precision_slack(None),
         observed,
         domains: Domains::of(network.domains()),
@@ -156,6 +158,8 @@ struct Description {
     top: Option<Number>,
     decimals: u32,
     maximise: bool,
+    #[serde(skip)]
+    objective: &'static str,
     precision_slack: f64,
     /// Variables that the evidence fixes; null where none is named.
     observed: Option<usize>,
@@ -246,7 +250,7 @@ impl Elimination {
 
 impl fmt::Display for Description {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (objective, sense) = (objective(self.maximise), sense(self.maximise));
+        let (objective, sense) = (self.objective, sense(self.maximise));
         let top = self.top.map_or("no top".into(), |top| format!("top {}", grouped(top)));
         writeln!(f, "{}: {objective}, {sense}, {top}", line(&self.instance))?;
         if self.decimals > 0 {
@@ -254,18 +258,19 @@ impl fmt::Display for Description {
             writeln!(f, "  {decimals} kept, precision slack {}", self.precision_slack)?;
         }
         size(f, "network", &self.network, &self.domains, self.density)?;
-        let Reduction { merged, eliminated, substituted, separated, inconsistent, dominated, components, .. } =
+        let Reduction { merged, eliminated, substituted, tied, separated, inconsistent, dominated, components, .. } =
             &self.reduction;
         size(f, "reduced", &self.reduction.after, &self.core_domains, self.core_density)?;
         let of = |count: usize, what: &str| counted(count, what);
         writeln!(
             f,
-            "  {}; {} merged, {} separated; {} eliminated, {} substituted; {} inconsistent, {} dominated",
+            "  {}; {} merged, {} separated; {} eliminated, {} substituted, {} tied; {} inconsistent, {} dominated",
             of(*components, "component"),
             of(*merged, "function"),
             grouped(separated),
             of(*eliminated, "variable"),
             grouped(substituted),
+            grouped(tied),
             of(*inconsistent, "value"),
             grouped(dominated)
         )?;

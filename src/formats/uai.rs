@@ -7,13 +7,16 @@
 
 mod costs;
 mod reach;
+mod write;
 mod writers;
+
+pub(super) use write::{write, write_log};
 
 use super::ReadOptions;
 use super::limits::Domains;
 use super::tokens::Tokens;
 use crate::error::Error;
-use crate::model::{Builder, Network, Numbers, Scale, Stated};
+use crate::model::{Builder, Network, Notation, Numbers, Scale, Stated};
 use crate::stop::Stop;
 pub(super) use costs::Parts;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -44,6 +47,7 @@ pub fn observe(network: &mut Network, evidence: &[(u32, u32)], stop: &Stop) -> R
         && evidence.iter().any(|&(variable, value)| witness.get(variable as usize).is_some_and(|&own| own != value))
     {
         let mut builder = Network::builder(network.name.clone());
+        let _ = builder.notation(network.notation());
         for variable in network.variables() {
             let _ = builder.named_variable(variable.clone())?;
         }
@@ -69,6 +73,7 @@ pub(super) fn parse(tokens: &mut Tokens<'_>, scale: Scale) -> Result<Parts, Erro
     tokens.skip_comments();
     let is_bayes = read_kind(tokens)?;
     let mut builder = Network::builder(tokens.file());
+    let _ = builder.notation(Notation::Mpe);
     let mut domains = Domains::default();
     let variables = tokens.count("the number of variables")?;
     for _ in 0..variables {

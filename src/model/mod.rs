@@ -2,6 +2,7 @@
 //! [`Problem`] is the reduced problem that search and inference work on. [`Potentials`] hold the functions of
 //! probabilities and the like as doubles.
 
+mod agents;
 mod function;
 mod network;
 mod potentials;
@@ -12,9 +13,10 @@ mod tables;
 mod units;
 
 pub use crate::error::ModelError;
+pub use agents::Agents;
 pub(crate) use function::Odometer;
 pub use function::{CostFunction, SparseTable, Table};
-pub use network::{Builder, Network, Variable};
+pub use network::{Builder, Network, Notation, Variable};
 pub use potentials::{Factor, LEAST_EXPONENT, Potentials};
 pub use problem::Problem;
 pub use reading::{Decimal, Numbers, Reading, Scale, Stated};

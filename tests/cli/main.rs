@@ -3,6 +3,7 @@
 mod cases;
 mod certificate;
 mod coloring;
+mod convert;
 mod devices;
 #[cfg(unix)]
 mod files;

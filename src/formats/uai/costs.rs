@@ -133,7 +133,7 @@ fn ln(decimal: Decimal) -> f64 {
 
 impl Scale {
     /// Minus the natural logarithm of a potential; infinite where it is 0.
-    fn minus_log(self, stated: Stated) -> f64 {
+    pub(super) fn minus_log(self, stated: Stated) -> f64 {
         match (self, stated) {
             (Scale::Potentials, Stated::Double(potential)) => -potential.ln(),
             (Scale::Potentials, Stated::Decimal(potential)) => -ln(potential),
