@@ -244,13 +244,22 @@ fn known_formats() -> String {
     format!("read are {formats}, each also with {}", list(compressed_extensions().collect()))
 }
 
-/// Options of some formats.
+/// Options of some formats: `ReadOptions::default().with(|options| options.colors = Some(3))`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReadOptions {
     /// Decimal digits kept of real numbers; by their range where `None`.
     pub precision: Option<u32>,
     /// Colors of a `.col` graph.
     pub colors: Option<u32>,
+}
+
+impl ReadOptions {
+    /// These with a change.
+    pub fn with(mut self, change: impl FnOnce(&mut ReadOptions)) -> ReadOptions {
+        change(&mut self);
+        self
+    }
 }
 
 /// Reads a network. The format follows from the file's name where `format` is `None`; standard input needs one.
