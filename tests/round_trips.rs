@@ -50,8 +50,7 @@ fn round_trips(network: &Network, what: &str) -> Vec<&'static str> {
         let what = format!("{what} as {}", info.name);
         let again = read_from(&text[..], "again", info.format, &OPTIONS, &Stop::new());
         let again = again.unwrap_or_else(|error| panic!("{what}: {error}"));
-        let integers = again.units().decimals == 0 && !again.units().maximise;
-        let scale = if integers { network.units().scale() } else { 1.0 };
+        let scale = if info.format == Format::Wcsp { network.units().scale() } else { 1.0 };
         compare(network, &again, scale, &what);
         held.push(info.name);
     }

@@ -81,7 +81,9 @@ pub fn run(config: Config) -> Result<Exit, Error> {
     let options = config.input.options();
     let again = formats::read_from(&text[..], &name.to_string_lossy(), config.to, options, &stop);
     let again = again.map_err(|error| Error::Internal(format!("what was written cannot be read: {error}")))?;
-    let scale = compare(&network, &again).map_err(|what| Error::Internal(format!("written wrong: {what}")))?;
+    // integers in place of decimals
+    let scale = if config.to == Format::Wcsp { network.units().decimals } else { 0 };
+    compare(&network, &again, scale).map_err(|what| Error::Internal(format!("written wrong: {what}")))?;
     match file {
         Some(mut file) => file.write_to_end(text, &stop)?,
         None => output::print_raw(&String::from_utf8_lossy(&text))?,
@@ -105,15 +107,13 @@ fn tell(network: &Network, again: &Network, scale: u32, console: &Console) {
     }
 }
 
-/// Compares two networks at random assignments, half of them repaired, so that fewer functions are violated. Returns by
-/// how many digits the costs of the second one are larger.
-fn compare(network: &Network, again: &Network) -> Result<u32, String> {
+/// Compares two networks at random assignments, half of them repaired, so that fewer functions are violated. The costs
+/// of the second one have `scale` digits more.
+fn compare(network: &Network, again: &Network, scale: u32) -> Result<(), String> {
     if network.domains() != again.domains() {
         return Err("it has other variables".into());
     }
     let (own, other) = (network.units(), again.units());
-    // integers in place of decimals
-    let scale = if other.decimals == 0 && !other.maximise { own.decimals } else { 0 };
     let compared = (0..COMPARED).into_par_iter().map(|index| {
         let mut rng = Rng::new(index);
         let mut assignment: Vec<u32> =
@@ -144,7 +144,7 @@ fn compare(network: &Network, again: &Network) -> Result<u32, String> {
         };
         if equal { Ok(()) } else { Err(format!("an assignment had {} and now has {}", shown(one), shown(two))) }
     });
-    compared.collect::<Result<(), String>>().map(|()| scale)
+    compared.collect()
 }
 
 /// Changes a variable of each violated function, where that helps it.

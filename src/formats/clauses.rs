@@ -83,6 +83,9 @@ fn read_clauses(tokens: &mut Tokens<'_>, weighted: bool) -> Result<Network, Erro
         }
         surplus.warn(tokens, |times| format!("clauses beyond the {announced} that the header announces ({times})"));
     }
+    if header.is_none() && clauses.ends.is_empty() {
+        return Err(tokens.error("a clause or `p wcnf`"));
+    }
     let announced = header.map_or(0, |header| header.variables);
     clauses.network(tokens, announced)
 }
@@ -260,6 +263,7 @@ mod tests {
         for (text, part) in [
             ("p cnf 1 1\n1 0", "1:3: found `cnf`, expected `wcnf`"),
             ("p wcnf 1 1 9\nh 1 0", "2:1: found `h`, expected a weight"),
+            ("", "1:1: found the end of the file, expected a clause or `p wcnf`"),
             ("-1 1 0", "1:1: found `-1`, expected a weight or `h` of at least 0"),
             ("1.5 1 0", "1:1: found `1.5`, expected a weight or `h`"),
             ("1 2147483647 0", "expected at most 4194304 variables (there are 2147483647)"),

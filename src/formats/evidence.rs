@@ -118,7 +118,9 @@ fn by_name(
     };
     let own = &variables[variable as usize];
     let named = own.values.as_ref().and_then(|names| names.iter().position(|name| **name == *value));
-    let number = || value.parse().ok().filter(|&value: &u32| value < own.domain);
+    // values without names are `v0`, `v1` in .cfn
+    let digits = value.strip_prefix('v').filter(|_| own.values.is_none()).unwrap_or(value);
+    let number = || digits.parse().ok().filter(|&value: &u32| value < own.domain);
     match named.map(|value| value as u32).or_else(number) {
         Some(value) => Ok((variable, value)),
         None => {
@@ -186,7 +188,7 @@ mod tests {
 
     #[test]
     fn names_or_indices() {
-        for text in ["smoke=no x2=3", "# seen\nsmoke=no,\n2=3;", "0=1 2=3 smoke=no"] {
+        for text in ["smoke=no x2=v3", "# seen\nsmoke=no,\n2=3;", "0=1 2=3 smoke=no"] {
             assert_eq!(read(text).expect("evidence"), [(0, 1), (2, 3)], "{text}");
         }
         assert_eq!(read("a=b==1").expect("evidence"), [(1, 1)]);

@@ -56,16 +56,12 @@ impl<'r, 't> Reader<'r, 't> {
             top: FORBIDDEN,
             sum: 0,
         };
-        let line = 1;
-        let mut announced = false;
-        while reader.tokens.peek()?.starts_with(b"*") || reader.tokens.place().0 == line && announced {
+        let mut in_comment = reader.tokens.peek()?.starts_with(b"*");
+        while in_comment {
             let word = reader.tokens.word("a comment")?;
-            announced = true;
             let given = word.strip_prefix(b"#variable=").or(word.strip_prefix(b"*#variable="));
             let Some(given) = given else {
-                if reader.tokens.at_line_end()? {
-                    break;
-                }
+                in_comment = !reader.tokens.at_line_end()?;
                 continue;
             };
             let count = match std::str::from_utf8(given).ok().and_then(|text| text.parse().ok()) {
@@ -94,6 +90,9 @@ impl<'r, 't> Reader<'r, 't> {
             } else {
                 self.constraint()?;
             }
+        }
+        if self.names.is_empty() && self.objective.is_empty() && self.constraints.is_empty() {
+            return Err(self.tokens.error("an objective or a constraint"));
         }
         self.network()
     }
@@ -360,6 +359,8 @@ mod tests {
         let all: Vec<Cost> = (0..8).map(|bits| value(bits & 1, bits >> 1 & 1, bits >> 2 & 1)).collect();
         assert_eq!(costs(&network), all);
         assert_eq!(network.variable_name(2), "x3");
+        let late = parse("\n* by hand #variable= 2\n1 x2 >= 1 ;", Format::Opb).expect("a problem");
+        assert_eq!(costs(&late), [FORBIDDEN, FORBIDDEN, 0, 0]);
         let packed = "max:+2*x1-3*x2*x3+4*~x1*x2;\n+1*x1+1*x2+1*x3>=1;-2*x1+2*x3<=1;";
         let network = parse(packed, Format::Opb).expect("a problem");
         assert!(network.units().maximise);
@@ -406,6 +407,7 @@ mod tests {
     #[test]
     fn misfits() {
         for (text, part) in [
+            ("", "1:1: found the end of the file, expected an objective or a constraint"),
             ("min: 1 x1", "1:10: found the end of the file, expected a coefficient or `;`"),
             ("min: x1 ;", "1:6: found `x1`, expected a coefficient or `;`"),
             ("1 x1 > 1 ;", "1:6: found `>`, expected a coefficient, `>=`"),
