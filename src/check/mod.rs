@@ -13,6 +13,7 @@ mod lemma;
 #[cfg(test)]
 mod lemma_tests;
 mod marginals;
+mod policy;
 mod potentials;
 mod replay;
 mod rows;
@@ -28,6 +29,7 @@ mod tuning;
 
 pub use elimination::Effort;
 pub use marginals::{MarginalsCheck, MarginalsClaim, check_marginals};
+pub use policy::{worth_in_diagram, worth_in_idid, worth_in_pomdp};
 pub use potentials::verify;
 pub use replay::Replay;
 

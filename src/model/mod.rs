@@ -3,8 +3,12 @@
 //! probabilities and the like as doubles.
 
 mod agents;
+mod diagram;
 mod function;
+mod idid;
 mod network;
+mod policy;
+mod pomdp;
 mod potentials;
 mod problem;
 mod reading;
@@ -14,9 +18,13 @@ mod units;
 
 pub use crate::error::ModelError;
 pub use agents::Agents;
+pub use diagram::{Diagram, DiagramKind, Node, Potential};
 pub(crate) use function::Odometer;
 pub use function::{CostFunction, SparseTable, Table};
+pub use idid::Idid;
 pub use network::{Builder, Network, Notation, Variable};
+pub use policy::{DecisionRule, Policy, PolicyFile, PolicyGraph, PolicyNode, Rules};
+pub use pomdp::{Agent, Pomdp, SparseRows};
 pub use potentials::{Factor, LEAST_EXPONENT, Potentials};
 pub use problem::Problem;
 pub use reading::{Decimal, Numbers, Reading, Scale, Stated};

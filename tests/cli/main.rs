@@ -4,6 +4,7 @@ mod cases;
 mod certificate;
 mod coloring;
 mod convert;
+mod decide;
 mod devices;
 #[cfg(unix)]
 mod files;
