@@ -48,10 +48,25 @@ pub fn solve_pomdp(
     let flat = || flat_pomdp(pomdp, horizon);
     let alpha = || Vectors::new(pomdp, horizon, options.nodes, stop);
     match options.method {
-        Method::Eliminate => eliminated(&flat()?, options, solution, stop, tell),
+        Method::Eliminate => {
+            let mut found = eliminated(&flat()?, options, solution, stop, tell)?;
+            found.error_bound += misses(pomdp) * (horizon * horizon) as f64 * pomdp.largest_reward();
+            Ok(found)
+        }
         Method::Spu => Err(Error::Usage("--method spu is for diagrams, not for processes".into())),
         _ => along(pomdp, &pomdp.start, horizon, &names, Some(&alpha), options, solution, stop, tell),
     }
+}
+
+/// By how much rows of a file's probabilities may miss 1: elimination divides by their sums, beliefs take them as written,
+/// so that a step of one differs from a step of the other by as much.
+fn misses(pomdp: &Pomdp) -> f64 {
+    let rows = |table: &crate::model::SparseRows| {
+        let sum = |row: usize| table.row(row).iter().map(|(_, p)| p).sum::<f64>();
+        (0..table.len()).map(|row| (sum(row) - 1.0).abs()).fold(0.0, f64::max)
+    };
+    let most = |tables: &[crate::model::SparseRows]| tables.iter().map(rows).fold(0.0, f64::max);
+    most(&pomdp.transitions) + most(&pomdp.observations)
 }
 
 /// Solves the first agent's problem of an interactive diagram.

@@ -232,7 +232,8 @@ fn simulate(
             let _ = scores.swap_remove(place);
             let draft = alive.draft(variable, *decision, domains);
             joint_entries += draft.joint_entries(domains);
-            if joint_entries >= limit {
+            // the first one counts whatever it costs
+            if joint_entries >= limit && limit < f64::INFINITY {
                 return Ok(None);
             }
             // what is made
