@@ -5,6 +5,7 @@
 mod agents;
 mod diagram;
 mod function;
+mod global;
 mod idid;
 mod network;
 mod policy;
@@ -21,6 +22,10 @@ pub use agents::Agents;
 pub use diagram::{Diagram, DiagramKind, Node, Potential};
 pub(crate) use function::Odometer;
 pub use function::{CostFunction, SparseTable, Table};
+pub use global::{
+    Arithmetic, Automaton, CountCost, Counting, Function, Global, GlobalKind, Grammar, Linear, Measure, Part, Parts,
+    Price, Repair, Same, Target, ValueCount,
+};
 pub use idid::Idid;
 pub use network::{Builder, Network, Notation, Variable};
 pub use policy::{DecisionRule, Policy, PolicyFile, PolicyGraph, PolicyNode, Rules};
