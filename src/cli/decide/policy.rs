@@ -74,7 +74,9 @@ impl PolicyOutput {
 fn tsv(policy: &Policy) -> String {
     let mut text = String::new();
     // writing to a string cannot fail
-    let mut line = |fields: &[String]| drop(writeln!(text, "{}", fields.join("\t")));
+    let mut line = |fields: &[String]| {
+        let _ = writeln!(text, "{}", fields.join("\t"));
+    };
     match policy {
         Policy::Rules(rules) => {
             line(&["decision", "sees", "row", "choice", "certain"].map(String::from));
