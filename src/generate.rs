@@ -1,7 +1,7 @@
 //! Seeded instances: the same kind, parameters and seed give the same network on every machine.
 //!
-//! [`KINDS`] is the list that the command line offers; each kind is one function of this module, which can also be
-//! called directly. A new kind is one function and one entry of the list.
+//! [`KINDS`] is the list that the command line offers, [`DIAGRAMS`] that of interactive diagrams; each kind is one
+//! function of this module, which can also be called directly. A new kind is one function and one entry of a list.
 
 use crate::error::Error;
 use crate::model::{Builder, Cost, FORBIDDEN, Network};
@@ -12,6 +12,7 @@ mod arrangements;
 mod frequency;
 mod graph;
 mod hidden;
+mod interactive;
 mod kinds;
 mod location;
 mod schedules;
@@ -20,6 +21,7 @@ mod tied;
 pub use arrangements::{cliques, permutation, routes};
 pub use frequency::{Frequency, frequency};
 pub use hidden::{latin, sat};
+pub use interactive::{DIAGRAMS, idid_tiger, idid_uav};
 pub use kinds::KINDS;
 pub use location::warehouse;
 pub use schedules::{Timetable, roster, timetable};
@@ -34,15 +36,15 @@ const FUNCTIONS: u64 = 1 << 24;
 /// Costs of the benchmark networks lie in 0..=100 (GpuBE, section 8.1).
 const LARGEST_COST: u64 = 100;
 
-/// A kind of network that can be generated.
-pub struct Kind {
+/// A kind of network, or of something else, that can be generated.
+pub struct Kind<M = Network> {
     /// Its name.
     pub name: &'static str,
     /// Its description, in one line after "Generate".
     pub about: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    build: fn(&Values<'_>, &mut Rng) -> Result<Network, Error>,
+    build: fn(&Values<'_>, &mut Rng) -> Result<M, Error>,
 }
 
 /// A parameter of a generated network.
@@ -64,8 +66,22 @@ pub struct Parameter {
 /// # Errors
 /// An unknown kind or parameter, a value out of range, parameters that do not fit together.
 pub fn generate(kind: &str, parameters: &[(&str, &str)], seed: u64) -> Result<Network, Error> {
-    let Some(kind) = KINDS.iter().find(|known| known.name == kind) else {
-        let names: Vec<_> = KINDS.iter().map(|known| known.name).collect();
+    let mut network = build(&KINDS, kind, parameters, seed)?;
+    network.name = format!("{kind}-{seed}");
+    Ok(network)
+}
+
+/// Generates an interactive diagram of a kind, as the text of an `.idid` file.
+///
+/// # Errors
+/// As [`generate`].
+pub fn generate_diagram(kind: &str, parameters: &[(&str, &str)], seed: u64) -> Result<String, Error> {
+    build(&DIAGRAMS, kind, parameters, seed)
+}
+
+fn build<M>(kinds: &[Kind<M>], kind: &str, parameters: &[(&str, &str)], seed: u64) -> Result<M, Error> {
+    let Some(kind) = kinds.iter().find(|known| known.name == kind) else {
+        let names: Vec<_> = kinds.iter().map(|known| known.name).collect();
         return usage(format!("unknown kind `{}`; there are {}", kind.escape_debug(), names.join(", ")));
     };
     let mut values: Vec<f64> = kind.parameters.iter().map(|parameter| parameter.default).collect();
@@ -77,9 +93,7 @@ pub fn generate(kind: &str, parameters: &[(&str, &str)], seed: u64) -> Result<Ne
         };
         values[position] = kind.parameters[position].parse(text)?;
     }
-    let mut network = (kind.build)(&Values { parameters: kind.parameters, values: &values }, &mut Rng::new(seed))?;
-    network.name = format!("{}-{seed}", kind.name);
-    Ok(network)
+    (kind.build)(&Values { parameters: kind.parameters, values: &values }, &mut Rng::new(seed))
 }
 
 impl Parameter {

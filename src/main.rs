@@ -37,6 +37,7 @@ fn run(command: Command, started: Instant) -> Result<Exit, Error> {
         Command::Explain(flags) => cli::explain::run(flags.try_into()?, started),
         Command::Diff(flags) => cli::diff::run(flags.try_into()?),
         Command::Marginals(flags) => cli::marginals::run((*flags).try_into()?, started),
+        Command::Decide(flags) => cli::decide::run(flags.try_into()?, started),
         Command::Generate(flags) => cli::generate::run(flags),
         Command::Plot(flags) => cli::plot::run(flags),
         Command::Heuristics(flags) => cli::heuristics::run(flags),

@@ -14,6 +14,7 @@ mod lemma;
 #[cfg(test)]
 mod lemma_tests;
 mod marginals;
+mod policy;
 mod potentials;
 mod replay;
 mod rows;
@@ -30,6 +31,7 @@ mod tuning;
 pub use elimination::Effort;
 pub use globals::global_cost;
 pub use marginals::{MarginalsCheck, MarginalsClaim, check_marginals};
+pub use policy::{worth_in_diagram, worth_in_idid, worth_in_pomdp};
 pub use potentials::verify;
 pub use replay::Replay;
 

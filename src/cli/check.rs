@@ -1,7 +1,7 @@
 //! `fangs check`.
 
 use super::input::{Input, InputFlags};
-use super::{Exit, coloring, help, output, values};
+use super::{Exit, check_policy, coloring, help, output, values};
 use clap::Args;
 use fangs::certificate::Certificate;
 use fangs::check::{self, Evaluation, Replay};
@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 pub struct CheckFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// The solution: indices, the MPE form of .uai, or names in JSON; not needed with --certificate or --marginals
-    #[arg(required_unless_present_any = ["certificate", "marginals"])]
+    /// The solution: indices, the MPE form of .uai, or names in JSON; not needed with one of the files below
+    #[arg(required_unless_present_any = ["certificate", "marginals", "policy"])]
     solution: Option<PathBuf>,
     /// Follow a certificate that `solve` or `bound` wrote, step by step [default: none]
     #[arg(long, value_name = "CERT", help_heading = help::INPUT)]
@@ -31,9 +31,31 @@ pub struct CheckFlags {
     /// Compute sums and posteriors again that `marginals --json` wrote, each object of the file [default: none]
     #[arg(long, value_name = "OUT.json", conflicts_with_all = ["solution", "certificate"], help_heading = help::INPUT)]
     marginals: Option<PathBuf>,
+    /// Compute what a policy that `decide` wrote as .json is worth [default: none]
+    #[arg(long, value_name = "POLICY", conflicts_with_all = ["certificate", "solution", "marginals"], help_heading = help::INPUT)]
+    policy: Option<PathBuf>,
     /// Print exactly one JSON object on standard output instead of text
     #[arg(long, help_heading = help::OUTPUT)]
     json: bool,
+}
+
+/// A checked call.
+pub enum Call {
+    /// Of a solution or a certificate.
+    Network(Config),
+    /// Of a policy of a problem of decision.
+    Policy(PathBuf, PathBuf, bool),
+}
+
+impl TryFrom<CheckFlags> for Call {
+    type Error = Error;
+
+    fn try_from(flags: CheckFlags) -> Result<Self, Error> {
+        match &flags.policy {
+            Some(policy) => Ok(Call::Policy(flags.input.path().into(), policy.clone(), flags.json)),
+            None => Ok(Call::Network(flags.try_into()?)),
+        }
+    }
 }
 
 /// A checked call.
@@ -49,7 +71,7 @@ impl TryFrom<CheckFlags> for Config {
     type Error = Error;
 
     fn try_from(flags: CheckFlags) -> Result<Self, Error> {
-        let CheckFlags { input, solution, certificate, marginals, json } = flags;
+        let CheckFlags { input, solution, certificate, marginals, json, policy: _ } = flags;
         let input = Input::or_graph(input)?;
         let _ = input
             .files()?
@@ -60,8 +82,12 @@ impl TryFrom<CheckFlags> for Config {
     }
 }
 
-/// Recomputes the cost of a solution, follows the certificate of a bound.
-pub fn run(config: Config) -> Result<Exit, Error> {
+/// Recomputes the cost of a solution, follows the certificate of a bound; computes the worth of a policy.
+pub fn run(call: Call) -> Result<Exit, Error> {
+    let config = match call {
+        Call::Network(config) => config,
+        Call::Policy(problem, policy, json) => return check_policy::run(&problem, &policy, json),
+    };
     let stop = Stop::new();
     let console = Console::new(Verbosity::Normal);
     if let Some(path) = &config.marginals {

@@ -71,6 +71,10 @@ pub const MARGINALS: Examples = [
         "fangs marginals net.uai --evidence net.evid --only-z --json && fangs marginals net.uai --uai net",
     ),
 ];
+pub const DECIDE: Examples = [
+    ("The best policy of a process over six steps, drawn", "fangs decide tiger.POMDP --horizon 6 --policy tiger.svg"),
+    ("An influence diagram, as JSON, with its policy in a file", "fangs decide net.uai --policy net.json --json"),
+];
 pub const GENERATE: Examples = [
     ("A grid of 20 by 20 variables with 5 values each", "fangs generate grid --side 20 --d 5 -o grid.wcsp"),
     (
@@ -144,18 +148,34 @@ pub fn examples(examples: &Examples) -> String {
 }
 
 /// Examples for a kind of network: with its defaults, and with every parameter.
-pub fn of_kind(kind: &Kind) -> String {
+pub fn of_network(kind: &Kind) -> String {
+    of_kind(kind, "wcsp", "search", "solve - --format wcsp")
+}
+
+/// The same for a kind of interactive diagram.
+pub fn of_diagram(kind: &Kind<String>) -> String {
+    of_kind(kind, "idid", "solver", "decide - --format idid")
+}
+
+fn of_kind<M>(kind: &Kind<M>, extension: &str, reader: &str, command: &str) -> String {
     let name = kind.name;
     let all: String = kind.parameters.iter().map(|known| format!(" --{} {}", known.name, known.default)).collect();
     format!(
-        "Examples:\n  To a file, from a seed of your choice:\n    fangs generate {name} --seed 7 -o {name}.wcsp\n  \
-         With its defaults in full, straight into the search:\n    fangs generate {name}{all} | fangs solve - \
-         --format wcsp"
+        "Examples:\n  To a file, from a seed of your choice:\n    fangs generate {name} --seed 7 -o {name}.{extension}\n  \
+         With its defaults in full, straight into the {reader}:\n    fangs generate {name}{all} | fangs {command}"
     )
 }
 
 /// Names on the command line and their meaning.
 type Words = [(&'static str, &'static str)];
+
+pub const DECIDE_METHODS: &Words = &[
+    ("auto", "What fits the problem and has room"),
+    ("eliminate", "Elimination on probabilities and utilities; processes as the diagrams they stand for"),
+    ("belief-tree", "Processes along the beliefs that can be reached"),
+    ("alpha", "Processes by linear functions of beliefs, backwards from the horizon"),
+    ("spu", "Single policy updating: each decision improved while the others stay"),
+];
 
 pub const SOLUTION_FORMATS: &Words = &[
     ("native", "MPE, count and values for .uai and .LG, otherwise value indices"),

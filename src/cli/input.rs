@@ -30,6 +30,13 @@ pub struct InputFlags {
     evidence: Option<PathBuf>,
 }
 
+impl InputFlags {
+    /// The file that is named.
+    pub fn path(&self) -> &Path {
+        &self.file
+    }
+}
+
 /// A network to read.
 #[derive(Clone, Debug)]
 pub struct Input {

@@ -6,8 +6,10 @@ mod bench_search;
 pub mod bound;
 pub mod check;
 mod check_marginals;
+mod check_policy;
 mod coloring;
 pub mod convert;
+pub mod decide;
 pub mod devices;
 pub mod diff;
 pub mod explain;
@@ -97,6 +99,12 @@ pub enum Command {
     /// network, and the posterior of each variable; exact up to the rounding of doubles, which is stated.
     #[command(after_help = help::examples(&help::MARGINALS))]
     Marginals(Box<marginals::MarginalsFlags>),
+    /// Find the policy of the largest expected utility: influence diagrams, POMDPs, two agents
+    ///
+    /// Influence diagrams and LIMIDs are eliminated on probabilities and utilities, processes solved along the beliefs
+    /// that can be reached. In an interactive diagram (.idid) one agent models what another one does.
+    #[command(after_help = help::examples(&help::DECIDE))]
+    Decide(Box<decide::DecideFlags>),
     /// Generate a random network of a kind, such as a grid or a graph to color
     #[command(after_help = help::examples(&help::GENERATE))]
     Generate(generate::GenerateFlags),

@@ -121,12 +121,12 @@ fn read_kind(tokens: &mut Tokens<'_>) -> Result<bool, Error> {
     let kind = tokens.word("MARKOV or BAYES")?.to_ascii_uppercase();
     match &kind[..] {
         b"MARKOV" | b"BAYES" => Ok(kind == b"BAYES"),
-        b"ID" | b"LIMID" => Err(tokens.error_with("MARKOV or BAYES", "influence diagrams are not read")),
+        b"ID" | b"LIMID" => Err(tokens.error_with("MARKOV or BAYES", "`fangs decide` solves influence diagrams")),
         _ => Err(tokens.error("MARKOV or BAYES")),
     }
 }
 
-fn read_scopes(tokens: &mut Tokens<'_>, variables: u32) -> Result<Vec<Box<[u32]>>, Error> {
+pub(super) fn read_scopes(tokens: &mut Tokens<'_>, variables: u32) -> Result<Vec<Box<[u32]>>, Error> {
     let functions = tokens.count("the number of functions")?;
     let mut scopes = Vec::new();
     for _ in 0..functions {

@@ -4,7 +4,7 @@ use super::{Frequency, Kind, Parameter, Parity, Quads, Timetable};
 use super::{cliques, coloring, frequency, grid, ising, large_sparse, latin, parity, permutation, potts, queens};
 use super::{random, roster, routes, sat, scale_free, side_chains, timetable, warehouse};
 
-const fn whole(name: &'static str, about: &'static str, default: u32, range: (u32, u32)) -> Parameter {
+pub(super) const fn whole(name: &'static str, about: &'static str, default: u32, range: (u32, u32)) -> Parameter {
     Parameter { name, about, default: default as f64, range: (range.0 as f64, range.1 as f64), whole: true }
 }
 

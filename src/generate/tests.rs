@@ -29,6 +29,17 @@ fn degrees(network: &Network) -> Vec<usize> {
 }
 
 #[test]
+fn every_diagram_has_working_defaults_and_follows_its_seed() {
+    for kind in &DIAGRAMS {
+        let text = |seed| generate_diagram(kind.name, &[], seed).expect("the defaults work");
+        assert_eq!(text(7), text(7), "{}", kind.name);
+        // nothing of the tiger problem is random
+        assert_eq!(text(7) == text(8), kind.name == "idid-tiger", "{}", kind.name);
+        assert!(generate_diagram(kind.name, &[("t1", "4"), ("t0", "3")], 1).is_err());
+    }
+}
+
+#[test]
 fn every_kind_has_working_defaults_and_follows_its_seed() {
     for kind in &KINDS {
         let text = |seed| {

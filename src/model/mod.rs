@@ -3,9 +3,13 @@
 //! probabilities and the like as doubles.
 
 mod agents;
+mod diagram;
 mod function;
 mod global;
+mod idid;
 mod network;
+mod policy;
+mod pomdp;
 mod potentials;
 mod problem;
 mod reading;
@@ -15,13 +19,17 @@ mod units;
 
 pub use crate::error::ModelError;
 pub use agents::Agents;
+pub use diagram::{Diagram, DiagramKind, Node, Potential};
 pub(crate) use function::Odometer;
 pub use function::{CostFunction, SparseTable, Table};
 pub use global::{
     Arithmetic, Automaton, CountCost, Counting, Function, Global, GlobalKind, Grammar, Linear, Measure, Part, Parts,
     Price, Repair, Same, Target, ValueCount,
 };
+pub use idid::Idid;
 pub use network::{Builder, Network, Notation, Variable};
+pub use policy::{DecisionRule, Policy, PolicyFile, PolicyGraph, PolicyNode, Rules};
+pub use pomdp::{Agent, Pomdp, SparseRows};
 pub use potentials::{Factor, LEAST_EXPONENT, Potentials};
 pub use problem::Problem;
 pub use reading::{Decimal, Numbers, Reading, Scale, Stated};

@@ -6,8 +6,11 @@ mod axis;
 mod draw;
 mod legend;
 mod pdf;
+mod policy;
 mod style;
 mod svg;
+
+pub use policy::policy_svg;
 
 use super::ReplacedFile;
 use crate::error::Error;

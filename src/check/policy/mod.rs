@@ -1,0 +1,16 @@
+//! What a policy is worth, by plain summation: of diagrams over all variables in the multiplied-out form, of processes
+//! forwards along states and nodes of the policy. Shares nothing with what made the policy.
+
+mod diagram;
+mod process;
+#[cfg(test)]
+mod tests;
+
+pub use diagram::worth_in_diagram;
+pub use process::{worth_in_idid, worth_in_pomdp};
+
+use crate::error::Error;
+
+fn refused<T>(what: impl Into<String>) -> Result<T, Error> {
+    Err(Error::Refused(what.into()))
+}

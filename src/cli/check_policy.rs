@@ -1,0 +1,91 @@
+//! `fangs check FILE --policy POLICY`.
+
+use super::{Exit, output};
+use fangs::formats::{Decision, Source, read_decision, read_policy};
+use fangs::model::Policy;
+use fangs::record::text::grouped;
+use fangs::record::{Console, Verbosity};
+use fangs::stop::Stop;
+use fangs::terminal::line;
+use fangs::{Error, check};
+use serde::Serialize;
+use std::fmt;
+use std::path::Path;
+
+/// How far a value may be from what is computed here, besides its own bound: rounding of sums in another order.
+const ROUNDED: f64 = 1e-9;
+
+/// What a policy is worth.
+#[derive(Serialize)]
+struct Report {
+    instance: String,
+    version: &'static str,
+    kind: &'static str,
+    meu: f64,
+    /// What the policy's file says.
+    claimed: Option<f64>,
+    /// The sum of all probabilities; of a diagram.
+    normaliser: Option<f64>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: the policy has expected utility {}", line(&self.instance), grouped(self.meu))
+    }
+}
+
+/// Computes the expected utility of a policy by code that `decide` does not use, and compares.
+pub fn run(problem: &Path, policy: &Path, json: bool) -> Result<Exit, Error> {
+    let stop = Stop::new();
+    let console = Console::new(Verbosity::Normal);
+    let (decision, warnings) = read_decision(&Source::new(problem), None, &stop)?;
+    console.warn_of(&warnings);
+    let file = read_policy(policy, &stop)?;
+    let refused = |what: &str| Err(Error::Refused(format!("{}: refused: {what}", policy.display())));
+    let mut normaliser = None;
+    let (kind, found) = match (decision, &file.policy) {
+        (Decision::Diagram(diagram), Policy::Rules(rules)) => {
+            let (worth, probability) = check::worth_in_diagram(&diagram, rules, &file.observe, &stop)?;
+            normaliser = Some(probability);
+            // given what is observed
+            let given = if file.observe.is_empty() { 1.0 } else { probability };
+            (diagram.kind.name(), worth / given)
+        }
+        (Decision::Pomdp(mut pomdp), Policy::Graph(graph)) => {
+            pomdp.discount = file.discount.unwrap_or(pomdp.discount);
+            if let Some(belief) = &file.belief {
+                if belief.len() != pomdp.start.len() {
+                    return refused("its belief does not fit the process");
+                }
+                pomdp.start.clone_from(belief);
+            }
+            ("pomdp", check::worth_in_pomdp(&pomdp, graph, &stop)?)
+        }
+        (Decision::Idid(mut idid), Policy::Graph(graph)) => {
+            if let Some(discount) = file.discount {
+                (idid.frame.discount, idid.other.discount) = (discount, discount);
+            }
+            if let Some(belief) = &file.belief {
+                if belief.len() != idid.belief.len() {
+                    return refused("its belief does not fit the diagram");
+                }
+                idid.belief.clone_from(belief);
+            }
+            if graph.horizon > idid.other_horizon {
+                return refused("it has more steps than the other agent");
+            }
+            ("idid", check::worth_in_idid(&idid, graph, &stop)?)
+        }
+        (Decision::Diagram(_), _) => return refused("it is no policy of a diagram"),
+        _ => return refused("it is no policy graph, which `decide` writes of processes by belief-tree or alpha"),
+    };
+    if let Some(claimed) = file.meu
+        && !((claimed - found).abs() <= ROUNDED * found.abs().max(1.0) + file.error_bound)
+    {
+        return refused(&format!("it is worth {found}, not {claimed}"));
+    }
+    let instance = problem.display().to_string();
+    let report = Report { instance, version: fangs::VERSION, kind, meu: found, claimed: file.meu, normaliser };
+    output::print_report(&report, json)?;
+    Ok(Exit::Done)
+}

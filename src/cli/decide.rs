@@ -1,0 +1,142 @@
+//! `fangs decide`: influence diagrams and processes of decisions.
+
+mod flags;
+mod policy;
+mod report;
+
+use super::{Exit, output, signals, values, worker};
+use fangs::Error;
+use fangs::decide::{Solution, solve_diagram, solve_idid, solve_pomdp};
+use fangs::formats::{Decision, read_decision};
+use fangs::record::{Console, CsvFile};
+use fangs::search::{Clock, Event, EventKind};
+use fangs::stop::Cause;
+pub use flags::{Config, DecideFlags};
+use policy::PolicyOutput;
+use report::Report;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// Decides.
+pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
+    let stop = signals::listen()?;
+    let clock = Clock::start(started, Some(config.time), &stop);
+    values::use_threads(config.threads)?;
+    let policy = config.policy.as_deref().map(PolicyOutput::new).transpose()?;
+    let csv = config.csv.as_deref();
+    let csv = csv.map(|path| output::as_usage(CsvFile::create(path, config.source.to_string(), None))).transpose()?;
+    let console = Console::new(config.verbosity);
+    let told = Arc::new(Mutex::new(Told { clock, csv, solution: None, load_s: 0.0, ticked: 0 }));
+    with(&told, |told| told.event(EventKind::Start));
+    let work = {
+        let (told, stop, console) = (told.clone(), stop.clone(), console.clone());
+        let (source, format) = (config.source.clone(), config.format);
+        let config = config.clone();
+        move || {
+            let (decision, warnings) = read_decision(&source, format, &stop)?;
+            console.warn_of(&warnings);
+            with(&told, |told| told.load_s = told.clock.seconds());
+            let options = config.options(&decision)?;
+            let mut tell = |solution: &Solution| with(&told, |told| told.take(solution.clone()));
+            let solved = match &decision {
+                Decision::Diagram(diagram) => solve_diagram(diagram, &options, &stop, &mut tell),
+                Decision::Pomdp(pomdp) => solve_pomdp(pomdp, &options, &stop, &mut tell),
+                Decision::Idid(idid) => solve_idid(idid, &options, &stop, &mut tell),
+            };
+            tell(&solved?);
+            Ok(())
+        }
+    };
+    let ended = worker::run(&stop, work, || with(&told, Told::tick));
+    let mut held = told.lock().unwrap_or_else(PoisonError::into_inner);
+    match ended {
+        Err(error) if !error.is_stop() && held.solution.is_none() => return Err(error),
+        Err(error) if !error.is_stop() => console.warn(&format!("{error}: the run ends here")),
+        _ => {}
+    }
+    if stop.cause() == Some(Cause::Memory) {
+        console.warn("out of memory: the run ends here");
+    }
+    held.event(EventKind::End);
+    let report = Report::new(&config, held.solution.as_ref(), held.load_s, held.clock.seconds());
+    let found = held.solution.as_ref().is_some_and(|solution| solution.meu.is_some());
+    let mut written = true;
+    if let (Some(mut policy), Some(solution)) = (policy, held.solution.as_ref())
+        && let Err(error) = policy.write(&config, solution, &stop)
+    {
+        if error.is_input() {
+            return Err(error);
+        }
+        console.warn(&error.to_string());
+        written = false;
+    }
+    if let Some(csv) = &mut held.csv
+        && let Err(error) = csv.finish(&stop)
+    {
+        console.warn(&error.to_string());
+        written = false;
+    }
+    output::print_report(&report, config.json)?;
+    Ok(if found { Exit::Done.written(written) } else { Exit::NoSolution })
+}
+
+/// What was found so far, and where rows go.
+struct Told {
+    clock: Clock,
+    csv: Option<CsvFile>,
+    solution: Option<Solution>,
+    load_s: f64,
+    /// The second of the last tick.
+    ticked: u64,
+}
+
+fn with<T>(told: &Arc<Mutex<Told>>, work: impl FnOnce(&mut Told) -> T) -> T {
+    work(&mut told.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+impl Told {
+    /// Takes a solution that is better, or bounded better, and writes rows for what changed.
+    fn take(&mut self, solution: Solution) {
+        let before = self.solution.as_ref().map(|known| (known.meu, known.bound));
+        let (meu, bound) = (solution.meu, solution.bound);
+        self.solution = Some(solution);
+        if meu.is_some() && before.is_none_or(|(known, _)| known != meu) {
+            self.event(EventKind::Solution);
+        }
+        if bound.is_some() && before.is_none_or(|(_, known)| known != bound) {
+            self.event(EventKind::Bound);
+        }
+    }
+
+    fn tick(&mut self) {
+        let second = self.clock.seconds() as u64;
+        if second > self.ticked {
+            self.ticked = second;
+            self.event(EventKind::Tick);
+        }
+    }
+
+    fn event(&mut self, kind: EventKind) {
+        let time_s = self.clock.seconds();
+        let Some(csv) = &mut self.csv else { return };
+        let found = self.solution.as_ref();
+        let number = |value: Option<f64>| value.map(fangs::model::Number::Real);
+        let (meu, bound) = (found.and_then(|s| s.meu), found.and_then(|s| s.bound));
+        let event = Event {
+            kind,
+            time_s,
+            cost: number(meu),
+            bound: number(bound),
+            gap: report::gap(meu, bound),
+            maximise: Some(true),
+            round: 0,
+            moves: 0,
+            ratings: 0,
+            source: found.map_or("load", |solution| solution.method.name()).into(),
+            solution: None,
+            message: None,
+        };
+        // written with the next row, or reported at the end
+        drop(csv.write(&event));
+    }
+}

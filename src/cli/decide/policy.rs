@@ -1,0 +1,101 @@
+//! The file of a policy.
+
+use super::Config;
+use crate::cli::output;
+use fangs::Error;
+use fangs::decide::Solution;
+use fangs::formats::read_decision;
+use fangs::model::{Policy, PolicyFile};
+use fangs::record::ReplacedFile;
+use fangs::record::plot::policy_svg;
+use fangs::stop::Stop;
+use fangs::terminal;
+use std::fmt::Write;
+use std::path::Path;
+
+/// How a policy is written.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Json,
+    Tsv,
+    Svg,
+}
+
+/// A file for a policy; its extension decides how it is written.
+pub struct PolicyOutput {
+    file: ReplacedFile,
+    kind: Kind,
+}
+
+impl PolicyOutput {
+    pub fn new(path: &Path) -> Result<Self, Error> {
+        let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+        let kind = match extension.as_deref() {
+            Some("json") => Kind::Json,
+            Some("tsv") => Kind::Tsv,
+            Some("svg") => Kind::Svg,
+            _ => return Err(Error::Usage(format!("{}: a policy is .json, .tsv or .svg", terminal::path(path)))),
+        };
+        Ok(PolicyOutput { file: output::as_usage(ReplacedFile::new(path))?, kind })
+    }
+
+    /// Writes the policy of a solution, if it has one.
+    pub fn write(&mut self, config: &Config, solution: &Solution, stop: &Stop) -> Result<(), Error> {
+        let Some(policy) = &solution.policy else { return Ok(()) };
+        let text = match (self.kind, policy) {
+            (Kind::Tsv, policy) => tsv(policy),
+            (Kind::Svg, Policy::Graph(graph)) => policy_svg(graph, &config.source.to_string())?,
+            (Kind::Svg, Policy::Rules(_)) => {
+                return Err(Error::Usage("the policy of a diagram is tables: write it as .json or .tsv".into()));
+            }
+            (Kind::Json, policy) => {
+                // names are resolved once more, as the problem itself is not kept
+                let (decision, _) = read_decision(&config.source, config.format, &Stop::new())?;
+                let options = config.options(&decision)?;
+                let file = PolicyFile {
+                    instance: config.source.to_string(),
+                    kind: solution.kind.into(),
+                    meu: solution.meu,
+                    error_bound: solution.error_bound,
+                    discount: options.discount,
+                    belief: options.belief,
+                    observe: options.observe,
+                    policy: policy.clone(),
+                };
+                let text = serde_json::to_string_pretty(&file);
+                text.map_err(|error| Error::Internal(format!("JSON: {error}")))? + "\n"
+            }
+        };
+        self.file.write_to_end(text.into_bytes(), stop)
+    }
+}
+
+/// One line a choice.
+fn tsv(policy: &Policy) -> String {
+    let mut text = String::new();
+    // writing to a string cannot fail
+    let mut line = |fields: &[String]| {
+        let _ = writeln!(text, "{}", fields.join("\t"));
+    };
+    match policy {
+        Policy::Rules(rules) => {
+            line(&["decision", "sees", "row", "choice", "certain"].map(String::from));
+            for rule in &rules.decisions {
+                let sees = rule.sees.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+                for (row, (choice, certain)) in rule.choices.iter().zip(&rule.certain).enumerate() {
+                    let rest = [row.to_string(), choice.to_string(), certain.to_string()];
+                    line(&[vec![rule.name.clone(), sees.clone()], rest.to_vec()].concat());
+                }
+            }
+        }
+        Policy::Graph(graph) => {
+            line(&[["node", "step", "action"].map(String::from).to_vec(), graph.observations.clone()].concat());
+            for (number, node) in graph.nodes.iter().enumerate() {
+                let own = [number.to_string(), node.step.to_string(), graph.actions[node.action].clone()];
+                let next = node.next.iter().map(|to| to.map_or("-".into(), |to| to.to_string())).collect();
+                line(&[own.to_vec(), next].concat());
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,124 @@
+//! The summary of `fangs decide`.
+
+use super::Config;
+use fangs::decide::Solution;
+use fangs::record::seconds;
+use fangs::record::text::{counted, grouped, per_cent};
+use fangs::terminal::line;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// |bound - value| / the larger of both; 0 where they are equal.
+pub fn gap(meu: Option<f64>, bound: Option<f64>) -> Option<f64> {
+    let (meu, bound) = (meu?, bound?);
+    Some(if meu == bound { 0.0 } else { (bound - meu).abs() / meu.abs().max(bound.abs()) })
+}
+
+/// A number that may be beyond all counting, as a whole one.
+fn count(number: f64) -> u64 {
+    number as u64
+}
+
+/// The fields are those of the JSON object.
+#[derive(Serialize)]
+pub struct Report {
+    instance: String,
+    version: &'static str,
+    kind: Option<&'static str>,
+    method: Option<&'static str>,
+    meu: Option<f64>,
+    bound: Option<f64>,
+    gap: Option<f64>,
+    exact: bool,
+    error_bound: f64,
+    normaliser: Option<f64>,
+    horizon: Option<usize>,
+    first_decision: BTreeMap<String, String>,
+    decisions: Option<usize>,
+    chance: Option<usize>,
+    utilities: Option<usize>,
+    width: Option<usize>,
+    largest_table: Option<u64>,
+    joint_entries: Option<u64>,
+    mean_probability_factor: Option<f64>,
+    mean_utility_factor: Option<f64>,
+    models_per_step: Option<Vec<usize>>,
+    classes_per_step: Option<Vec<usize>>,
+    nodes: Option<u64>,
+    needed_bytes: Option<u64>,
+    level0_s: Option<f64>,
+    expand_s: Option<f64>,
+    solve_s: f64,
+    load_s: f64,
+    time_s: f64,
+    device: &'static str,
+    threads: usize,
+}
+
+impl Report {
+    /// Of what was found, if anything.
+    pub fn new(config: &Config, solution: Option<&Solution>, load_s: f64, time_s: f64) -> Self {
+        let of = |value: &dyn Fn(&Solution) -> Option<f64>| solution.and_then(value);
+        let others = of(&|s| s.level0_s).unwrap_or(0.0) + of(&|s| s.expand_s).unwrap_or(0.0);
+        let (meu, bound) = (of(&|s| s.meu), of(&|s| s.bound));
+        Report {
+            instance: config.source.to_string(),
+            version: fangs::VERSION,
+            kind: solution.map(|s| s.kind),
+            method: solution.map(|s| s.method.name()),
+            meu,
+            bound,
+            gap: gap(meu, bound),
+            exact: solution.is_some_and(|s| s.exact),
+            error_bound: solution.map_or(0.0, |s| s.error_bound),
+            normaliser: of(&|s| s.normaliser),
+            horizon: solution.and_then(|s| s.horizon),
+            first_decision: solution.iter().flat_map(|s| s.first_decision.clone()).collect(),
+            decisions: solution.and_then(|s| s.decisions),
+            chance: solution.and_then(|s| s.chance),
+            utilities: solution.and_then(|s| s.utilities),
+            width: solution.and_then(|s| s.width),
+            largest_table: of(&|s| s.largest_table).map(count),
+            joint_entries: of(&|s| s.joint_entries).map(count),
+            mean_probability_factor: of(&|s| s.mean_probability_factor),
+            mean_utility_factor: of(&|s| s.mean_utility_factor),
+            models_per_step: solution.and_then(|s| s.models_per_step.clone()),
+            classes_per_step: solution.and_then(|s| s.classes_per_step.clone()),
+            nodes: solution.and_then(|s| s.nodes),
+            needed_bytes: of(&|s| s.needed_bytes).map(count),
+            level0_s: of(&|s| s.level0_s).map(seconds),
+            expand_s: of(&|s| s.expand_s).map(seconds),
+            solve_s: seconds((time_s - load_s - others).max(0.0)),
+            load_s: seconds(load_s),
+            time_s: seconds(time_s),
+            device: "cpu",
+            threads: config.threads(),
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = line(&self.instance);
+        match (self.meu, self.exact) {
+            (Some(meu), true) => writeln!(f, "{name}: expected utility {}, the best", grouped(meu))?,
+            (Some(meu), false) => writeln!(f, "{name}: expected utility {}, the best found", grouped(meu))?,
+            (None, _) => writeln!(f, "{name}: no policy within the budget")?,
+        }
+        if let (Some(bound), false) = (self.bound, self.exact) {
+            let gap = self.gap.map(|gap| format!(" (gap {})", per_cent(gap))).unwrap_or_default();
+            writeln!(f, "no policy has more than {}{gap}", grouped(bound))?;
+        }
+        for (decision, value) in &self.first_decision {
+            writeln!(f, "first {}: {}", line(decision), line(value))?;
+        }
+        let mut took: Vec<String> = self.method.iter().map(|method| format!("by {method}")).collect();
+        took.extend(self.horizon.map(|steps| counted(steps, "step")));
+        took.extend(self.largest_table.map(|entries| format!("largest table {} entries", grouped(entries))));
+        took.extend(self.nodes.map(|nodes| counted(nodes as usize, "node")));
+        took.extend(self.needed_bytes.map(|bytes| format!("exact tables would take {} bytes", grouped(bytes))));
+        took.push(format!("{:.3} s", self.time_s));
+        writeln!(f, "{}", took.join(", "))
+    }
+}

@@ -1,0 +1,263 @@
+//! Interactive dynamic influence diagrams of level 1 (Adoe, Chen, Doshi, sections 2.2 and 4): the other agent's models
+//! are solved and expanded, and become states of what the first agent faces.
+
+use super::process::Process;
+use super::tree::{Room, Tree};
+use super::tuning::INDIFFERENT;
+use crate::error::Error;
+use crate::model::{Idid, Pomdp};
+use crate::stop::Stop;
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
+use std::time::Instant;
+
+/// What the models of a step do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Layer {
+    /// Of each model, its actions and how often each is taken: those that are best, uniformly.
+    pub actions: Vec<Vec<(u32, f64)>>,
+    /// Of each model, the model of the next step for each action and observation; only those of its own actions count.
+    pub next: Vec<Vec<u32>>,
+}
+
+/// The expanded models.
+#[derive(Clone, Debug)]
+pub(super) struct Models {
+    /// The weight of each model at the beginning.
+    pub weights: Vec<f64>,
+    /// One for each step of the first agent.
+    pub layers: Vec<Layer>,
+    /// Seconds to solve the models, and to expand them.
+    pub seconds: (f64, f64),
+    /// Number of actions of the other agent.
+    other: usize,
+}
+
+/// Beyond all nodes of a tree: a model that saw what it holds impossible. It acts at random from then on.
+const SURPRISED: usize = usize::MAX;
+
+impl Models {
+    /// Solves all models in one tree and expands them; equal beliefs of a step are one model. Nothing where the tree
+    /// has no room.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn new(idid: &Idid, room: Room, stop: &Stop) -> Result<Option<Models>, Error> {
+        let (other, begun) = (&idid.other, Instant::now());
+        let mut roots: Vec<Vec<f64>> = Vec::new();
+        let mut weights: Vec<f64> = Vec::new();
+        let mut known: FxHashMap<Vec<u64>, usize> = FxHashMap::default();
+        for (belief, weight) in &idid.models {
+            match known.entry(belief.iter().map(|p| p.to_bits()).collect()) {
+                Entry::Occupied(entry) => weights[*entry.get()] += weight,
+                Entry::Vacant(entry) => {
+                    let _ = entry.insert(roots.len());
+                    roots.push(belief.clone());
+                    weights.push(*weight);
+                }
+            }
+        }
+        let zeros = || vec![vec![0.0; other.states.len()]];
+        // the values of all actions are needed up to the first agent's last step
+        let (leaf, vectors) = match idid.other_horizon == idid.horizon {
+            true => (idid.other_horizon, zeros()),
+            false => (idid.other_horizon - 1, other.rewards.clone()),
+        };
+        let Some(tree) = Tree::grow(other, &roots, (leaf, &vectors), room, stop)? else { return Ok(None) };
+        let (solved, begun) = (begun.elapsed().as_secs_f64(), Instant::now());
+        let (actions, seen) = (other.actions(), other.observed());
+        let mut nodes: Vec<usize> = (0..roots.len()).collect();
+        let mut layers = Vec::new();
+        for step in 0..idid.horizon {
+            stop.check()?;
+            let mut layer = Layer::default();
+            let mut place: FxHashMap<usize, u32> = FxHashMap::default();
+            let mut after = Vec::new();
+            for &node in &nodes {
+                let chosen = match node {
+                    SURPRISED => uniform(0..actions as u32),
+                    node => optimal(tree.q(step, node)),
+                };
+                let mut next = Vec::new();
+                if step + 1 < idid.horizon {
+                    next.resize(actions * seen, 0);
+                    for &(action, _) in &chosen {
+                        for o in 0..seen {
+                            let child = match node {
+                                SURPRISED => None,
+                                node => tree.child(step, node, action as usize, o),
+                            };
+                            let child = child.unwrap_or(SURPRISED);
+                            next[action as usize * seen + o] = *place.entry(child).or_insert_with(|| {
+                                after.push(child);
+                                after.len() as u32 - 1
+                            });
+                        }
+                    }
+                }
+                layer.actions.push(chosen);
+                layer.next.push(next);
+            }
+            layers.push(layer);
+            nodes = after;
+        }
+        let seconds = (solved, begun.elapsed().as_secs_f64());
+        Ok(Some(Models { weights, layers, seconds, other: actions }))
+    }
+
+    /// Models of a step, for each step.
+    pub fn per_step(&self) -> Vec<usize> {
+        self.layers.iter().map(|layer| layer.actions.len()).collect()
+    }
+
+    /// Merges models that act alike to the end, whatever they see: refined backwards from the horizon, as automata are
+    /// minimised (Rathnasabapathy, Doshi, Gmytrasiewicz, "Exact solutions of interactive POMDPs using behavioral
+    /// equivalence", 2006).
+    pub fn merged(&self) -> Models {
+        let mut layers: Vec<Layer> = Vec::new();
+        // the class of each model of the step after
+        let mut classes: Vec<u32> = Vec::new();
+        for layer in self.layers.iter().rev() {
+            let mut known: FxHashMap<(Vec<u32>, Vec<u32>), u32> = FxHashMap::default();
+            let mut merged = Layer::default();
+            let mut own = Vec::new();
+            for (actions, next) in layer.actions.iter().zip(&layer.next) {
+                let taken: Vec<u32> = actions.iter().map(|&(action, _)| action).collect();
+                let mut leads = vec![0; next.len()];
+                let each = next.len() / self.other;
+                for &action in &taken {
+                    for o in 0..each {
+                        let at = action as usize * each + o;
+                        leads[at] = classes[next[at] as usize];
+                    }
+                }
+                own.push(*known.entry((taken, leads.clone())).or_insert_with(|| {
+                    merged.actions.push(actions.clone());
+                    merged.next.push(leads);
+                    merged.actions.len() as u32 - 1
+                }));
+            }
+            layers.push(merged);
+            classes = own;
+        }
+        layers.reverse();
+        let mut weights = vec![0.0; layers[0].actions.len()];
+        self.weights.iter().zip(&classes).for_each(|(weight, &class)| weights[class as usize] += weight);
+        Models { weights, layers, ..self.clone() }
+    }
+}
+
+/// The actions whose value is the largest, uniformly.
+fn optimal(q: &[f64]) -> Vec<(u32, f64)> {
+    let most = q.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    uniform((0..).zip(q).filter(|&(_, &value)| value > most - INDIFFERENT).map(|(action, _)| action))
+}
+
+fn uniform(actions: impl Iterator<Item = u32>) -> Vec<(u32, f64)> {
+    let actions: Vec<u32> = actions.collect();
+    let share = 1.0 / actions.len() as f64;
+    actions.into_iter().map(|action| (action, share)).collect()
+}
+
+/// What the first agent faces: states are pairs of a state and a model, models running fastest.
+#[derive(Debug)]
+pub(super) struct Faced<'a> {
+    frame: &'a Pomdp,
+    models: &'a Models,
+    /// By step and own action.
+    rewards: Vec<Vec<Vec<f64>>>,
+    /// By step and action of the other: models that take it, and how often.
+    takers: Vec<Vec<Vec<(u32, f64)>>>,
+}
+
+impl<'a> Faced<'a> {
+    /// Of an interactive diagram and its models.
+    pub fn new(idid: &'a Idid, models: &'a Models) -> Self {
+        let frame = &idid.frame;
+        let [own, other] = [0, 1].map(|agent| frame.agents[agent].actions.len());
+        let states = frame.states.len();
+        let rewards = |layer: &Layer| -> Vec<Vec<f64>> {
+            let of = |action: usize| -> Vec<f64> {
+                let pairs = (0..states).flat_map(|state| layer.actions.iter().map(move |taken| (state, taken)));
+                let sum = |(state, taken): (usize, &Vec<(u32, f64)>)| {
+                    taken.iter().map(|&(j, p)| p * frame.rewards[action * other + j as usize][state]).sum()
+                };
+                pairs.map(sum).collect()
+            };
+            (0..own).map(of).collect()
+        };
+        let takers = |layer: &Layer| {
+            let mut takers = vec![Vec::new(); other];
+            for (model, taken) in (0..).zip(&layer.actions) {
+                taken.iter().for_each(|&(action, p)| takers[action as usize].push((model, p)));
+            }
+            takers
+        };
+        Faced {
+            frame,
+            models,
+            rewards: models.layers.iter().map(rewards).collect(),
+            takers: models.layers.iter().map(takers).collect(),
+        }
+    }
+
+    /// What is believed at the beginning.
+    pub fn start(&self, belief: &[f64]) -> Vec<f64> {
+        belief.iter().flat_map(|p| self.models.weights.iter().map(move |weight| p * weight)).collect()
+    }
+}
+
+impl Process for Faced<'_> {
+    fn states(&self, step: usize) -> usize {
+        self.frame.states.len() * self.models.layers.get(step).map_or(1, |layer| layer.actions.len())
+    }
+
+    fn actions(&self) -> usize {
+        self.frame.agents[0].actions.len()
+    }
+
+    fn observations(&self) -> usize {
+        self.frame.agents[0].observations.len()
+    }
+
+    fn discount(&self) -> f64 {
+        self.frame.discount
+    }
+
+    fn rewards(&self, step: usize, action: usize) -> &[f64] {
+        &self.rewards[step][action]
+    }
+
+    fn advance(&self, step: usize, action: usize, belief: &[f64], next: &mut [f64]) {
+        let states = self.frame.states.len();
+        let [other, seen] = [self.frame.agents[1].actions.len(), self.frame.agents[1].observations.len()];
+        let layer = &self.models.layers[step];
+        let (models, wide) = (layer.actions.len(), self.states(step + 1));
+        let after = wide / states;
+        let mut predicted = Vec::new();
+        for (j, takers) in self.takers[step].iter().enumerate().filter(|(_, takers)| !takers.is_empty()) {
+            let joint = action * other + j;
+            // by next state, of the models that take the action
+            predicted.clear();
+            predicted.resize(states * takers.len(), 0.0);
+            for state in 0..states {
+                let own = &belief[state * models..(state + 1) * models];
+                for &(to, p) in self.frame.transitions[joint].row(state) {
+                    let sums = &mut predicted[to as usize * takers.len()..][..takers.len()];
+                    for (sum, &(model, often)) in sums.iter_mut().zip(takers) {
+                        *sum += p * often * own[model as usize];
+                    }
+                }
+            }
+            for (to, weights) in predicted.chunks(takers.len()).enumerate() {
+                for &(o, q) in self.frame.observations[joint].row(to) {
+                    let (mine, theirs) = (o as usize / seen, o as usize % seen);
+                    let sums = &mut next[mine * wide + to * after..][..after];
+                    for (&weight, &(model, _)) in weights.iter().zip(takers) {
+                        sums[layer.next[model as usize][j * seen + theirs] as usize] += q * weight;
+                    }
+                }
+            }
+        }
+    }
+}

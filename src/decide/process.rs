@@ -1,0 +1,122 @@
+//! Processes that are controlled by what is believed of them: POMDPs, and what an agent of an interactive diagram faces.
+
+use crate::error::Error;
+use crate::model::Pomdp;
+use crate::stop::Stop;
+use rayon::prelude::*;
+
+/// A process in steps. A belief gives each of the states of its step a probability.
+pub(super) trait Process: Sync {
+    /// Number of states at a step.
+    fn states(&self, step: usize) -> usize;
+    /// Number of actions.
+    fn actions(&self) -> usize;
+    /// Number of observations.
+    fn observations(&self) -> usize;
+    /// How much less the rewards of the next step count.
+    fn discount(&self) -> f64;
+    /// The expected reward of an action in each state.
+    fn rewards(&self, step: usize, action: usize) -> &[f64];
+    /// Adds the probability of each observation and next state to `next`, next states running fastest.
+    fn advance(&self, step: usize, action: usize, belief: &[f64], next: &mut [f64]);
+}
+
+impl Process for Pomdp {
+    fn states(&self, _: usize) -> usize {
+        self.states.len()
+    }
+
+    fn actions(&self) -> usize {
+        self.actions()
+    }
+
+    fn observations(&self) -> usize {
+        self.observed()
+    }
+
+    fn discount(&self) -> f64 {
+        self.discount
+    }
+
+    fn rewards(&self, _: usize, action: usize) -> &[f64] {
+        &self.rewards[action]
+    }
+
+    fn advance(&self, _: usize, action: usize, belief: &[f64], next: &mut [f64]) {
+        let states = self.states.len();
+        let mut predicted = vec![0.0; states];
+        for (state, &weight) in belief.iter().enumerate().filter(|&(_, &weight)| weight > 0.0) {
+            for &(to, p) in self.transitions[action].row(state) {
+                predicted[to as usize] += weight * p;
+            }
+        }
+        for (to, &weight) in predicted.iter().enumerate().filter(|&(_, &weight)| weight > 0.0) {
+            for &(seen, q) in self.observations[action].row(to) {
+                next[seen as usize * states + to] += weight * q;
+            }
+        }
+    }
+}
+
+/// The expectation of a sum in the order of the states.
+pub(super) fn dot(belief: &[f64], values: &[f64]) -> f64 {
+    belief.iter().zip(values).map(|(b, v)| b * v).sum()
+}
+
+/// The first index whose value is the largest, but for rounding, and the largest.
+pub(super) fn best(values: impl Iterator<Item = f64> + Clone) -> (usize, f64) {
+    let most = values.clone().fold(f64::NEG_INFINITY, f64::max);
+    let tie = super::tuning::TIE * most.abs().max(1.0);
+    let place = values.into_iter().position(|value| value >= most - tie).unwrap_or(0);
+    (place, most)
+}
+
+/// Vectors whose largest expectation bounds the value of a belief at a step.
+#[derive(Clone, Debug)]
+pub(super) struct Bounds {
+    /// One for each action: what doing it to the end is worth, from below.
+    pub blind: Vec<Vec<f64>>,
+    /// What the process is worth where each state is seen, from above (Littman, Cassandra, Kaelbling, "Learning
+    /// policies for partially observable environments", 1995).
+    pub seen: Vec<f64>,
+}
+
+/// The bounds at each step up to the horizon, the last step's being exact from below.
+pub(super) fn bounds<P: Process>(process: &P, horizon: usize, stop: &Stop) -> Result<Vec<Bounds>, Error> {
+    let actions = process.actions();
+    let rewards = |step: usize| (0..actions).map(|action| process.rewards(step, action).to_vec()).collect::<Vec<_>>();
+    let seen = |q: &[Vec<f64>]| -> Vec<f64> {
+        (0..q[0].len()).map(|s| q.iter().map(|q| q[s]).fold(f64::NEG_INFINITY, f64::max)).collect()
+    };
+    let last = rewards(horizon - 1);
+    let mut all = vec![Bounds { seen: seen(&last), blind: last }];
+    for step in (0..horizon - 1).rev() {
+        stop.check()?;
+        let after = &all[all.len() - 1];
+        let (states, wide) = (process.states(step), process.states(step + 1));
+        // of each action, the two expectations of the next step, state by state
+        let expected = |action: usize| -> Vec<(f64, f64)> {
+            let of = |state: usize| {
+                if stop.is_set() {
+                    return (0.0, 0.0);
+                }
+                let mut belief = vec![0.0; states];
+                belief[state] = 1.0;
+                let mut next = vec![0.0; process.observations() * wide];
+                process.advance(step, action, &belief, &mut next);
+                let sums = |values: &[f64]| next.chunks(wide).map(|next| dot(next, values)).sum::<f64>();
+                let reward = process.rewards(step, action)[state];
+                let discount = process.discount();
+                (reward + discount * sums(&after.blind[action]), reward + discount * sums(&after.seen))
+            };
+            (0..states).into_par_iter().map(of).collect()
+        };
+        let both: Vec<Vec<(f64, f64)>> = (0..actions).map(expected).collect();
+        stop.check()?;
+        let blind = both.iter().map(|own| own.iter().map(|pair| pair.0).collect()).collect();
+        let q: Vec<Vec<f64>> = both.iter().map(|own| own.iter().map(|pair| pair.1).collect()).collect();
+        all.push(Bounds { blind, seen: seen(&q) });
+    }
+    all.reverse();
+    Ok(all)
+}

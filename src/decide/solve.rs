@@ -1,0 +1,288 @@
+//! Processes: the way that has room, and bounds where none has.
+
+use super::alpha::Vectors;
+use super::flat::{flat, flat_pomdp};
+use super::idid::{Faced, Models};
+use super::process::{Bounds, Process, bounds, dot};
+use super::tree::{Room, Tree};
+use super::tuning::FIRST;
+use super::{Method, Options, Solution, solve_diagram};
+use crate::error::Error;
+use crate::model::{Idid, Policy, PolicyGraph, Pomdp};
+use crate::stop::Stop;
+
+/// Most steps: more belong to infinite horizons.
+const STEPS: usize = 1_000_000;
+
+/// Who acts and sees, by name.
+struct Names {
+    actions: Vec<String>,
+    observations: Vec<String>,
+    /// The agents, and what each does in a joint action.
+    agents: Vec<(String, Vec<String>)>,
+}
+
+/// Solves a process up to a horizon. `tell` hears of better values and bounds as they come.
+///
+/// # Errors
+/// Options that do not fit, no memory; [`Error::Stopped`] where nothing was found.
+pub fn solve_pomdp(
+    pomdp: &Pomdp,
+    options: &Options,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&Solution),
+) -> Result<Solution, Error> {
+    let missing = || Error::Usage("a process needs --horizon T, the number of its steps".into());
+    let horizon = options.horizon.ok_or_else(missing)?;
+    if horizon > STEPS {
+        return Err(Error::Usage(format!("--horizon: at most {STEPS} steps")));
+    }
+    let changed = changed(pomdp, options)?;
+    let pomdp = &changed;
+    let names = Names {
+        actions: (0..pomdp.actions()).map(|action| pomdp.action_name(action)).collect(),
+        observations: (0..pomdp.observed()).map(|seen| pomdp.observation_name(seen)).collect(),
+        agents: pomdp.agents.iter().map(|agent| (agent.name.clone(), agent.actions.clone())).collect(),
+    };
+    let solution = Solution { horizon: Some(horizon), ..Solution::new("pomdp") };
+    let flat = || flat_pomdp(pomdp, horizon);
+    let alpha = || Vectors::new(pomdp, horizon, options.nodes, stop);
+    match options.method {
+        Method::Eliminate => {
+            let mut found = eliminated(&flat()?, options, solution, stop, tell)?;
+            found.error_bound += misses(pomdp) * (horizon * horizon) as f64 * pomdp.largest_reward();
+            Ok(found)
+        }
+        Method::Spu => Err(Error::Usage("--method spu is for diagrams, not for processes".into())),
+        _ => along(pomdp, &pomdp.start, horizon, &names, Some(&alpha), options, solution, stop, tell),
+    }
+}
+
+/// By how much rows of a file's probabilities may miss 1: elimination divides by their sums, beliefs take them as written,
+/// so that a step of one differs from a step of the other by as much.
+fn misses(pomdp: &Pomdp) -> f64 {
+    let rows = |table: &crate::model::SparseRows| {
+        let sum = |row: usize| table.row(row).iter().map(|(_, p)| p).sum::<f64>();
+        (0..table.len()).map(|row| (sum(row) - 1.0).abs()).fold(0.0, f64::max)
+    };
+    let most = |tables: &[crate::model::SparseRows]| tables.iter().map(rows).fold(0.0, f64::max);
+    most(&pomdp.transitions) + most(&pomdp.observations)
+}
+
+/// Solves the first agent's problem of an interactive diagram.
+///
+/// # Errors
+/// As [`solve_pomdp`].
+pub fn solve_idid(
+    idid: &Idid,
+    options: &Options,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&Solution),
+) -> Result<Solution, Error> {
+    let mut changed =
+        Idid { frame: changed(&idid.frame, &Options { belief: None, ..options.clone() })?, ..idid.clone() };
+    if let Some(belief) = &options.belief {
+        changed.belief = checked(belief, &idid.frame)?;
+    }
+    if let Some(discount) = options.discount {
+        changed.other.discount = discount;
+    }
+    if let Some(horizon) = options.horizon {
+        if horizon > idid.other_horizon {
+            let most = idid.other_horizon;
+            return Err(Error::Usage(format!(
+                "--horizon: at most horizon_0 = {most}, as the other agent acts to the end"
+            )));
+        }
+        changed.horizon = horizon;
+    }
+    let idid = &changed;
+    let room = Room { nodes: options.nodes, bytes: options.memory / 2 };
+    let Some(models) = Models::new(idid, room, stop)? else {
+        return Err(Error::Memory(format!(
+            "the models of the other agent reach more than {} beliefs a step; --nodes allows more",
+            options.nodes
+        )));
+    };
+    let merged = models.merged();
+    let own = &idid.frame.agents[0];
+    let names = Names {
+        actions: own.actions.clone(),
+        observations: own.observations.clone(),
+        agents: vec![(own.name.clone(), own.actions.clone())],
+    };
+    let solution = Solution {
+        horizon: Some(idid.horizon),
+        models_per_step: Some(models.per_step()),
+        classes_per_step: Some(merged.per_step()),
+        level0_s: Some(models.seconds.0),
+        expand_s: Some(models.seconds.1),
+        ..Solution::new("idid")
+    };
+    match options.method {
+        // as the paper does it: only equal beliefs are merged
+        Method::Eliminate => eliminated(&flat(idid, &models)?, options, solution, stop, tell),
+        Method::Alpha | Method::Spu => {
+            Err(Error::Usage(format!("--method {} does not solve interactive diagrams", options.method.name())))
+        }
+        _ => {
+            let faced = Faced::new(idid, &merged);
+            let start = faced.start(&idid.belief);
+            along(&faced, &start, idid.horizon, &names, None, options, solution, stop, tell)
+        }
+    }
+}
+
+/// The process with the options' belief and discount.
+fn changed(pomdp: &Pomdp, options: &Options) -> Result<Pomdp, Error> {
+    if !options.observe.is_empty() {
+        return Err(Error::Usage("--observe is for diagrams; a process has --belief".into()));
+    }
+    let mut changed = pomdp.clone();
+    if let Some(discount) = options.discount {
+        changed.discount = discount;
+    }
+    if let Some(belief) = &options.belief {
+        changed.start = checked(belief, pomdp)?;
+    }
+    Ok(changed)
+}
+
+fn checked(belief: &[f64], pomdp: &Pomdp) -> Result<Vec<f64>, Error> {
+    let states = pomdp.states.len();
+    let sum: f64 = belief.iter().sum();
+    if belief.len() != states || belief.iter().any(|&p| p < 0.0) || (sum - 1.0).abs() > 1e-6 {
+        return Err(Error::Usage(format!(
+            "--belief: expected {states} probabilities that sum to 1, found {} that sum to {sum}",
+            belief.len()
+        )));
+    }
+    Ok(belief.to_vec())
+}
+
+/// Solves the flat diagram in place of the process.
+fn eliminated(
+    diagram: &crate::model::Diagram,
+    options: &Options,
+    solution: Solution,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&Solution),
+) -> Result<Solution, Error> {
+    let options = Options { horizon: None, belief: None, discount: None, ..options.clone() };
+    let found = solve_diagram(diagram, &options, stop, tell)?;
+    let Solution { kind, horizon, models_per_step, classes_per_step, level0_s, expand_s, .. } = solution;
+    Ok(Solution { kind, horizon, models_per_step, classes_per_step, level0_s, expand_s, ..found })
+}
+
+/// The way over linear functions, where there is one.
+type Alpha<'a> = &'a dyn Fn() -> Result<Option<Vectors>, Error>;
+
+/// Solves along beliefs, else by vectors, else between bounds.
+#[allow(clippy::too_many_arguments, reason = "one caller a kind of process; a struct would only rename them")]
+fn along<P: Process>(
+    process: &P,
+    start: &[f64],
+    horizon: usize,
+    names: &Names,
+    alpha: Option<Alpha<'_>>,
+    options: &Options,
+    mut solution: Solution,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&Solution),
+) -> Result<Solution, Error> {
+    let room = Room { nodes: options.nodes, bytes: options.memory };
+    let graph = |tree: &Tree| tree.policy(horizon, names.actions.clone(), names.observations.clone());
+    let last: Vec<Vec<f64>> =
+        (0..process.actions()).map(|action| process.rewards(horizon - 1, action).to_vec()).collect();
+    let roots = [start.to_vec()];
+    let exact = |solution: &mut Solution| -> Result<bool, Error> {
+        if options.method != Method::Alpha
+            && let Some(tree) = Tree::grow(process, &roots, (horizon - 1, &last), room, stop)?
+        {
+            solution.exactly(tree.value(0), tree.error_bound, graph(&tree), names);
+            (solution.method, solution.nodes) = (Method::BeliefTree, Some(tree.nodes()));
+            return Ok(true);
+        }
+        let vectors = match alpha {
+            Some(alpha) if options.method != Method::BeliefTree => alpha()?,
+            _ => None,
+        };
+        let Some(vectors) = vectors else { return Ok(false) };
+        let graph = vectors.policy(start, names.actions.clone(), names.observations.clone());
+        solution.exactly(vectors.value(start), vectors.error_bound, graph, names);
+        (solution.method, solution.nodes) = (Method::Alpha, Some(vectors.count()));
+        Ok(true)
+    };
+    let between = |solution: &mut Solution, depth: usize, bounds: &Bounds| -> Result<bool, Error> {
+        let tree = |vectors: &[Vec<f64>]| Tree::grow(process, &roots, (depth, vectors), room, stop);
+        let Some(lower) = tree(&bounds.blind)? else { return Ok(false) };
+        let upper = match depth {
+            0 => dot(start, &bounds.seen),
+            _ => match tree(std::slice::from_ref(&bounds.seen))? {
+                Some(upper) => upper.value(0),
+                None => return Ok(false),
+            },
+        };
+        if solution.meu.is_none_or(|known| lower.value(0) > known) {
+            solution.take(lower.value(0), lower.error_bound, graph(&lower), names);
+        }
+        let known = solution.bound.unwrap_or(f64::INFINITY);
+        solution.bound = Some(known.min(upper + lower.error_bound));
+        (solution.method, solution.nodes) = (Method::BeliefTree, Some(lower.nodes()));
+        Ok(true)
+    };
+    let mut vectors = None;
+    let wide = process.states(0) as f64 * process.states(horizon - 1) as f64;
+    if wide * (process.actions() * process.observations() * horizon) as f64 <= FIRST {
+        let made = vectors.insert(bounds(process, horizon, stop)?);
+        let _ = between(&mut solution, 0, &made[0])?;
+        tell(&solution);
+    }
+    match exact(&mut solution) {
+        Ok(true) => {
+            tell(&solution);
+            return Ok(solution);
+        }
+        Ok(false) => {}
+        Err(error) if error.is_stop() && solution.meu.is_some() => return Ok(solution),
+        Err(error) => return Err(error),
+    }
+    // deeper and deeper trees between what blind policies and what seeing the state would give
+    let vectors = match vectors {
+        Some(vectors) => vectors,
+        None => bounds(process, horizon, stop)?,
+    };
+    for (depth, bounds) in vectors.iter().enumerate() {
+        match between(&mut solution, depth, bounds) {
+            Ok(true) => tell(&solution),
+            Ok(false) => break,
+            Err(error) if error.is_stop() && solution.meu.is_some() => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(solution)
+}
+
+impl Solution {
+    fn exactly(&mut self, value: f64, error: f64, graph: PolicyGraph, names: &Names) {
+        // what is known from below stays known, whatever rounding says
+        self.take(value.max(self.meu.unwrap_or(value)), error, graph, names);
+        self.bound = self.meu;
+        self.exact = true;
+    }
+
+    fn take(&mut self, value: f64, error: f64, graph: PolicyGraph, names: &Names) {
+        self.meu = Some(value);
+        self.error_bound = error;
+        let mut rest = graph.nodes[0].action;
+        let mut own = Vec::new();
+        for (name, actions) in names.agents.iter().rev() {
+            let name = if name.is_empty() { "action" } else { name };
+            own.push((name.to_string(), actions[rest % actions.len()].clone()));
+            rest /= actions.len();
+        }
+        own.reverse();
+        self.first_decision = own;
+        self.policy = Some(Policy::Graph(graph));
+    }
+}

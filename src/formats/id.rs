@@ -1,0 +1,205 @@
+//! Influence diagrams in three files of one stem: `.uai` with the header `ID` or `LIMID`, `.id` with the kinds of
+//! variables and functions, `.pvo` with blocks of variables (Lee, Marinescu, Dechter, 2021).
+
+use super::tokens::Tokens;
+use super::{Source, compressed_extensions, open, uai};
+use crate::error::{Error, Warning};
+use crate::model::{Diagram, DiagramKind, Node, Potential, Stated};
+use crate::stop::Stop;
+use std::path::{Path, PathBuf};
+
+/// Most values of all variables together.
+const VALUES: u64 = 1 << 27;
+
+/// The texts of a diagram and their names.
+pub struct Parts<'a> {
+    /// Scopes and tables.
+    pub uai: (&'a str, &'a [u8]),
+    /// Kinds.
+    pub id: (&'a str, &'a [u8]),
+    /// Blocks.
+    pub pvo: (&'a str, &'a [u8]),
+}
+
+/// Reads a diagram whose `.uai` file is named; the others lie beside it.
+///
+/// # Errors
+/// A file that is missing, cannot be read or parsed, with line and column; [`Error::Stopped`] once `stop` is set.
+pub fn read_diagram(path: &Path, stop: &Stop) -> Result<(Diagram, Vec<Warning>), Error> {
+    let mut files = [open(&Source::File(path.into()), stop)?, beside(path, "id", stop)?, beside(path, "pvo", stop)?];
+    parse(&path.display().to_string(), &mut files)
+}
+
+/// Reads a diagram from texts.
+///
+/// # Errors
+/// As [`read_diagram`].
+pub fn parse_diagram(parts: &Parts<'_>, stop: &Stop) -> Result<(Diagram, Vec<Warning>), Error> {
+    let tokens = |(name, text): (&str, &[u8])| -> Tokens<'_> {
+        let text = std::io::Cursor::new(text.to_vec());
+        Tokens::new(Box::new(text), name.to_string(), stop)
+    };
+    parse(parts.uai.0, &mut [parts.uai, parts.id, parts.pvo].map(tokens))
+}
+
+/// A file of the same stem, compressed or not.
+fn beside<'a>(path: &Path, extension: &str, stop: &'a Stop) -> Result<Tokens<'a>, Error> {
+    let mut stem: PathBuf = path.into();
+    let packed = |e: &str| compressed_extensions().any(|known| known.eq_ignore_ascii_case(e));
+    if stem.extension().is_some_and(|e| packed(&e.to_string_lossy())) {
+        let _ = stem.set_extension("");
+    }
+    let plain = stem.with_extension(extension);
+    let names = compressed_extensions().map(|packed| stem.with_extension(format!("{extension}.{packed}")));
+    let found = std::iter::once(plain.clone()).chain(names).find(|name| name.exists());
+    open(&Source::File(found.unwrap_or(plain)), stop)
+}
+
+fn parse(name: &str, [tables, kinds, blocks]: &mut [Tokens<'_>; 3]) -> Result<(Diagram, Vec<Warning>), Error> {
+    for tokens in [&mut *tables, kinds, blocks] {
+        tokens.skip_comments();
+    }
+    let kind = match &tables.word("ID or LIMID")?.to_ascii_uppercase()[..] {
+        b"ID" => DiagramKind::Recall,
+        b"LIMID" => DiagramKind::Limited,
+        _ => return Err(tables.error_with("ID or LIMID", "only influence diagrams are decided")),
+    };
+    let count = tables.count("the number of variables")?;
+    let mut nodes = Vec::new();
+    let mut values = 0u64;
+    for index in 0..count {
+        let domain = tables.integer("a domain size")?;
+        values = values.saturating_add(domain.unsigned_abs());
+        if domain < 1 || values > VALUES {
+            return Err(tables.error(format!("a domain size of at least 1, and at most {VALUES} values in all")));
+        }
+        nodes.push(Node { name: index.to_string(), domain: domain as u32, values: Vec::new(), decision: false });
+    }
+    let scopes = uai::read_scopes(tables, count as u32)?;
+    read_kinds(kinds, "variables", count, [b"C", b"D"], |index, decision| nodes[index].decision = decision)?;
+    let mut utilities = vec![false; scopes.len()];
+    read_kinds(kinds, "functions", scopes.len(), [b"P", b"U"], |index, utility| utilities[index] = utility)?;
+    kinds.leave_rest("the kinds of functions")?;
+    let mut diagram = Diagram {
+        name: name.into(),
+        kind,
+        nodes,
+        probabilities: Vec::new(),
+        utilities: Vec::new(),
+        blocks: Vec::new(),
+        informed: Vec::new(),
+    };
+    for (function, (scope, &utility)) in scopes.into_iter().zip(&utilities).enumerate() {
+        let table = read_table(tables, function, &scope, &diagram.nodes, utility)?;
+        let list = if utility { &mut diagram.utilities } else { &mut diagram.probabilities };
+        list.push(Potential { scope, table });
+    }
+    tables.leave_rest("the last table")?;
+    diagram.blocks = read_blocks(blocks, &diagram.nodes)?;
+    let warnings = [tables, kinds, blocks].into_iter().flat_map(|tokens| tokens.take_warnings()).collect();
+    Ok((diagram, warnings))
+}
+
+/// A count, and one of two words for each.
+fn read_kinds(
+    tokens: &mut Tokens<'_>,
+    what: &str,
+    count: usize,
+    words: [&[u8]; 2],
+    mut take: impl FnMut(usize, bool),
+) -> Result<(), Error> {
+    let [first, second] = words.map(String::from_utf8_lossy);
+    if tokens.count(&format!("the number of {what}"))? != count {
+        return Err(tokens.error_with(count.to_string(), format!("the .uai file has {count} {what}")));
+    }
+    for index in 0..count {
+        let expected = format!("{first} or {second}");
+        let word = tokens.word(&expected)?.to_ascii_uppercase();
+        match words.iter().position(|known| **known == word[..]) {
+            Some(place) => take(index, place == 1),
+            None => return Err(tokens.error(expected)),
+        }
+    }
+    Ok(())
+}
+
+fn read_table(
+    tokens: &mut Tokens<'_>,
+    function: usize,
+    scope: &[u32],
+    nodes: &[Node],
+    utility: bool,
+) -> Result<Box<[f64]>, Error> {
+    let combinations = scope.iter().fold(1u64, |n, &v| n.saturating_mul(u64::from(nodes[v as usize].domain)));
+    let entries = tokens.count("a number of entries")?;
+    if entries as u64 != combinations {
+        return Err(tokens.error(format!("{combinations} entries, as the scope of function {function} has it")));
+    }
+    let mut table = Vec::with_capacity(entries.min(1 << 12));
+    for _ in 0..entries {
+        let expected = if utility { "a utility" } else { "a probability of at least 0" };
+        match tokens.number(expected)? {
+            Stated::Double(number) if number.is_finite() && (utility || number >= 0.0) => table.push(number),
+            // too small to matter beside others
+            Stated::Decimal(decimal) if decimal.exponent < 0 => table.push(0.0),
+            _ => return Err(tokens.error(expected)),
+        }
+    }
+    Ok(table.into())
+}
+
+/// Numbers between semicolons: those of variables and blocks, then the blocks.
+fn read_blocks(tokens: &mut Tokens<'_>, nodes: &[Node]) -> Result<Vec<Vec<u32>>, Error> {
+    let mut lists: Vec<Vec<u32>> = vec![Vec::new()];
+    let mut known = vec![false; nodes.len()];
+    while !tokens.at_end()? {
+        let word = tokens.word("a number")?.to_vec();
+        for (place, part) in word.split(|&byte| byte == b';').enumerate() {
+            if place > 0 {
+                lists.push(Vec::new());
+            }
+            if part.is_empty() {
+                continue;
+            }
+            let number = std::str::from_utf8(part).ok().and_then(|text| text.parse::<u32>().ok());
+            let number = number.ok_or_else(|| tokens.error("numbers and semicolons"))?;
+            let header = lists.len() <= 2;
+            let list = lists.last_mut().expect("there is a list from the beginning");
+            list.push(number);
+            let index = number as usize;
+            match (header, known.get(index)) {
+                (true, _) => {
+                    let limit = if lists.len() == 1 { nodes.len() } else { nodes.len().max(1) };
+                    let fits = if lists.len() == 1 { index == limit } else { index <= limit };
+                    if !fits || lists.last().is_some_and(|list| list.len() > 1) {
+                        return Err(tokens.error_with(
+                            "the number of variables, a semicolon, the number of blocks, a semicolon",
+                            format!("the .uai file has {} variables", nodes.len()),
+                        ));
+                    }
+                }
+                (false, None) => return Err(tokens.error(format!("a variable in 0..{}", nodes.len()))),
+                (false, Some(true)) => return Err(tokens.error("a variable that is in no block yet")),
+                (false, Some(false)) => {
+                    known[index] = true;
+                    let list = &lists[lists.len() - 1];
+                    if nodes[index].decision != nodes[list[0] as usize].decision {
+                        let hint = "a block is all decisions or all chance variables";
+                        return Err(tokens.error_with("a variable of the same kind as the block's first one", hint));
+                    }
+                }
+            }
+        }
+    }
+    let _ = lists.pop_if(|list| list.is_empty());
+    let announced = lists.get(1).and_then(|list| list.first()).copied();
+    let blocks: Vec<Vec<u32>> = lists.into_iter().skip(2).collect();
+    if announced != Some(blocks.len() as u32) {
+        let announced = announced.map_or("no number of".into(), |count| count.to_string());
+        return Err(tokens.error_with(format!("{} blocks", blocks.len()), format!("{announced} blocks are announced")));
+    }
+    if let Some(missing) = known.iter().position(|known| !known) {
+        return Err(tokens.error(format!("a block with variable {missing}")));
+    }
+    Ok(blocks.into_iter().filter(|block| !block.is_empty()).collect())
+}

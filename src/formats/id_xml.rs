@@ -1,0 +1,359 @@
+//! Influence diagrams with names: `.bifxml` as pyAgrum writes it, whose decisions see their parents and forget, and
+//! `.xdsl` of GeNIe, whose decisions remember.
+
+use super::{Source, read_text};
+use crate::error::{Error, ParseError, Warning};
+use crate::model::{Diagram, DiagramKind, Node, Potential};
+use crate::stop::Stop;
+use roxmltree::{Document, Node as Element};
+use rustc_hash::FxHashMap;
+
+/// Reads a diagram as pyAgrum writes it.
+///
+/// # Errors
+/// A file that cannot be read or parsed, with line and column; [`Error::Stopped`].
+pub fn read_bifxml(source: &Source, stop: &Stop) -> Result<(Diagram, Vec<Warning>), Error> {
+    let text = read_text(source, stop)?;
+    Ok((parse_bifxml(&String::from_utf8_lossy(&text), &source.to_string())?, Vec::new()))
+}
+
+/// Reads a diagram as GeNIe writes it.
+///
+/// # Errors
+/// As [`read_bifxml`].
+pub fn read_xdsl(source: &Source, stop: &Stop) -> Result<(Diagram, Vec<Warning>), Error> {
+    let text = read_text(source, stop)?;
+    Ok((parse_xdsl(&String::from_utf8_lossy(&text), &source.to_string())?, Vec::new()))
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Variable(u32),
+    /// A utility, which counts as often as this.
+    Utility(f64),
+}
+
+/// A file as it is read.
+struct Reader<'a> {
+    document: &'a Document<'a>,
+    file: &'a str,
+    nodes: Vec<Node>,
+    known: FxHashMap<String, Kind>,
+    probabilities: Vec<Potential>,
+    utilities: Vec<Potential>,
+    /// What each decision sees.
+    informed: Vec<(u32, Vec<u32>)>,
+}
+
+fn parse_bifxml(text: &str, file: &str) -> Result<Diagram, Error> {
+    // some of its comments begin and end with one dash, which XML does not have; places stay as they are
+    let mut text = text.to_string();
+    while let Some(begin) = text.match_indices("<!-").map(|(at, _)| at).find(|&at| !text[at..].starts_with("<!--")) {
+        let end = text[begin..].find("->").map_or(text.len(), |length| begin + length + 2);
+        let blank: String =
+            text[begin..end].chars().map(|c| if c == '\n' { "\n".into() } else { " ".repeat(c.len_utf8()) }).collect();
+        text.replace_range(begin..end, &blank);
+    }
+    let document = parse_xml(&text, file)?;
+    let mut reader = Reader::new(&document, file);
+    let root = document.root_element();
+    let all = |name: &'static str| root.descendants().filter(move |element| element.has_tag_name(name));
+    for variable in all("VARIABLE") {
+        let name = reader.text(variable, "NAME")?;
+        let values = variable.children().filter(|c| c.has_tag_name("OUTCOME")).filter_map(|c| c.text());
+        let values: Vec<String> = values.map(|value| value.trim().to_string()).collect();
+        match variable.attribute("TYPE").unwrap_or("nature") {
+            "utility" => reader.utility(variable, name)?,
+            "decision" => reader.variable(variable, name, values, true)?,
+            "nature" => reader.variable(variable, name, values, false)?,
+            _ => return Err(reader.error(variable, "a variable of TYPE nature, decision or utility")),
+        }
+    }
+    for definition in all("DEFINITION") {
+        let name = reader.text(definition, "FOR")?;
+        let given = definition.children().filter(|c| c.has_tag_name("GIVEN")).filter_map(|c| c.text());
+        let given: Vec<&str> = given.map(str::trim).collect();
+        let table = definition.children().find(|c| c.has_tag_name("TABLE")).and_then(|c| c.text());
+        reader.define(definition, &name, &given, table.unwrap_or_default())?;
+    }
+    reader.finish(DiagramKind::Limited)
+}
+
+fn parse_xdsl(text: &str, file: &str) -> Result<Diagram, Error> {
+    let document = parse_xml(text, file)?;
+    let mut reader = Reader::new(&document, file);
+    let nodes = document.root_element().children().find(|c| c.has_tag_name("nodes"));
+    let Some(nodes) = nodes else { return Err(reader.error(document.root_element(), "a network with <nodes>")) };
+    let elements: Vec<Element<'_, '_>> = nodes.children().filter(Element::is_element).collect();
+    let name = |element: &Element<'_, '_>| element.attribute("id").unwrap_or_default().to_string();
+    for &element in &elements {
+        let states = element.children().filter(|c| c.has_tag_name("state"));
+        let values = states.filter_map(|c| c.attribute("id")).map(String::from).collect();
+        match element.tag_name().name() {
+            "cpt" | "deterministic" => reader.variable(element, name(&element), values, false)?,
+            "decision" => reader.variable(element, name(&element), values, true)?,
+            "utility" => reader.utility(element, name(&element))?,
+            "mau" => {}
+            _ => return Err(reader.error(element, "a cpt, deterministic, decision, utility or mau")),
+        }
+    }
+    let words = |element: Element<'_, '_>, tag: &str| -> String {
+        let child = element.children().find(|c| c.has_tag_name(tag));
+        child.and_then(|c| c.text()).unwrap_or_default().to_string()
+    };
+    // weights of sums come first, as they change utilities
+    for &element in elements.iter().filter(|element| element.has_tag_name("mau")) {
+        let (parents, weights) = (words(element, "parents"), words(element, "weights"));
+        let mut weights = weights.split_whitespace().map(str::parse::<f64>);
+        for parent in parents.split_whitespace() {
+            let weight = weights.next().unwrap_or(Ok(1.0)).ok().filter(|weight| weight.is_finite());
+            match (reader.known.get_mut(parent), weight) {
+                (Some(Kind::Utility(own)), Some(weight)) => *own *= weight,
+                _ => return Err(reader.error(element, "a weighted sum of utilities")),
+            }
+        }
+        if element.children().any(|c| c.has_tag_name("expression")) {
+            return Err(reader.error(element, "a weighted sum of utilities, not an expression"));
+        }
+    }
+    for &element in &elements {
+        let parents = words(element, "parents");
+        let given: Vec<&str> = parents.split_whitespace().collect();
+        let table = match element.tag_name().name() {
+            "mau" => continue,
+            "utility" => words(element, "utilities"),
+            "deterministic" => {
+                let states = words(element, "resultingstates");
+                let values: Vec<&str> =
+                    element.children().filter(|c| c.has_tag_name("state")).filter_map(|c| c.attribute("id")).collect();
+                let row = |state: &str| {
+                    let share = |value: &&str| if *value == state { "1" } else { "0" };
+                    values.iter().map(share).collect::<Vec<_>>().join(" ")
+                };
+                states.split_whitespace().map(row).collect::<Vec<_>>().join(" ")
+            }
+            _ => words(element, "probabilities"),
+        };
+        reader.define(element, &name(&element), &given, &table)?;
+    }
+    reader.finish(DiagramKind::Recall)
+}
+
+fn parse_xml<'a>(text: &'a str, file: &str) -> Result<Document<'a>, Error> {
+    Document::parse(text).map_err(|error| {
+        let at = error.pos();
+        let (line, column, hint) = (u64::from(at.row), u64::from(at.col), Some(error.to_string()));
+        let (file, found, expected) = (file.into(), "other text".into(), "XML".into());
+        ParseError { file, line, column, found, expected, hint }.into()
+    })
+}
+
+impl<'a> Reader<'a> {
+    fn new(document: &'a Document<'a>, file: &'a str) -> Self {
+        Reader {
+            document,
+            file,
+            nodes: Vec::new(),
+            known: FxHashMap::default(),
+            probabilities: Vec::new(),
+            utilities: Vec::new(),
+            informed: Vec::new(),
+        }
+    }
+
+    fn error(&self, element: Element<'_, '_>, expected: impl Into<String>) -> Error {
+        let at = self.document.text_pos_at(element.range().start);
+        let found = format!("<{}>", element.tag_name().name());
+        let (line, column) = (u64::from(at.row), u64::from(at.col));
+        ParseError { file: self.file.into(), line, column, found, expected: expected.into(), hint: None }.into()
+    }
+
+    fn text(&self, element: Element<'_, '_>, tag: &str) -> Result<String, Error> {
+        let child = element.children().find(|c| c.has_tag_name(tag)).and_then(|c| c.text());
+        child.map(|text| text.trim().to_string()).ok_or_else(|| self.error(element, format!("a <{tag}> in it")))
+    }
+
+    fn name(&mut self, element: Element<'_, '_>, name: String, kind: Kind) -> Result<(), Error> {
+        if name.is_empty() || self.known.insert(name, kind).is_some() {
+            return Err(self.error(element, "a name of its own"));
+        }
+        Ok(())
+    }
+
+    fn utility(&mut self, element: Element<'_, '_>, name: String) -> Result<(), Error> {
+        self.name(element, name, Kind::Utility(1.0))
+    }
+
+    fn variable(
+        &mut self,
+        element: Element<'_, '_>,
+        name: String,
+        values: Vec<String>,
+        decision: bool,
+    ) -> Result<(), Error> {
+        if values.is_empty() {
+            return Err(self.error(element, "a variable with values"));
+        }
+        self.name(element, name.clone(), Kind::Variable(self.nodes.len() as u32))?;
+        self.nodes.push(Node { name, domain: values.len() as u32, values, decision });
+        Ok(())
+    }
+
+    /// The parents of a variable or a utility, and its table, the last parent and then the variable running fastest.
+    fn define(&mut self, element: Element<'_, '_>, name: &str, given: &[&str], table: &str) -> Result<(), Error> {
+        let kind = self.known.get(name).copied();
+        let kind = kind.ok_or_else(|| self.error(element, "a table of a known variable"))?;
+        let mut scope = Vec::new();
+        for parent in given {
+            match self.known.get(*parent) {
+                Some(Kind::Variable(v)) if !scope.contains(v) => scope.push(*v),
+                _ => return Err(self.error(element, format!("parents that are variables, not `{parent}`"))),
+            }
+        }
+        if let Kind::Variable(v) = kind {
+            if scope.contains(&v) {
+                return Err(self.error(element, "parents besides itself"));
+            }
+            if self.nodes[v as usize].decision {
+                self.informed.push((v, scope));
+                return Ok(());
+            }
+            scope.push(v);
+        }
+        let entries = scope.iter().fold(1usize, |n, &v| n.saturating_mul(self.nodes[v as usize].domain as usize));
+        let utility = matches!(kind, Kind::Utility(_));
+        let number = |word: &str| word.parse::<f64>().ok().filter(|p| p.is_finite() && (utility || *p >= 0.0));
+        let numbers: Option<Vec<f64>> = table.split_whitespace().map(number).collect();
+        let Some(mut numbers) = numbers.filter(|numbers| numbers.len() == entries) else {
+            let what = if utility { "utilities" } else { "probabilities" };
+            return Err(self.error(element, format!("a table of {entries} {what}")));
+        };
+        match kind {
+            Kind::Utility(weight) => {
+                numbers.iter_mut().for_each(|number| *number *= weight);
+                self.utilities.push(Potential { scope: scope.into(), table: numbers.into() });
+            }
+            Kind::Variable(_) => self.probabilities.push(Potential { scope: scope.into(), table: numbers.into() }),
+        }
+        Ok(())
+    }
+
+    /// Orders decisions in time: each after those that it, or what it sees, depends on.
+    fn finish(self, kind: DiagramKind) -> Result<Diagram, Error> {
+        let root = self.document.root_element();
+        let n = self.nodes.len();
+        let mut parents: Vec<Option<Vec<u32>>> = vec![None; n];
+        let tables = self.probabilities.iter().filter_map(|function| function.scope.split_last());
+        let all = tables.map(|(v, own)| (*v, own.to_vec())).chain(self.informed.iter().cloned());
+        for (v, own) in all {
+            if parents[v as usize].replace(own).is_some() {
+                return Err(self.error(root, format!("one table of {}", self.nodes[v as usize].name)));
+            }
+        }
+        let missing = (0..n).find(|&v| parents[v].is_none() && !self.nodes[v].decision);
+        if let Some(v) = missing {
+            return Err(self.error(root, format!("a table of {}", self.nodes[v].name)));
+        }
+        // variables whose parents are all placed come next
+        let parents: Vec<Vec<u32>> = parents.into_iter().map(Option::unwrap_or_default).collect();
+        let (mut placed, mut order) = (vec![false; n], Vec::new());
+        while order.len() < n {
+            let ready = |&v: &usize| !placed[v] && parents[v].iter().all(|&p| placed[p as usize]);
+            // chance variables first, so that a decision is as late as it can be
+            let next = (0..n).filter(ready).min_by_key(|&v| self.nodes[v].decision);
+            let Some(v) = next else { return Err(self.error(root, "a diagram without cycles")) };
+            placed[v] = true;
+            order.push(v as u32);
+        }
+        let (mut blocks, mut seen) = (Vec::new(), vec![false; n]);
+        for &decision in order.iter().filter(|&&v| self.nodes[v as usize].decision) {
+            let fresh = |v: &&u32| !seen[**v as usize] && !self.nodes[**v as usize].decision;
+            let observed: Vec<u32> = parents[decision as usize].iter().filter(fresh).copied().collect();
+            observed.iter().for_each(|&v| seen[v as usize] = true);
+            blocks.extend([observed, vec![decision]]);
+        }
+        blocks.push((0..n as u32).filter(|&v| !seen[v as usize] && !self.nodes[v as usize].decision).collect());
+        blocks.reverse();
+        let informed = order.iter().filter(|&&v| self.nodes[v as usize].decision).map(|&v| {
+            let mut sees = parents[v as usize].clone();
+            sees.sort_unstable();
+            (v, sees)
+        });
+        Ok(Diagram {
+            name: self.file.into(),
+            kind,
+            informed: informed.collect(),
+            nodes: self.nodes,
+            probabilities: self.probabilities,
+            utilities: self.utilities,
+            blocks: blocks.into_iter().filter(|block: &Vec<u32>| !block.is_empty()).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As pyAgrum 2.2 writes it, its wrong comments included; its own solver says 10.8.
+    const BIFXML: &str = r#"<?xml version="1.0" ?>
+<BIF VERSION="0.3"><NETWORK>
+<VARIABLE TYPE="nature"><NAME>coin</NAME>
+<!- OUTCOME are not used ->
+<OUTCOME>fair</OUTCOME><OUTCOME>loaded</OUTCOME></VARIABLE>
+<VARIABLE TYPE="nature"><NAME>toss</NAME><OUTCOME>h</OUTCOME><OUTCOME>t</OUTCOME><OUTCOME>e</OUTCOME></VARIABLE>
+<VARIABLE TYPE="decision"><NAME>bet</NAME><OUTCOME>a</OUTCOME><OUTCOME>b</OUTCOME></VARIABLE>
+<VARIABLE TYPE="utility"><NAME>u</NAME><OUTCOME>0</OUTCOME></VARIABLE>
+<!-- Probability distributions -->
+<DEFINITION><FOR>coin</FOR><TABLE>0.75 0.25 </TABLE></DEFINITION>
+<DEFINITION><FOR>toss</FOR><GIVEN>coin</GIVEN><TABLE>0.5 0.3 0.2 0 0.9 0.1 </TABLE></DEFINITION>
+<DEFINITION><FOR>bet</FOR><GIVEN>coin</GIVEN></DEFINITION>
+<DEFINITION><FOR>u</FOR><GIVEN>toss</GIVEN><GIVEN>bet</GIVEN><TABLE>0 10 1 11 7 12 </TABLE></DEFINITION>
+</NETWORK></BIF>
+"#;
+
+    const XDSL: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<smile version="1.0" id="venture"><nodes>
+<cpt id="success"><state id="yes" /><state id="no" /><probabilities>0.2 0.8</probabilities></cpt>
+<cpt id="forecast"><state id="good" /><state id="poor" /><parents>success</parents>
+<probabilities>0.4 0.6 0.1 0.9</probabilities></cpt>
+<deterministic id="copy"><state id="good" /><state id="poor" /><parents>forecast</parents>
+<resultingstates>good poor</resultingstates></deterministic>
+<decision id="invest"><state id="do" /><state id="not" /><parents>copy</parents></decision>
+<utility id="gain"><parents>success invest</parents><utilities>10000 500 -5000 500</utilities></utility>
+<utility id="fee"><utilities>3</utilities></utility>
+<mau id="sum"><parents>gain fee</parents><weights>1 2</weights></mau>
+</nodes></smile>
+"#;
+
+    #[test]
+    fn diagrams_of_both_kinds_are_read() {
+        let coin = parse_bifxml(BIFXML, "t").expect("a diagram");
+        assert_eq!((coin.kind, &coin.informed), (DiagramKind::Limited, &vec![(2, vec![0])]));
+        assert_eq!(coin.blocks, [vec![1], vec![2], vec![0]]);
+        assert_eq!((&*coin.utilities[0].scope, coin.nodes[2].value_name(1)), (&[1, 2][..], "b".to_string()));
+        let venture = parse_xdsl(XDSL, "t").expect("a diagram");
+        assert_eq!((venture.kind, venture.decisions()), (DiagramKind::Recall, vec![(3, vec![2])]));
+        assert_eq!(*venture.probabilities[2].table, [1.0, 0.0, 0.0, 1.0]);
+        assert_eq!((*venture.utilities[1].table).to_vec(), [6.0]);
+    }
+
+    #[test]
+    fn errors_have_places() {
+        for (from, to, message) in [
+            ("</NETWORK>", "", "t:16:3: found other text, expected XML"),
+            ("TYPE=\"utility\"", "TYPE=\"cost\"", "t:8:1: found <VARIABLE>, expected a variable of TYPE"),
+            ("<TABLE>0.75 0.25", "<TABLE>0.75", "t:10:1: found <DEFINITION>, expected a table of 2 probabilities"),
+            ("<GIVEN>toss", "<GIVEN>tos", "expected parents that are variables, not `tos`"),
+            ("<FOR>coin</FOR>", "<FOR>coin</FOR><GIVEN>toss</GIVEN>", "a table of 6 probabilities"),
+            ("<NAME>toss", "<NAME>coin", "expected a name of its own"),
+        ] {
+            assert!(BIFXML.contains(from));
+            let error = parse_bifxml(&BIFXML.replacen(from, to, 1), "t").expect_err(to).to_string();
+            assert!(error.contains(message), "{error} for {to}");
+        }
+        let error = parse_xdsl(&XDSL.replace("fee</parents>", "invest</parents>"), "t").expect_err("a sum").to_string();
+        assert!(error.contains("t:11:1: found <mau>, expected a weighted sum of utilities"), "{error}");
+    }
+}

@@ -1,0 +1,209 @@
+//! Interactive diagrams of two agents, as texts of `.idid` files.
+
+use super::kinds::whole;
+use super::{Kind, Parameter, usage};
+use crate::error::Error;
+use crate::rng::Rng;
+use std::fmt::Write;
+
+const PARAMETERS: &[Parameter] = &[
+    whole("models", "Models of the other agent", 10, (1, 100_000)),
+    whole("t1", "Steps of the first agent", 3, (1, 1000)),
+    whole("t0", "Steps that the other agent has to go", 6, (1, 1000)),
+];
+
+/// Every kind of interactive diagram.
+pub static DIAGRAMS: [Kind<String>; 2] = [
+    Kind {
+        name: "idid-tiger",
+        about: "the tiger problem of two agents, one of which models the other (.idid)",
+        parameters: PARAMETERS,
+        build: |v, _| idid_tiger(v.whole("models"), v.whole("t1"), v.whole("t0")),
+    },
+    Kind {
+        name: "idid-uav",
+        about: "an aircraft that looks for a fugitive, whose models it has (.idid)",
+        parameters: PARAMETERS,
+        build: |v, rng| idid_uav(v.whole("models"), v.whole("t1"), v.whole("t0"), rng),
+    },
+];
+
+/// The level-1 tiger problem (Adoe, Chen, Doshi, section 7; the probabilities, which the paper does not state, are the
+/// usual ones): `t1` steps of agent i, `models` models of agent j, which has `t0` steps to go.
+///
+/// # Errors
+/// Fewer steps of j than of i.
+pub fn idid_tiger(models: u32, t1: u32, t0: u32) -> Result<String, Error> {
+    check(t1, t0)?;
+    let mut text = String::from(
+        "# The tiger problem of two agents: behind one of two doors is a tiger, and gold behind the other.\n\
+         # Who listens hears a growl; agent i also hears creaks of the doors that the other opens.\n",
+    );
+    header(&mut text, models, t1, t0, "[0.5, 0.5]");
+    text += "\n[frame.j]\ntext = \"\"\"\ndiscount: 1\nvalues: reward\nstates: tiger-left tiger-right\n\
+             actions: listen open-left open-right\nobservations: growl-left growl-right\nstart: uniform\n\
+             T: * uniform\nT: listen identity\nO: * uniform\nO: listen\n0.85 0.15\n0.15 0.85\n\
+             R: listen : * : * : * -1\nR: open-left : tiger-left : * : * -100\nR: open-left : tiger-right : * : * 10\n\
+             R: open-right : tiger-left : * : * 10\nR: open-right : tiger-right : * : * -100\n\"\"\"\n";
+    text += "\n[frame.i]\ntext = \"\"\"\nagents: i j\ndiscount: 1\nvalues: reward\nstates: tiger-left tiger-right\n\
+             start: uniform\nactions:\nlisten open-left open-right\nlisten open-left open-right\nobservations:\n\
+             growl-left+creak-left growl-left+creak-right growl-left+silence growl-right+creak-left \
+             growl-right+creak-right growl-right+silence\ngrowl-left growl-right\n\
+             T: * : uniform\nT: listen listen : identity\n";
+    let growl = [[0.85, 0.15], [0.15, 0.85]];
+    let actions = ["listen", "open-left", "open-right"];
+    let creaks = [[0.05, 0.05, 0.9], [0.9, 0.05, 0.05], [0.05, 0.9, 0.05]];
+    for (i, mine) in actions.iter().enumerate() {
+        for (j, theirs) in actions.iter().enumerate() {
+            for (state, name) in ["tiger-left", "tiger-right"].iter().enumerate() {
+                put(&mut text, format_args!("O: {mine} {theirs} : {name} :"));
+                for seen in 0..6 {
+                    // who opens learns nothing
+                    let of_i = if i == 0 { growl[state][seen / 3] * creaks[j][seen % 3] } else { 1.0 / 6.0 };
+                    for heard in growl[state] {
+                        put(&mut text, format_args!(" {}", of_i * if j == 0 { heard } else { 0.5 }));
+                    }
+                }
+                text.push('\n');
+            }
+        }
+    }
+    text += "R: listen * : * : * : * : -1\nR: open-left * : tiger-left : * : * : -100\n\
+             R: open-left * : tiger-right : * : * : 10\nR: open-right * : tiger-left : * : * : 10\n\
+             R: open-right * : tiger-right : * : * : -100\n\"\"\"\n";
+    Ok(text)
+}
+
+/// Squares of a side of the grid.
+const SIDE: usize = 3;
+/// What an aircraft can do.
+const MOVES: [&str; 5] = ["north", "east", "south", "west", "stay"];
+const SEEN: [&str; 5] = ["north", "east", "south", "west", "near"];
+
+/// A reconnaissance aircraft, i, and a fugitive, j, on a grid of 3 by 3 squares with a safe house (of the sizes of Adoe,
+/// Chen, Doshi, section 7: 25 states of i, 9 of j, 5 actions and 5 observations each; they give no tables, these are our
+/// own, drawn from the seed). i's states say where the fugitive is relative to it, up to two squares in either direction;
+/// j's where it is.
+///
+/// # Errors
+/// Fewer steps of j than of i.
+pub fn idid_uav(models: u32, t1: u32, t0: u32, rng: &mut Rng) -> Result<String, Error> {
+    check(t1, t0)?;
+    // in hundredths, so that all that is written is exact
+    let slip = 5 + rng.below(11);
+    let right = 70 + rng.below(16);
+    let house = rng.index(SIDE * SIDE);
+    let mut text = format!(
+        "# An aircraft that looks for a fugitive on a grid of 3 x 3 squares; the fugitive makes for a safe house.\n\
+         # Sizes as in the literature; tables of our own: moves fail {slip} times in 100, sensors are right {right}\n\
+         # times in 100, the safe house is square {house}.\n"
+    );
+    let belief = format!("[{}]", ["0.04"; 25].join(", "));
+    header(&mut text, models, t1, t0, &belief);
+    text += "\n[frame.j]\ntext = \"\"\"\ndiscount: 1\nvalues: reward\nstates: 9\n";
+    put(&mut text, format_args!("actions: {}\nobservations: {}\nstart: uniform\n", MOVES.join(" "), SEEN.join(" ")));
+    let shift = |(x, y): (i64, i64), action: usize, most: i64| {
+        let (dx, dy) = [(0, -1), (1, 0), (0, 1), (-1, 0), (0, 0)][action];
+        ((x + dx).clamp(0, most), (y + dy).clamp(0, most))
+    };
+    let place = |index: usize, side: usize| ((index % side) as i64, (index / side) as i64);
+    let index = |(x, y): (i64, i64), side: usize| y as usize * side + x as usize;
+    let (goal_x, goal_y) = place(house, SIDE);
+    // where the house is from a square
+    let bearing = |dx: i64, dy: i64| match (dx.abs() >= dy.abs(), dx.signum(), dy.signum()) {
+        (_, 0, 0) => 4,
+        (true, 1, _) => 1,
+        (true, _, _) => 3,
+        (false, _, 1) => 2,
+        (false, _, _) => 0,
+    };
+    for action in 0..MOVES.len() {
+        for square in 0..SIDE * SIDE {
+            let to = index(shift(place(square, SIDE), action, SIDE as i64 - 1), SIDE);
+            for (next, p) in outcomes(square, to, slip) {
+                put(&mut text, format_args!("T: {action} : {square} : {next} {p}\n"));
+            }
+        }
+    }
+    for square in 0..SIDE * SIDE {
+        let (x, y) = place(square, SIDE);
+        let true_one = bearing(goal_x - x, goal_y - y);
+        put(&mut text, format_args!("O: * : {square}\n{}\n", sensor(true_one, right)));
+        let gain = if square == house { 10 } else { -1 };
+        put(&mut text, format_args!("R: * : {square} : * : * {gain}\n"));
+    }
+    text +=
+        "\"\"\"\n\n[frame.i]\ntext = \"\"\"\nagents: i j\ndiscount: 1\nvalues: reward\nstates: 25\nstart: uniform\n";
+    let (moves, seen) = (MOVES.join(" "), SEEN.join(" "));
+    put(&mut text, format_args!("actions:\n{moves}\n{moves}\nobservations:\n{seen}\n{seen}\n"));
+    let opposite = [2, 3, 0, 1, 4];
+    for mine in 0..MOVES.len() {
+        for theirs in 0..MOVES.len() {
+            for state in 0..25 {
+                // the fugitive moves as it likes, the aircraft against that
+                let moved = shift(place(state, 5), theirs, 4);
+                let to = index(shift(moved, opposite[mine], 4), 5);
+                for (next, p) in outcomes(state, to, slip) {
+                    put(&mut text, format_args!("T: {mine} {theirs} : {state} : {next} : {p}\n"));
+                }
+            }
+        }
+    }
+    for state in 0..25 {
+        let (x, y) = place(state, 5);
+        let true_one = bearing(x - 2, y - 2);
+        put(&mut text, format_args!("O: * : {state} :\n"));
+        for own in 0..SEEN.len() {
+            // the fugitive's own sensor turns to its house, wherever the aircraft is
+            let p = hundredths(own == true_one, right);
+            for other in 0..SEEN.len() {
+                let q = hundredths(other == bearing(goal_x - 1, goal_y - 1), right);
+                put(&mut text, format_args!("{} ", p * q));
+            }
+        }
+        text.push('\n');
+        let gain = if state == 12 { 20 } else { -1 };
+        put(&mut text, format_args!("R: * : {state} : * : * : {gain}\n"));
+    }
+    text += "\"\"\"\n";
+    Ok(text)
+}
+
+fn check(t1: u32, t0: u32) -> Result<(), Error> {
+    if t0 < t1 {
+        return usage(format!("t0 = {t0}: expected at least t1 = {t1}, as agent j acts to the end"));
+    }
+    Ok(())
+}
+
+fn header(text: &mut String, models: u32, t1: u32, t0: u32, belief: &str) {
+    put(
+        text,
+        format_args!(
+            "\nhorizon_1 = {t1}   # steps of agent i\nhorizon_0 = {t0}   # steps that agent j has to go at the beginning\n\
+             belief = {belief}\nmodels = {{ count = {models}, spread = \"uniform\" }}\n"
+        ),
+    );
+}
+
+/// Where a move leads: it fails at times.
+fn outcomes(from: usize, to: usize, slip: u64) -> Vec<(usize, f64)> {
+    match from == to {
+        true => vec![(to, 1.0)],
+        false => vec![(from, slip as f64 / 100.0), (to, (100 - slip) as f64 / 100.0)],
+    }
+}
+
+/// The probability of one of five readings.
+fn hundredths(is_true: bool, right: u64) -> f64 {
+    if is_true { right as f64 / 100.0 } else { (100 - right) as f64 / 400.0 }
+}
+
+fn sensor(true_one: usize, right: u64) -> String {
+    (0..SEEN.len()).map(|seen| hundredths(seen == true_one, right).to_string()).collect::<Vec<_>>().join(" ")
+}
+
+fn put(text: &mut String, more: std::fmt::Arguments<'_>) {
+    // writing to a string cannot fail
+    let _ = text.write_fmt(more);
+}
