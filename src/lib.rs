@@ -34,6 +34,7 @@ pub mod bench;
 pub mod bounds;
 pub mod certificate;
 pub mod check;
+pub mod dcop;
 pub mod device;
 pub mod elimination;
 pub mod error;

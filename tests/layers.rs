@@ -14,7 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["algebra"],
     &["certificate", "formats", "generate", "graph", "kernels", "order", "tensor", "value_tables"],
     &["check", "elimination", "fang", "reduce"],
-    &["bounds", "heuristics"],
+    &["bounds", "dcop", "heuristics"],
     &["search"],
     &["bench", "record"],
     &["all_kernels"],

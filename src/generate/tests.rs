@@ -70,7 +70,7 @@ fn scale_free_networks_grow_by_two_edges_a_variable() {
 
 #[test]
 fn grids_have_degrees_two_to_four() {
-    let network = grid(4, 3, 0.0, &mut Rng::new(1)).unwrap();
+    let network = grid(4, 4, 3, 0.0, &mut Rng::new(1)).unwrap();
     let degrees = degrees(&network);
     assert_eq!([2, 3, 4].map(|d| degrees.iter().filter(|&&degree| degree == d).count()), [4, 8, 4]);
     let torus = ising(4, true, 5, 0, &mut Rng::new(1)).unwrap();

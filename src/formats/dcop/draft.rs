@@ -106,7 +106,11 @@ impl Draft {
     pub fn listed(
         &mut self,
         name: &str,
-        scope: Vec<u32>, default: f64, tuples: Vec<u32>, numbers: Vec<f64>) -> Result<(), Error> {
+        scope: Vec<u32>,
+        default: f64,
+        tuples: Vec<u32>,
+        numbers: Vec<f64>,
+    ) -> Result<(), Error> {
         let sizes: Vec<usize> = scope.iter().map(|&v| self.variables[v as usize].domain as usize).collect();
         let entries = sizes.iter().fold(1usize, |product, &size| product.saturating_mul(size));
         // as a table, where that is hardly larger
@@ -146,7 +150,10 @@ impl Draft {
             let _ =
                 builder.top(if rounded > 0 { limit.ceil() + rounded as f64 } else { limit.round_ties_even() } as Cost);
         }
-        let _ = builder.units(Units { decimals, maximise: self.maximise, rounded }).agents(agents).notation(Notation::Names);
+        let _ = builder
+            .units(Units { decimals, maximise: self.maximise, rounded })
+            .agents(agents)
+            .notation(Notation::Names);
         Ok(builder.build())
     }
 
@@ -181,7 +188,11 @@ impl Draft {
     }
 }
 
-fn add(builder: &mut Builder, function: (Box<str>, Box<[u32]>, Numbers), cost: impl Fn(f64) -> Cost) -> Result<(), Error> {
+fn add(
+    builder: &mut Builder,
+    function: (Box<str>, Box<[u32]>, Numbers),
+    cost: impl Fn(f64) -> Cost,
+) -> Result<(), Error> {
     let (name, scope, numbers) = function;
     let function = match numbers {
         Numbers::Dense(numbers) => builder.dense(&scope, numbers.into_iter().map(cost).collect())?,

@@ -245,7 +245,11 @@ impl<'t> Reader<'t, '_, '_> {
     fn intention(
         &mut self,
         name: &str,
-        node: &Node, scope: Option<Vec<u32>>, types: &Types, text: &Text) -> Result<(), Trouble> {
+        node: &Node,
+        scope: Option<Vec<u32>>,
+        types: &Types,
+        text: &Text,
+    ) -> Result<(), Trouble> {
         let source = node.scalar("an expression")?;
         // a place within the expression is known where the file has it as it is
         let placed = |wrong: Wrong| match node.verbatim(text) {

@@ -17,7 +17,10 @@ pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::R
     let refused = |what: String| io::Error::new(ErrorKind::InvalidInput, what);
     let highest = highest(network);
     if network.top() < FORBIDDEN && i128::from(network.top()) <= highest {
-        let what = format!("sums of costs may reach {}, the cost of what is forbidden: .yaml has no such limit", network.top());
+        let what = format!(
+            "sums of costs may reach {}, the cost of what is forbidden: .yaml has no such limit",
+            network.top()
+        );
         return Err(refused(what));
     }
     writeln!(out, "name: {}", text(&network.name))?;
@@ -26,14 +29,17 @@ pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::R
     if let Some(twice) = repeated(&names) {
         return Err(refused(format!("two variables are called {twice}")));
     }
-    let values = |variable: usize| (0..network.domains()[variable]).map(move |value| network.value_name(variable, value));
+    let values =
+        |variable: usize| (0..network.domains()[variable]).map(move |value| network.value_name(variable, value));
     // a domain for each list of values
     let mut domains: FxHashMap<Vec<String>, usize> = FxHashMap::default();
     writeln!(out, "domains:")?;
     let mut domain_of = Vec::new();
     for variable in 0..names.len() {
         let own: Vec<String> = values(variable).collect();
-        if let Some(wrong) = own.iter().find(|name| name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '|')) {
+        if let Some(wrong) =
+            own.iter().find(|name| name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '|'))
+        {
             return Err(refused(format!("the name {wrong:?} of a value has a blank or `|`, which separate values")));
         }
         let next = domains.len();
