@@ -1,7 +1,7 @@
 //! `fangs bench dcop`: the papers' experiments on DPOP.
 
 use super::output::{self, Rows};
-use super::{Exit, signals, values};
+use super::{Exit, help, signals, values};
 use clap::Args;
 use fangs::bench::dcop::{DcopOptions, DcopRow, TABLES, dcop, settings};
 use fangs::device::Choice;
@@ -13,35 +13,37 @@ use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 pub struct DcopFlags {
-    /// Part of the experiments, repeatable: random, scale-free and grid are the tables 1 to 3, adpop is figure 10
-    #[arg(long, value_name = "TABLE", value_parser = TABLES)]
-    table: Vec<String>,
+    /// Part of the experiments, may be repeated [default: all]
+    #[arg(long, value_name = "TABLE", help_heading = help::INPUT,
+        value_parser = values::named(TABLES.map(|table| (table, table)), help::TABLES))]
+    table: Vec<&'static str>,
     /// Networks of each kind, with the seeds 1, 2, …
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = help::INPUT,
+        value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
     /// Share of the entries of each table that are forbidden; 0.9, as the paper says, leaves no solution
-    #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5, help_heading = help::INPUT)]
     p2: f64,
     /// Where to run besides the CPU: auto (a CUDA device where one works), cpu, cuda or cuda:I
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::BOUNDS)]
     device: Choice,
     /// CPU threads [default: all]
-    #[arg(long, value_name = "N", value_parser = values::threads)]
+    #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::BOUNDS)]
     threads: Option<usize>,
     /// Leave out the CPU where there is a device
-    #[arg(long)]
+    #[arg(long, help_heading = help::BOUNDS)]
     no_cpu: bool,
     /// Memory for tables, such as 512M or 4G [default: half of free memory]
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
     bound_memory: Option<u64>,
     /// Combinations from which on a row only has its sizes
-    #[arg(long, value_name = "N", default_value_t = 1e11)]
+    #[arg(long, value_name = "N", default_value_t = 1e11, help_heading = help::BOUNDS)]
     most_joint_entries: f64,
     /// Write the rows of the table to a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
     csv: Option<PathBuf>,
     /// Print exactly one JSON object on standard output instead of text
-    #[arg(long)]
+    #[arg(long, help_heading = help::OUTPUT)]
     json: bool,
 }
 
@@ -70,7 +72,7 @@ pub fn run(flags: DcopFlags) -> Result<Exit, Error> {
              Titan BE   DPOP\n"
         ))?;
     }
-    let tables = TABLES.iter().filter(|table| flags.table.is_empty() || flags.table.iter().any(|own| own == *table));
+    let tables = TABLES.iter().filter(|table| flags.table.is_empty() || flags.table.contains(table));
     let mut rows: Vec<DcopRow> = Vec::new();
     'all: for table in tables {
         for setting in settings(table, flags.p2) {

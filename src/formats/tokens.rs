@@ -1,5 +1,7 @@
 //! Blank-separated words from a stream: one fixed buffer, positions for messages, a stop flag asked at every refill.
 
+mod parts;
+
 use super::decimal;
 use super::text::{Text, Wrong};
 use crate::error::{Error, ParseError, Warning};
@@ -40,8 +42,8 @@ pub(super) struct Tokens<'a> {
     line_start: i64,
     /// Whether nothing has been read yet.
     unread: bool,
-    /// Whether [`COMMENT`] begins a comment to the end of its line.
-    comments: bool,
+    /// What begins a comment to the end of its line.
+    comments: Option<u8>,
     /// The place of the first comment skipped so far.
     pub(super) commented: Option<Place>,
     warnings: Vec<Warning>,
@@ -65,7 +67,7 @@ impl<'a> Tokens<'a> {
             line: 1,
             line_start: 0,
             unread: true,
-            comments: false,
+            comments: None,
             commented: None,
             warnings: Vec::new(),
         }
@@ -73,7 +75,7 @@ impl<'a> Tokens<'a> {
 
     /// From here on a word that begins with `#` is a comment to the end of its line.
     pub(super) fn skip_comments(&mut self) {
-        self.comments = true;
+        self.skip_comments_after(COMMENT);
     }
 
     /// The file's name in messages.
@@ -313,7 +315,7 @@ impl<'a> Tokens<'a> {
             }
             self.current = self.next;
             if self.next < self.end {
-                if self.comments && self.buffer[self.next] == COMMENT {
+                if self.comments == Some(self.buffer[self.next]) {
                     let place = self.place();
                     let _ = self.commented.get_or_insert(place);
                     self.skip_line()?;
@@ -398,7 +400,7 @@ impl Repeated {
 }
 
 /// A word for a message: printable and short.
-fn quote(word: &[u8]) -> String {
+pub(super) fn quote(word: &[u8]) -> String {
     let text = String::from_utf8_lossy(&word[..word.len().min(4 * QUOTED)]);
     let shown: String = text.chars().take(QUOTED).flat_map(char::escape_debug).collect();
     let more = if text.chars().count() > QUOTED { "…" } else { "" };

@@ -172,6 +172,22 @@ impl Network {
         Ok(())
     }
 
+    /// The same without a limit on totals.
+    pub fn without_top(&self) -> Network {
+        Network { top: FORBIDDEN, ..self.clone() }
+    }
+
+    /// The same with only some of the functions; in place of the others, a constant of their least costs.
+    pub fn with_functions(&self, kept: &[usize]) -> Network {
+        let of = |&index: &usize| self.functions[index].clone();
+        let mut functions: Vec<CostFunction> = kept.iter().map(of).collect();
+        let least = |function: &CostFunction| function.min(&self.domains);
+        let rest = functions.iter().map(least).fold(0, add);
+        let constant = if rest >= FORBIDDEN { 0 } else { self.least.saturating_sub(rest).min(FORBIDDEN) };
+        functions.push(CostFunction { scope: [].into(), table: Table::dense(vec![constant]) });
+        Network { functions: functions.into(), least: add(rest, constant), reading: None, ..self.clone() }
+    }
+
     /// The name of a variable: the file's, or `x` and its index.
     pub fn variable_name(&self, variable: usize) -> String {
         match &self.variables[variable].name {

@@ -3,12 +3,14 @@
 mod cases;
 mod certificate;
 mod coloring;
+mod convert;
 mod dcop;
 mod devices;
 #[cfg(unix)]
 mod files;
 mod heuristics;
 mod limits;
+mod marginals;
 mod peers;
 mod refusals;
 mod solve;

@@ -26,7 +26,7 @@ pub struct DcopFlags {
     /// Largest number of variables in a mini-bucket of ADPOP, its own included [default: by memory]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = help::SEARCH)]
     z: Option<u32>,
-    /// Exact DPOP with messages of at most so many entries, which agents repeat for values of cut variables
+    /// Exact DPOP with messages of so many entries at most, repeated for values of cut variables [default: none]
     #[arg(long, value_name = "ENTRIES", value_parser = clap::value_parser!(u64).range(1..),
         help_heading = help::SEARCH)]
     message_limit: Option<u64>,
@@ -45,9 +45,10 @@ pub struct DcopFlags {
     #[arg(long, value_name = "MODE", default_value = "levels", help_heading = help::SEARCH,
         value_parser = values::named(Mode::ALL, help::MODES))]
     mode: Mode,
-    /// Run agents as processes that send each other messages over the loopback interface
-    #[arg(long, value_name = "HOW", help_heading = help::SEARCH, value_parser = ["tcp"])]
-    agents_over: Option<String>,
+    /// Run agents as processes that send each other messages [default: all in this one]
+    #[arg(long, value_name = "HOW", help_heading = help::SEARCH,
+        value_parser = values::named([("tcp", "tcp")], help::TRANSPORTS))]
+    agents_over: Option<&'static str>,
     /// How many processes run them [default: 4, or one an agent where there are fewer]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "agents_over",
         help_heading = help::SEARCH)]
