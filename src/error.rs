@@ -48,6 +48,9 @@ pub enum Error {
     /// Not enough memory.
     #[error("out of memory: {0}")]
     Memory(String),
+    /// An agent of a distributed problem that is lost or fails.
+    #[error("{}", line(.0))]
+    Agent(String),
     /// A bug of this program: a cost or a bound that does not agree with its recomputation.
     #[error("internal error: {0}")]
     Internal(String),

@@ -155,13 +155,13 @@ pub fn scale_free(n: u32, d: u32, p2: f64, rng: &mut Rng) -> Result<Network, Err
     partly_forbidden(n, d, p2, &edges, rng)
 }
 
-/// A square grid (GpuBE, section 8.1).
+/// A grid (GpuBE, section 8.1).
 ///
 /// # Errors
 /// Too large a network.
-pub fn grid(side: u32, d: u32, p2: f64, rng: &mut Rng) -> Result<Network, Error> {
-    let n = check_grid(side, d)?;
-    partly_forbidden(n, d, p2, &graph::grid(side, false), rng)
+pub fn grid(rows: u32, columns: u32, d: u32, p2: f64, rng: &mut Rng) -> Result<Network, Error> {
+    let n = check_grid(rows, columns, d)?;
+    partly_forbidden(n, d, p2, &graph::grid(rows, columns, false), rng)
 }
 
 /// A large network of `functions` functions on random pairs, costs in 0..=`max_cost`.
@@ -223,13 +223,13 @@ pub fn queens(n: u32, max_cost: u32, rng: &mut Rng) -> Result<Network, Error> {
 /// # Errors
 /// Too large a network.
 pub fn ising(side: u32, wrap: bool, coupling: u32, field: u32, rng: &mut Rng) -> Result<Network, Error> {
-    let n = check_grid(side, 2)?;
+    let n = check_grid(side, side, 2)?;
     let mut draft = Draft::new(n, 2)?;
     for spin in 0..n {
         let strength = signed(field, rng);
         let _ = draft.add(&[spin], vec![(-strength).max(0), strength.max(0)])?;
     }
-    for edge in graph::grid(side, wrap) {
+    for edge in graph::grid(side, side, wrap) {
         let strength = signed(coupling, rng);
         let (agree, differ) = ((-strength).max(0), strength.max(0));
         let _ = draft.add(&edge, vec![agree, differ, differ, agree])?;
@@ -243,12 +243,12 @@ pub fn ising(side: u32, wrap: bool, coupling: u32, field: u32, rng: &mut Rng) ->
 /// # Errors
 /// Too large a network.
 pub fn potts(side: u32, d: u32, smoothness: u32, data: u32, rng: &mut Rng) -> Result<Network, Error> {
-    let n = check_grid(side, d)?;
+    let n = check_grid(side, side, d)?;
     let mut draft = Draft::new(n, d)?;
     for site in 0..n {
         let _ = draft.add(&[site], random_costs(u64::from(d), data, rng))?;
     }
-    for edge in graph::grid(side, false) {
+    for edge in graph::grid(side, side, false) {
         let price = rng.below(u64::from(smoothness) + 1) as Cost;
         let _ = draft.add(&edge, pair_table(d, d, |a, b| if a == b { 0 } else { price }))?;
     }
@@ -332,10 +332,10 @@ fn signed(largest: u32, rng: &mut Rng) -> Cost {
     rng.below(2 * u64::from(largest) + 1) as Cost - Cost::from(largest)
 }
 
-fn check_grid(side: u32, d: u32) -> Result<u32, Error> {
-    let n = u64::from(side) * u64::from(side);
+fn check_grid(rows: u32, columns: u32, d: u32) -> Result<u32, Error> {
+    let n = u64::from(rows) * u64::from(columns);
     let Ok(variables) = u32::try_from(n) else {
-        return usage(format!("a grid of {side} by {side} is too large"));
+        return usage(format!("a grid of {rows} by {columns} is too large"));
     };
     check_size(variables, d, 2 * n)?;
     Ok(variables)

@@ -41,6 +41,8 @@ fn run(command: Command, started: Instant) -> Result<Exit, Error> {
         Command::Generate(flags) => cli::generate::run(flags),
         Command::Plot(flags) => cli::plot::run(flags),
         Command::Heuristics(flags) => cli::heuristics::run(flags),
+        Command::Dcop(flags) => cli::dcop::run(flags.try_into()?, started),
+        Command::DcopAgent => cli::dcop::serve(),
         Command::Devices(flags) => cli::devices::run(flags),
         Command::Bench(flags) => cli::bench::run(flags),
         Command::Completions(flags) => cli::manual::completions(flags),

@@ -1,5 +1,6 @@
 //! Measurements of the inner loops, as `fangs bench` reports them: medians on the device, by its events.
 
+pub mod dcop;
 mod fang;
 pub mod mbe;
 mod paper;

@@ -1,7 +1,7 @@
 //! `fangs bench`: one subcommand a measurement.
 
 use super::output::{self, Rows};
-use super::{Exit, bench_mbe, bench_search, help, values};
+use super::{Exit, bench_dcop, bench_mbe, bench_search, help, values};
 use clap::{Args, Subcommand};
 use fangs::Error;
 use fangs::bench::{FangOptions, FangRow, copy_bandwidth, fang};
@@ -22,6 +22,9 @@ enum What {
     /// Measure successor generation against the algorithm and the figures of the FANG paper
     #[command(after_help = help::examples(&help::BENCH_FANG))]
     Fang(FangFlags),
+    /// Measure DPOP and ADPOP on the networks of the papers, with the width and the work of each
+    #[command(after_help = help::examples(&help::BENCH_DCOP))]
+    Dcop(bench_dcop::DcopFlags),
     /// Measure bucket elimination on a CUDA device against the published algorithm
     #[command(after_help = help::examples(&help::BENCH_MBE))]
     Mbe(bench_mbe::MbeFlags),
@@ -51,6 +54,7 @@ pub fn run(flags: BenchFlags) -> Result<Exit, Error> {
     values::use_threads(None)?;
     match flags.what {
         What::Fang(flags) => run_fang(flags),
+        What::Dcop(flags) => bench_dcop::run(flags),
         What::Mbe(flags) => bench_mbe::run(flags),
         What::Search(flags) => bench_search::run(flags),
     }

@@ -104,6 +104,13 @@ pub const NEW: Examples = [
     ("In the folder that has the sources", "fangs heuristics new my-own"),
     ("From elsewhere", "fangs heuristics new my-own --folder ~/src/fangs"),
 ];
+pub const DCOP: Examples = [
+    ("The optimum by DPOP along a good tree, as JSON", "fangs dcop problem.yaml --pseudo-tree order --json"),
+    (
+        "How long agents would take that send messages of at most two variables, 1 ms each",
+        "fangs dcop problem.xml --z 3 --mode agents --latency 1ms --trace agents.csv",
+    ),
+];
 pub const DEVICES: Examples = [("As text", "fangs devices"), ("As JSON", "fangs devices --json")];
 pub const BENCH: Examples = [
     ("The engine against the paper's figures", "fangs bench fang"),
@@ -112,6 +119,10 @@ pub const BENCH: Examples = [
 pub const BENCH_FANG: Examples = [
     ("All loads of the paper", "fangs bench fang"),
     ("On the device alone, rows to a file", "fangs bench fang --cpu-repeats 0 --csv fang.csv"),
+];
+pub const BENCH_DCOP: Examples = [
+    ("Tables 1 to 3 and figure 10 of the 2018 paper, a network for each row", "fangs bench dcop --csv dcop.csv"),
+    ("Random networks alone, ten for each row, on the device", "fangs bench dcop --table random --seeds 10 --no-cpu"),
 ];
 pub const BENCH_MBE: Examples = [
     ("Single buckets", "fangs bench mbe"),
@@ -180,6 +191,26 @@ pub const DECIDE_METHODS: &Words = &[
 pub const SOLUTION_FORMATS: &Words = &[
     ("native", "MPE, count and values for .uai and .LG, otherwise value indices"),
     ("indices", "Value indices on one line, for any format"),
+];
+
+pub const ALGORITHMS: &Words = &[
+    ("auto", "DPOP where it fits the memory, else ADPOP with the largest z that does"),
+    ("dpop", "Exact: each agent sends its parent a table over all that it depends on"),
+    ("adpop", "Tables of at most z variables: a bound, and the values that agents choose by it"),
+    ("dsa", "Local search: each agent takes its best value with a probability"),
+    ("mgm", "Local search: the agent of the largest gain among its neighbours moves"),
+    ("max-sum", "Belief propagation between variables and functions"),
+];
+pub const TABLES: &Words = &[
+    ("random", "Table 1 of the 2018 paper: random networks"),
+    ("scale-free", "Table 2: scale-free networks"),
+    ("grid", "Table 3: grids of four rows"),
+    ("adpop", "Figure 10 and table 5: mini-buckets of 2 to 10 variables"),
+];
+pub const TRANSPORTS: &Words = &[("tcp", "Processes on this machine, over the loopback interface")];
+pub const MODES: &Words = &[
+    ("levels", "All agents at once, on all threads or a device"),
+    ("agents", "One agent after the other, each timed"),
 ];
 
 /// Old names of drivers, the driver that runs, and why. They are hidden, and end with the next version.

@@ -2,13 +2,13 @@
 
 use super::input::{Input, InputFlags};
 use super::orders::restarts;
-use super::{Exit, coloring, help, output, values};
+use super::{Exit, coloring, dcop, help, output, values};
 use clap::Args;
 use fangs::elimination::{Limits, Plan};
 use fangs::formats::{self, Format};
 use fangs::marginals::{Evidence, Options, Prepared, Tree};
 use fangs::model::{FORBIDDEN, Number, Problem};
-use fangs::order::{Method, Order, best_order};
+use fangs::order::{Method, Order, TreeSize, best_order};
 use fangs::record::text::{counted, grouped, sense};
 use fangs::record::{Console, Verbosity, seconds};
 use fangs::reduce::{Reducer, Reduction, Size};
@@ -83,6 +83,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         Method::ALL.map(|(_, method)| (method, best_order(&problem, &[method], 1, restarts(&problem), &stop))).into();
     let best = orders.iter().min_by(|a, b| a.1.joint_entries.total_cmp(&b.1.joint_entries));
     let eliminations = best.map_or(Vec::new(), |(_, order)| eliminations(&problem, order, &config));
+    let trees = if network.agents().is_some() { dcop::sizes(&network, &stop)? } else { Vec::new() };
+    let pseudo_trees = trees.into_iter().map(|(rule, size)| TreeLine { rule, size }).collect();
     let description = Description {
         instance: network.name.clone(),
         version: fangs::VERSION,
@@ -101,6 +103,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         reduction: reducer.report(),
         search: Footprint::of(&problem),
         orders: orders.iter().map(|(method, order)| OrderLine::new(*method, order)).collect(),
+        pseudo_trees,
         memory: config.memory,
         eliminations,
         marginals: tree(&config, &stop)?,
@@ -172,6 +175,9 @@ struct Description {
     reduction: Reduction,
     search: Footprint,
     orders: Vec<OrderLine>,
+    /// Of files with agents.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pseudo_trees: Vec<TreeLine>,
     memory: u64,
     eliminations: Vec<Elimination>,
     /// The bucket tree of `fangs marginals`; of files of potentials.
@@ -223,6 +229,13 @@ impl OrderLine {
             largest_table: finite(order.largest),
         }
     }
+}
+
+#[derive(Serialize)]
+struct TreeLine {
+    rule: String,
+    #[serde(flatten)]
+    size: TreeSize,
 }
 
 #[derive(Serialize)]
@@ -284,6 +297,17 @@ impl fmt::Display for Description {
             let number = |number: &Option<f64>| number.map_or("huge".into(), |number| format!("{number:.3e}"));
             let (joint, largest) = (number(joint_entries), number(largest_table));
             writeln!(f, "{order:<20}{induced_width:>7}{joint:>18}{largest:>18}")?;
+        }
+        if !self.pseudo_trees.is_empty() {
+            writeln!(
+                f,
+                "\n{:<20}{:>7}{:>7}{:>18}{:>18}",
+                "pseudo-tree", "depth", "width", "entries", "largest message"
+            )?;
+        }
+        for TreeLine { rule, size } in &self.pseudo_trees {
+            let (entries, largest) = (size.util_entries as f64, size.largest_util_entries as f64);
+            writeln!(f, "{rule:<20}{:>7}{:>7}{entries:>18.3e}{largest:>18.3e}", size.depth, size.width)?;
         }
         writeln!(
             f,

@@ -41,6 +41,8 @@ impl InputFlags {
 #[derive(Clone, Debug)]
 pub struct Input {
     source: Source,
+    /// Further files with parts of the same problem.
+    parts: Vec<Source>,
     format: Format,
     options: ReadOptions,
     evidence: Option<PathBuf>,
@@ -76,11 +78,23 @@ impl Input {
         }
         let options = ReadOptions::default()
             .with(|options| (options.precision, options.colors) = (flags.precision, flags.colors));
-        let input = Input { source, format, options, evidence: flags.evidence };
+        let input = Input { source, parts: Vec::new(), format, options, evidence: flags.evidence };
         if input.is_graph() && input.evidence.is_some() {
             return Err(Error::Usage("--evidence of a .col graph needs --colors".into()));
         }
         Ok(input)
+    }
+
+    /// The same, with parts of the problem in further files.
+    pub fn with_parts(mut self, parts: Vec<PathBuf>) -> Result<Self, Error> {
+        if !parts.is_empty() && self.format != Format::Yaml {
+            return Err(Error::Usage("several files make one problem only in .yaml".into()));
+        }
+        for path in &parts {
+            drop(std::fs::metadata(path).map_err(|source| Error::Unreadable { path: path.clone(), source })?);
+        }
+        self.parts = parts.into_iter().map(Source::File).collect();
+        Ok(self)
     }
 
     /// Whether it is a graph whose number of colors is not given.
@@ -103,7 +117,13 @@ impl Input {
 
     /// The same, with the number of variables observed where evidence is named.
     pub fn load_observed(&self, console: &Console, stop: &Stop) -> Result<(Network, Option<usize>), Error> {
-        let read = formats::read(&self.source, Some(self.format), &self.options, stop);
+        let read = match self.parts[..] {
+            [] => formats::read(&self.source, Some(self.format), &self.options, stop),
+            _ => {
+                let all: Vec<Source> = std::iter::once(&self.source).chain(&self.parts).cloned().collect();
+                formats::read_parts(&all, &self.options, stop)
+            }
+        };
         let mut network = read.map_err(|error| match error {
             Error::Stopped if stop.cause() == Some(Cause::Memory) => {
                 Error::Memory(format!("{} could not be read to its end", self.source))
@@ -156,6 +176,9 @@ impl Input {
             Source::Stdin => files.stream("standard input", std::io::stdin(), false),
             Source::File(path) => files.reads("the network", Some(path))?,
         };
+        let parts = self.parts.iter().filter_map(source_path);
+        let files =
+            parts.into_iter().try_fold(files, |files, path| files.reads("a part of the problem", Some(path)))?;
         files.reads("--evidence", self.evidence.as_deref())
     }
 

@@ -1,6 +1,7 @@
 //! The command line: one file a command. Raw flags become a checked config (`TryFrom`); nothing below reads flags.
 
 pub mod bench;
+mod bench_dcop;
 mod bench_mbe;
 mod bench_search;
 pub mod bound;
@@ -9,6 +10,7 @@ mod check_marginals;
 mod check_policy;
 mod coloring;
 pub mod convert;
+pub mod dcop;
 pub mod decide;
 pub mod devices;
 pub mod diff;
@@ -44,8 +46,8 @@ pub use signals::tell_gaps;
 
 /// Optimize weighted constraint networks: find good solutions, prove bounds, stop where they meet
 ///
-/// Reads cost function networks, Markov and Bayesian networks, graphs to color and to cut, clauses, quadratic sums and
-/// more.
+/// Reads cost function networks, Markov and Bayesian networks, graphs to color and to cut, clauses, quadratic sums,
+/// distributed problems and more.
 #[derive(Debug, Parser)]
 #[command(name = "fangs", version, propagate_version = true)]
 #[command(after_help = format!("{}\n\n{}\n\n{}", help::examples(&help::FANGS), help::formats(), help::EXIT_CODES))]
@@ -114,6 +116,15 @@ pub enum Command {
     /// List the local heuristics, describe or check one, compare some, or create a new one
     #[command(after_help = help::examples(&help::HEURISTICS))]
     Heuristics(heuristics::HeuristicsFlags),
+    /// Solve a distributed problem as its agents would: DPOP and ADPOP, messages counted, time simulated
+    ///
+    /// Agents own variables and send each other tables along a pseudo-tree, which is bucket elimination; with tables of
+    /// limited size, mini-bucket elimination. Reads what `solve` reads; .yaml of pyDCOP and .xml of FRODO name agents.
+    #[command(after_help = help::examples(&help::DCOP))]
+    Dcop(Box<dcop::DcopFlags>),
+    /// Run agents for `fangs dcop --agents-over tcp`, which starts it
+    #[command(hide = true)]
+    DcopAgent,
     /// List the CPU threads and CUDA devices to compute with
     #[command(after_help = help::examples(&help::DEVICES))]
     Devices(devices::DevicesFlags),

@@ -61,20 +61,20 @@ pub(super) fn preferential(n: u32, rng: &mut Rng) -> Vec<[u32; 2]> {
     edges
 }
 
-/// A square grid, vertices row by row; `wrap` joins opposite sides where that gives new edges.
-pub(super) fn grid(side: u32, wrap: bool) -> Vec<[u32; 2]> {
+/// A grid, vertices row by row; `wrap` joins opposite sides where that gives new edges.
+pub(super) fn grid(rows: u32, columns: u32, wrap: bool) -> Vec<[u32; 2]> {
     let mut edges = Vec::new();
-    let at = |row: u32, column: u32| row * side + column;
-    for row in 0..side {
-        for column in 0..side {
-            if column + 1 < side {
+    let at = |row: u32, column: u32| row * columns + column;
+    for row in 0..rows {
+        for column in 0..columns {
+            if column + 1 < columns {
                 edges.push([at(row, column), at(row, column + 1)]);
-            } else if wrap && side > 2 {
+            } else if wrap && columns > 2 {
                 edges.push([at(row, 0), at(row, column)]);
             }
-            if row + 1 < side {
+            if row + 1 < rows {
                 edges.push([at(row, column), at(row + 1, column)]);
-            } else if wrap && side > 2 {
+            } else if wrap && rows > 2 {
                 edges.push([at(0, column), at(row, column)]);
             }
         }

@@ -33,9 +33,17 @@ pub static KINDS: [Kind; 20] = [
     },
     Kind {
         name: "grid",
-        about: "a square grid with random costs and forbidden entries",
-        parameters: &[SIDE, D, P2],
-        build: |v, rng| grid(v.whole("side"), v.whole("d"), v.real("p2"), rng),
+        about: "a grid with random costs and forbidden entries",
+        parameters: &[
+            SIDE,
+            whole("rows", "Rows of the grid, where they are not as many as columns; 0 is as many", 0, (0, 3000)),
+            D,
+            P2,
+        ],
+        build: |v, rng| {
+            let (side, rows) = (v.whole("side"), v.whole("rows"));
+            grid(if rows > 0 { rows } else { side }, side, v.whole("d"), v.real("p2"), rng)
+        },
     },
     Kind {
         name: "large-sparse",

@@ -81,7 +81,7 @@ fn scale_free_networks_grow_by_two_edges_a_variable() {
 
 #[test]
 fn grids_have_degrees_two_to_four() {
-    let network = grid(4, 3, 0.0, &mut Rng::new(1)).unwrap();
+    let network = grid(4, 4, 3, 0.0, &mut Rng::new(1)).unwrap();
     let degrees = degrees(&network);
     assert_eq!([2, 3, 4].map(|d| degrees.iter().filter(|&&degree| degree == d).count()), [4, 8, 4]);
     let torus = ising(4, true, 5, 0, &mut Rng::new(1)).unwrap();
@@ -110,7 +110,7 @@ fn spins_pay_for_broken_couplings() {
 fn wrong_parameters_are_named() {
     let error = |kind: &str, parameters: &[(&str, &str)]| generate(kind, parameters, 1).unwrap_err().to_string();
     assert!(error("cube", &[]).contains("random, scale-free, grid"));
-    assert!(error("grid", &[("n", "3")]).contains("it has side, d, p2"));
+    assert!(error("grid", &[("n", "3")]).contains("it has side, rows, d, p2"));
     for value in ["0", "-1", "1.5", "x", "1e99", "nan"] {
         assert!(error("random", &[("n", value)]).contains("a whole number in 1..="), "{value}");
     }

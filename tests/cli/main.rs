@@ -6,6 +6,7 @@ mod coloring;
 #[path = "../common/mod.rs"]
 mod common;
 mod convert;
+mod dcop;
 mod decide;
 mod devices;
 #[cfg(unix)]

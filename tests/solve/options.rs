@@ -255,7 +255,7 @@ fn a_flag_set_before_the_run_ends_it_at_once() -> Result<(), Error> {
 /// 576 variables are searched alike whether 40 others are beside them or not, with reductions and without.
 #[test]
 fn variables_that_no_function_reads_change_nothing() -> Result<(), Error> {
-    let network = generate::grid(24, 5, 0.2, &mut Rng::new(3))?;
+    let network = generate::grid(24, 24, 5, 0.2, &mut Rng::new(3))?;
     let mut builder = Network::builder("beside");
     for &domain in network.domains().iter().chain(&[3; 40]) {
         let _ = builder.variable(domain)?;

@@ -108,6 +108,21 @@ impl EliminationPlan {
         if self.exact { "be".into() } else { format!("mbe({})", self.z) }
     }
 
+    /// The plan of the bucket of position 0 alone, of the variables 0, 1, ...
+    pub(crate) fn of_bucket(domains: Vec<u32>, steps: Vec<Step>) -> Self {
+        let count = steps.len() as u32;
+        EliminationPlan {
+            sequence: (0..domains.len() as u32).collect(),
+            first: std::iter::once(0).chain(domains.iter().map(|_| count)).collect(),
+            domains,
+            z: steps.iter().map(|step| step.scope.len() as u32 + 1).max().unwrap_or(1),
+            exact: count <= 1,
+            joint_entries: steps.iter().map(|step| step.joint).fold(0, u64::saturating_add),
+            largest_table: steps.iter().map(|step| step.entries).max().unwrap_or(0),
+            steps,
+        }
+    }
+
     /// All positions of a mini-bucket, ascending.
     pub(crate) fn scope(&self, step: usize) -> Vec<u32> {
         std::iter::once(self.steps[step].position).chain(self.steps[step].scope.iter().copied()).collect()

@@ -252,7 +252,7 @@ mod tests {
     fn what_is_not_plain_data_is_refused() {
         let lols: String = (1..12).map(|k| format!("a{k}: &a{k} [{}]\n", format!("*a{},", k - 1).repeat(9))).collect();
         for (text, part) in [
-            ("a: [1", "f:2:1: found the end of the text, expected YAML"),
+            ("a: [1", "f:1:6: found the end of the text, expected YAML"),
             ("a: 1\na: 2", "f:2:1: found `a`, expected a key that is not there yet"),
             ("a: !!python/object 1", "expected plain data without a tag"),
             ("---\na: 1\n---\nb: 2", "expected one document in a file"),

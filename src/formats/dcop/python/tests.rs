@@ -34,7 +34,7 @@ fn numbers_are_pythons() {
         ("round(-0.5)", 0.0),
         ("round(2.675, 2)", 2.67),
         ("round(125, -1)", 120.0),
-        ("0 if x == round(0.7 * 3 + 0.5 * 1 + 0.3 * 3) else 1000", 1000.0),
+        ("0 if x == round(0.7 * 3 + 0.5 * 1 + 0.3 * 3) else 1000", 0.0),
         ("10 * (abs(x - 3) + abs(y -3))", 50.0),
         ("1 < x < 4", 1.0),
         ("1 < x < 3", 0.0),
@@ -89,7 +89,7 @@ fn what_is_not_read_is_told_with_its_place() {
         ("s < 1", 0, "two numbers or two texts"),
         ("min(x)", 0, "at least 2 arguments"),
         ("1 if x", 6, "`else`"),
-        ("lambda: 1", 0, "a variable"),
+        ("lambda: 1", 6, "a number, a name"),
         ("x if", 4, "a number, a name"),
         ("float('a')", 6, "the text of a number"),
     ] {

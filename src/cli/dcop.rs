@@ -1,0 +1,473 @@
+//! `fangs dcop`: agents that solve a problem by messages.
+
+mod flags;
+mod report;
+
+use super::output::Rows;
+use super::{Exit, orders, output, signals, values, worker};
+use fangs::dcop::{
+    Clocks, Found, LocalSearch, Processes, Traffic, run_agents, run_bounded, run_levels, run_local, run_processes,
+};
+use fangs::device::{Choice, Opening};
+use fangs::elimination::{Gpu, Limits, Plan};
+use fangs::files::{self, LARGEST_TEXT};
+use fangs::model::{Agents, Cost, Network, Problem};
+use fangs::order::{Method, PseudoTree, TreeSize, best_order};
+use fangs::record::{Console, ReplacedFile, seconds};
+use fangs::reduce::Reducer;
+use fangs::search::{Clock, gap};
+use fangs::stop::Stop;
+use fangs::{Error, check, formats, terminal};
+use flags::{Algorithm, Mode};
+pub use flags::{Config, DcopFlags, TreeChoice};
+use report::{Assignment, Limited, Messages, Report, Tree};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Solves a problem as agents would.
+pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
+    let stop = signals::listen()?;
+    let clock = Clock::start(started, Some(config.time), &stop);
+    values::use_threads(config.threads)?;
+    let device = Opening::start(config.device);
+    let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
+    let mut trace = Rows::create(config.trace.clone())?;
+    let config = Arc::new(config);
+    let work = {
+        let (config, stop) = (config.clone(), stop.clone());
+        move || solve(&config, &device, started, &stop)
+    };
+    let ended = match worker::run(&stop, work, || ()) {
+        Ok(ended) => ended,
+        Err(error) if error.is_stop() => {
+            let report = Report {
+                instance: config.input.name(),
+                version: fangs::VERSION,
+                algorithm: config.algorithm.name().into(),
+                status: "unknown",
+                wall_s: seconds(clock.seconds()),
+                device: "cpu".into(),
+                threads: rayon::current_num_threads(),
+                label: "cost",
+                ..Report::default()
+            };
+            output::print_report(&report, config.json)?;
+            return Ok(Exit::NoSolution);
+        }
+        Err(error) => return Err(error),
+    };
+    let Ended { mut report, rows, values, network, exit } = ended;
+    for row in &rows {
+        trace.push(row)?;
+    }
+    report.wall_s = seconds(clock.seconds());
+    if let (Some(mut file), Some(values)) = (solution, values) {
+        let text = formats::write_solution(&network, &values, formats::SolutionFormat::Native);
+        file.write_to_end(text.into_bytes(), &stop)?;
+    }
+    output::print_report(&report, config.json)?;
+    trace.finish(&stop)?;
+    Ok(exit)
+}
+
+/// What a run comes to.
+struct Ended {
+    report: Report,
+    rows: Vec<Row>,
+    values: Option<Vec<u32>>,
+    network: Network,
+    exit: Exit,
+}
+
+/// A row of the trace: the agent of one variable.
+#[derive(Serialize)]
+struct Row {
+    agent: String,
+    variable: String,
+    parent: Option<String>,
+    depth: u32,
+    separator: usize,
+    inputs: u64,
+    join_entries: u64,
+    util_entries: u64,
+    tables: u64,
+    busy_s: Option<f64>,
+    transfer_s: Option<f64>,
+    clock_s: Option<f64>,
+}
+
+/// The problem and what its variables are called.
+struct Case {
+    network: Network,
+    agents: Agents,
+    reducer: Reducer,
+    problem: Arc<Problem>,
+    /// The agent of each variable that functions read.
+    owner: Vec<u32>,
+}
+
+impl Case {
+    fn new(network: Network, stop: &Stop) -> Result<Case, Error> {
+        let named = || Agents::of_variables((0..network.variables().len()).map(|v| network.variable_name(v)));
+        let agents = network.agents().cloned().unwrap_or_else(named);
+        // only in the form that elimination takes: nothing is reduced
+        let reducer = Reducer::new(&network, false, stop)?;
+        let problem = Arc::new(reducer.fitting_problem(stop)?);
+        let owner = reducer.variables().iter().map(|&v| agents.owner[v as usize]).collect();
+        Ok(Case { network, agents, reducer, problem, owner })
+    }
+
+    /// The name of a variable of the problem.
+    fn name(&self, variable: u32) -> String {
+        self.network.variable_name(self.reducer.variables()[variable as usize] as usize)
+    }
+
+    /// The tree; variables that no function reads are roots of their own, and no part of it.
+    fn tree(&self, choice: &TreeChoice, root: Option<&str>, stop: &Stop) -> Result<PseudoTree, Error> {
+        let (problem, stop) = (&*self.problem, stop);
+        let root =
+            root.map(|name| self.variable(name).map_err(|what| Error::Usage(format!("--root: {what}")))).transpose()?;
+        match choice {
+            TreeChoice::DepthFirst(visit) => PseudoTree::depth_first(problem, *visit, root, stop),
+            TreeChoice::Best => PseudoTree::best(problem, root, stop),
+            TreeChoice::Order(method) => {
+                let all = Method::ALL.map(|(_, method)| method);
+                let methods = method.as_ref().map_or(&all[..], std::slice::from_ref);
+                let order = best_order(problem, methods, 1, orders::restarts(problem), stop);
+                stop.check()?;
+                PseudoTree::of_order(problem, &order, stop)
+            }
+            TreeChoice::File(path) => {
+                let text = files::read_text(path, LARGEST_TEXT, stop)?;
+                let prefixed = |message: String| Error::Usage(format!("{}: {message}", terminal::path(path)));
+                let parents = self.parents(&text).map_err(prefixed)?;
+                let name = |scope: &[u32]| self.function(scope);
+                PseudoTree::of_parents(problem, parents, &name, stop).map_err(|error| match error {
+                    Error::Usage(message) => prefixed(message),
+                    other => other,
+                })
+            }
+        }
+    }
+
+    /// A variable of the problem by its name.
+    fn variable(&self, name: &str) -> Result<u32, String> {
+        let place = |&(_, &v): &(usize, &u32)| self.network.variable_name(v as usize) == name;
+        let found = self.reducer.variables().iter().enumerate().find(place);
+        found
+            .map(|(index, _)| index as u32)
+            .ok_or_else(|| format!("no function reads a variable {}", name.escape_debug()))
+    }
+
+    /// Lines of a variable and its parent, or of a root alone; `#` begins a comment.
+    fn parents(&self, text: &str) -> Result<Vec<Option<u32>>, String> {
+        let n = self.problem.variables();
+        let places: HashMap<String, u32> = (0..n as u32).map(|v| (self.name(v), v)).collect();
+        let mut parents = vec![None; n];
+        let mut known = vec![false; n];
+        for (number, line) in (1..).zip(text.lines()) {
+            let words: Vec<&str> = line.split('#').next().unwrap_or("").split_whitespace().collect();
+            let place = |word: &str| {
+                let found = places.get(word).copied();
+                found.ok_or_else(|| format!("line {number}: no function reads a variable {}", word.escape_debug()))
+            };
+            let (own, parent) = match words[..] {
+                [] => continue,
+                [own] => (place(own)?, None),
+                [own, parent] => (place(own)?, Some(place(parent)?)),
+                _ => return Err(format!("line {number}: {} words, expected a variable and its parent", words.len())),
+            };
+            if std::mem::replace(&mut known[own as usize], true) {
+                return Err(format!("line {number}: {} is there already", self.name(own)));
+            }
+            parents[own as usize] = parent;
+        }
+        match known.iter().position(|known| !known) {
+            Some(missing) => Err(format!("variable {} is missing", self.name(missing as u32))),
+            None => Ok(parents),
+        }
+    }
+
+    /// The file's function of a scope, for messages.
+    fn function(&self, scope: &[u32]) -> String {
+        let own = self.reducer.variables();
+        let mut wanted: Vec<u32> = scope.iter().map(|&v| own[v as usize]).collect();
+        wanted.sort_unstable();
+        let is_it = |function: &fangs::model::CostFunction| {
+            let mut scope = function.scope.to_vec();
+            scope.sort_unstable();
+            scope == wanted
+        };
+        let names: Vec<String> = scope.iter().map(|&v| self.name(v)).collect();
+        let place = self.network.functions().iter().position(is_it);
+        match place.map(|place| (place, self.network.function_name(place))) {
+            Some((_, Some(name))) => format!("function {name} ({})", names.join(", ")),
+            Some((place, None)) => format!("function {place} ({})", names.join(", ")),
+            None => names.join(", "),
+        }
+    }
+
+    /// The size with the variables that no function reads, each a root.
+    fn size(&self, tree: &PseudoTree) -> TreeSize {
+        let size = tree.size(&self.problem.domains);
+        TreeSize { roots: size.roots + self.network.variables().len() - self.problem.variables(), ..size }
+    }
+}
+
+/// The sizes of depth-first trees and of that of the best order, for `fangs info`.
+pub fn sizes(network: &Network, stop: &Stop) -> Result<Vec<(String, TreeSize)>, Error> {
+    let case = Case::new(network.clone(), stop)?;
+    let rules = TreeChoice::DEPTH_FIRST.map(|(_, visit)| TreeChoice::DepthFirst(visit));
+    let rules = rules.into_iter().chain([TreeChoice::Best, TreeChoice::Order(None)]);
+    rules.map(|rule| Ok((rule.name(), case.size(&case.tree(&rule, None, stop)?)))).collect()
+}
+
+fn solve(config: &Config, device: &Opening, started: Instant, stop: &Stop) -> Result<Ended, Error> {
+    let console = Console::new(config.verbosity);
+    let network = config.input.load(&console, stop)?;
+    let load_s = started.elapsed().as_secs_f64();
+    let case = Case::new(network, stop)?;
+    let mut report = Report {
+        instance: case.network.name.clone(),
+        version: fangs::VERSION,
+        algorithm: config.algorithm.name().into(),
+        status: "unknown",
+        agents: case.agents.names.len(),
+        variables: case.network.variables().len(),
+        functions: case.network.functions().len(),
+        load_s: seconds(load_s),
+        device: "cpu".into(),
+        threads: rayon::current_num_threads(),
+        label: case.network.objective(),
+        ..Report::default()
+    };
+    if let Algorithm::Local(algorithm) = config.algorithm {
+        return local(config, case, algorithm, report, stop);
+    }
+    let tree = case.tree(&config.tree, config.root.as_deref(), stop)?;
+    report.pseudo_tree = Some(Tree { rule: config.tree.name(), size: case.size(&tree) });
+    if case.reducer.infeasible() {
+        return Ok(ended(case, report, None, Vec::new()));
+    }
+    if let Some(limit) = config.message_limit {
+        let gpu = gpu(config, device, f64::INFINITY, &mut report, stop)?;
+        return bounded(config, case, &tree, limit, gpu.as_ref(), report, stop);
+    }
+    let plan = plan(config, &case, &tree, &console, &mut report, stop)?;
+    let gpu = gpu(config, device, plan.joint_entries as f64, &mut report, stop)?;
+    let traffic = Traffic::new(&plan, &tree, &case.owner);
+    let entry_bytes = plan.costs.width.bytes();
+    count(&mut report, &traffic, &plan);
+    let found = match config.mode {
+        _ if config.processes.is_some() => over_tcp(config, &case, &plan, &tree, stop)?,
+        Mode::Levels => run_levels(&case.problem, plan, gpu.as_ref(), stop)?,
+        Mode::Agents => run_agents(&case.problem, &plan, gpu.as_ref(), stop)?,
+    };
+    if let Some(trouble) = &found.trouble {
+        console.warn(&format!("{trouble}; going on on the CPU"));
+    }
+    if !found.on_device {
+        report.device = "cpu".into();
+    }
+    let clocks = (config.mode == Mode::Agents)
+        .then(|| Clocks::new(&tree, &traffic, &found.spent, &case.owner, entry_bytes, config.latency));
+    report.simulated_s = clocks.as_ref().map(|clocks| seconds(clocks.end_s));
+    report.transfer_s = clocks.as_ref().map(|_| seconds(found.spent.iter().map(|spent| spent.transfer_s).sum()));
+    (report.util_s, report.value_s) = (seconds(found.util_s), seconds(found.value_s));
+    let rows = rows(&case, &tree, &traffic, &found, clocks.as_ref());
+    Ok(ended(case, report, Some((found.lower, Some(found.assignment))), rows))
+}
+
+/// Runs the agents as processes: each gets neighbours in the list of agents.
+fn over_tcp(config: &Config, case: &Case, plan: &Plan, tree: &PseudoTree, stop: &Stop) -> Result<Found, Error> {
+    let agents = case.agents.names.len().max(1);
+    let count = config.processes.unwrap_or(1).min(agents);
+    let of = |agent: usize| agent * count / agents;
+    let names = (0..count).map(|process| {
+        let all = case.agents.names.iter().enumerate();
+        let own: Vec<&str> = all.filter(|(agent, _)| of(*agent) == process).map(|(_, name)| &**name).collect();
+        let more = if own.len() > NAMED { format!(", … {} in all", own.len()) } else { String::new() };
+        format!("{}{more}", own[..own.len().min(NAMED)].join(", "))
+    });
+    let cannot = |source| Error::Agent(format!("the program of agent processes is not found: {source}"));
+    let program = std::env::current_exe().map_err(cannot)?;
+    let start = || {
+        let mut command = Command::new(&program);
+        let _ = command.arg("dcop-agent");
+        command
+    };
+    let processes = Processes {
+        program: &start,
+        count,
+        threads: (rayon::current_num_threads() / count).max(1),
+        of: case.owner.iter().map(|&agent| of(agent as usize)).collect(),
+        names: names.collect(),
+    };
+    run_processes(&case.problem, plan, tree, &processes, stop)
+}
+
+/// Runs agents for the process that started this one.
+pub fn serve() -> Result<Exit, Error> {
+    fangs::dcop::serve(std::io::stdin(), std::io::stdout(), || super::leave(0)).map(|()| Exit::Done)
+}
+
+/// Agents of a process that messages name.
+const NAMED: usize = 3;
+
+/// The plan of DPOP, or of ADPOP where that is wanted or DPOP does not fit.
+fn plan(
+    config: &Config,
+    case: &Case,
+    tree: &PseudoTree,
+    console: &Console,
+    report: &mut Report,
+    stop: &Stop,
+) -> Result<Plan, Error> {
+    let limits = Limits::new(config.memory).with(|limits| limits.z = config.z);
+    let plan = Plan::until(&case.problem, &tree.order, &limits, stop)?;
+    let algorithm = match (config.algorithm, plan.exact) {
+        (Algorithm::Dpop, false) => {
+            let size = case.size(tree);
+            return Err(Error::Usage(format!(
+                "DPOP does not fit into {} bytes: the largest message of the pseudo-tree {} has {:.2e} entries, all \
+                 together have {:.2e} (--pseudo-tree order or dfs-best may be smaller, --message-limit repeats smaller \
+                 ones, --algorithm adpop splits them, --bound-memory raises the limit)",
+                config.memory,
+                config.tree.name(),
+                size.largest_util_entries as f64,
+                size.util_entries as f64
+            )));
+        }
+        (Algorithm::Adpop, _) | (_, false) => "adpop",
+        (_, true) => "dpop",
+    };
+    report.algorithm = algorithm.into();
+    report.z = (!plan.exact).then_some(plan.z);
+    if config.algorithm == Algorithm::Auto {
+        let what = match plan.exact {
+            true => "DPOP: its messages fit into the memory".into(),
+            false => format!("ADPOP with z = {}: the messages of DPOP do not fit into {} bytes", plan.z, config.memory),
+        };
+        console.tell(&what);
+    }
+    Ok(plan)
+}
+
+/// The device, where it pays to wait for it.
+fn gpu(
+    config: &Config,
+    device: &Opening,
+    joint_entries: f64,
+    report: &mut Report,
+    stop: &Stop,
+) -> Result<Option<Arc<Gpu>>, Error> {
+    if config.device == Choice::Cpu || (config.device == Choice::Auto && !Gpu::pays(joint_entries)) {
+        return Ok(None);
+    }
+    let opened = device.wait(stop)?;
+    report.device = opened.name();
+    Ok(opened.cuda.map(Gpu::new))
+}
+
+fn count(report: &mut Report, traffic: &Traffic, plan: &Plan) {
+    let (util, tables, local) = (traffic.util_messages, traffic.tables, traffic.local_messages);
+    report.messages = Messages { util, value: util, tables, local, repeated: None };
+    report.util_entries = traffic.util_entries;
+    report.made_entries = traffic.made_entries;
+    report.largest_util_entries = traffic.largest_util_entries;
+    report.util_bytes = traffic.util_bytes;
+    report.nccc = traffic.nccc;
+    report.joint_entries = plan.joint_entries;
+}
+
+fn rows(case: &Case, tree: &PseudoTree, traffic: &Traffic, found: &Found, clocks: Option<&Clocks>) -> Vec<Row> {
+    let agent = |v: u32| case.agents.names[case.owner[v as usize] as usize].to_string();
+    let row = |v: u32| {
+        let (own, place) = (&traffic.agents[v as usize], v as usize);
+        let spent = found.spent.get(place);
+        Row {
+            agent: agent(v),
+            variable: case.name(v),
+            parent: tree.parent[place].map(|parent| case.name(parent)),
+            depth: tree.depth[place],
+            separator: tree.separators[place].len(),
+            inputs: own.inputs,
+            join_entries: own.join_entries,
+            util_entries: if tree.parent[place].is_some() { own.util_entries } else { 0 },
+            tables: if tree.parent[place].is_some() { own.tables } else { 0 },
+            busy_s: spent.map(|spent| seconds(spent.util_s + spent.value_s)),
+            transfer_s: spent.map(|spent| seconds(spent.transfer_s)),
+            clock_s: clocks.map(|clocks| seconds(clocks.util_s[place])),
+        }
+    };
+    (0..tree.parent.len() as u32).map(row).collect()
+}
+
+fn local(config: &Config, case: Case, algorithm: LocalSearch, mut report: Report, stop: &Stop) -> Result<Ended, Error> {
+    let begun = Instant::now();
+    let initial: Vec<Option<u32>> = case.reducer.variables().iter().map(|&v| case.agents.initial[v as usize]).collect();
+    let found = run_local(&case.problem, algorithm, &initial, config.local, stop)?;
+    report.cycles = Some(found.cycles);
+    report.messages.value = found.messages;
+    report.util_s = seconds(begun.elapsed().as_secs_f64());
+    Ok(ended(case, report, Some((Cost::MIN, Some(found.assignment))), Vec::new()))
+}
+
+fn bounded(
+    config: &Config,
+    case: Case,
+    tree: &PseudoTree,
+    limit: u64,
+    gpu: Option<&Arc<Gpu>>,
+    mut report: Report,
+    stop: &Stop,
+) -> Result<Ended, Error> {
+    let begun = Instant::now();
+    let found = run_bounded(&case.problem, tree, limit, config.memory, gpu, stop)?;
+    let edges = tree.parent.iter().flatten().count() as u64;
+    report.messages =
+        Messages { util: edges, value: edges, tables: edges, local: 0, repeated: Some(found.repeated_messages) };
+    report.util_entries = found.util_entries;
+    report.largest_util_entries = found.largest_util_entries;
+    let cut_variables = found.cut.iter().map(|&v| case.name(v)).collect();
+    let (contexts, pruned) = (found.contexts, found.pruned);
+    report.message_limit = Some(Limited { entries: limit, cut_variables, contexts, pruned });
+    report.util_s = seconds(begun.elapsed().as_secs_f64());
+    let values = found.assignment.map(|(_, values)| values);
+    Ok(ended(case, report, Some((found.lower, values)), Vec::new()))
+}
+
+/// Completes the report: what the assignment costs is computed by the checker, from the file's own tables. `found` has
+/// a bound and values; nothing where there is no solution at all.
+fn ended(case: Case, mut report: Report, found: Option<(Cost, Option<Vec<u32>>)>, rows: Vec<Row>) -> Ended {
+    let Case { network, reducer, .. } = case;
+    let (lower, values) = found.unwrap_or((network.top(), None));
+    let lower = lower.max(network.least());
+    let solution = values.map(|values| reducer.lift(&values)).and_then(|values| {
+        let evaluation = check::evaluate(&network, &values);
+        let value = evaluation.value(&network, &values).filter(|_| evaluation.is_solution())?;
+        Some((evaluation.cost, value, values))
+    });
+    report.bound = network.bound(lower);
+    report.cost = solution.as_ref().map(|(_, value, _)| *value);
+    report.gap = gap(&network, solution.as_ref().map(|(cost, value, _)| (*cost, *value)), lower);
+    let optimal = solution.as_ref().is_some_and(|(cost, ..)| lower >= *cost);
+    let infeasible = solution.is_none() && lower >= network.top();
+    let exit = match (&solution, infeasible) {
+        (_, true) => Exit::Infeasible,
+        (Some(_), _) => Exit::Done,
+        (None, _) => Exit::NoSolution,
+    };
+    report.status = match exit {
+        Exit::Infeasible => "infeasible",
+        Exit::Done if optimal => "optimal",
+        Exit::Done => "bounded",
+        _ => "unknown",
+    };
+    report.precision_slack = network.units().precision_slack(report.cost.zip(report.bound).filter(|_| optimal));
+    report.assignment = solution.as_ref().map(|(_, _, values)| Assignment::new(&network, values));
+    Ended { report, rows, values: solution.map(|(.., values)| values), network, exit }
+}

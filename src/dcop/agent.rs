@@ -1,0 +1,203 @@
+//! The agent of one variable: its own functions, and what its children sent. It knows no more of the problem.
+
+use crate::algebra::MinSum;
+use crate::elimination::cuda::{Execution, Gpu, Streamed};
+use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
+use crate::elimination::run::CostTable;
+use crate::elimination::{EliminationPlan, Factors, Input, Placement, Plan, Source, Step, cpu};
+use crate::error::Error;
+use crate::model::{Cost, CostFunction, Problem, add};
+use crate::stop::Stop;
+use crate::tensor::Storage;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Combinations between two looks at the stop flag.
+const SLICE: u64 = 1 << 30;
+
+/// What the agent of a variable knows before any message: its variable is number 0 here, the others that its functions
+/// and messages read follow in the order of their elimination.
+#[derive(Clone, Debug)]
+pub(super) struct Agent {
+    /// Its functions and unary costs.
+    pub problem: Problem,
+    /// What it joins and sends. Messages that it gets are functions behind its own.
+    pub plan: EliminationPlan,
+    /// The messages that it gets: the steps of the whole plan that make them.
+    pub receives: Vec<Received>,
+    /// The variables of the whole problem by their numbers here.
+    pub variables: Vec<u32>,
+    /// The step of the whole plan that its first message is.
+    pub first_step: u32,
+}
+
+/// A message that is received.
+#[derive(Clone, Debug)]
+pub(super) struct Received {
+    /// The step of the whole plan that makes it.
+    pub step: u32,
+    /// What it reads, by numbers of the agent.
+    pub scope: Box<[u32]>,
+}
+
+impl Agent {
+    /// The agent of the variable at a position of the order.
+    pub fn new(problem: &Problem, plan: &Plan, position: usize) -> Agent {
+        let bucket = plan.bucket(position);
+        let mut positions: Vec<u32> =
+            bucket.iter().flat_map(|step| step.inputs.iter()).flat_map(|input| input.scope.iter().copied()).collect();
+        positions.push(position as u32);
+        positions.sort_unstable();
+        positions.dedup();
+        let place = |p: &u32| positions.binary_search(p).expect("all positions are listed") as u32;
+        let variables: Vec<u32> = positions.iter().map(|&p| plan.sequence[p as usize]).collect();
+        let number = |v: &u32| variables.iter().position(|own| own == v).expect("a function of the bucket") as u32;
+        let domains: Vec<u32> = positions.iter().map(|&p| plan.domains[p as usize]).collect();
+        let mut unary: Vec<Vec<Cost>> = domains.iter().map(|&domain| vec![0; domain as usize]).collect();
+        unary[0].clone_from(&problem.unary[variables[0] as usize]);
+        let inputs = || bucket.iter().flat_map(|step| step.inputs.iter());
+        let own: Vec<u32> =
+            inputs().filter_map(|input| if let Source::Function(f) = input.source { Some(f) } else { None }).collect();
+        let functions = own.iter().map(|&f| {
+            let function = &problem.functions[f as usize];
+            CostFunction { scope: function.scope.iter().map(number).collect(), table: function.table.clone() }
+        });
+        let functions: Vec<CostFunction> = functions.collect();
+        let receives: Vec<Received> = inputs()
+            .filter_map(|input| match input.source {
+                Source::Message(step) => Some(Received { step, scope: input.scope.iter().map(place).collect() }),
+                _ => None,
+            })
+            .collect();
+        let source = |source: Source| match source {
+            Source::Unary => Source::Unary,
+            Source::Function(f) => Source::Function(own.iter().position(|&known| known == f).expect("listed") as u32),
+            Source::Message(step) => {
+                let place = receives.iter().position(|known| known.step == step).expect("listed");
+                Source::Function((own.len() + place) as u32)
+            }
+        };
+        let steps: Vec<Step> = bucket
+            .iter()
+            .map(|step| Step {
+                position: 0,
+                inputs: step
+                    .inputs
+                    .iter()
+                    .map(|input| Input { source: source(input.source), scope: input.scope.iter().map(place).collect() })
+                    .collect(),
+                scope: step.scope.iter().map(place).collect(),
+                ..step.clone()
+            })
+            .collect();
+        let local = EliminationPlan::of_bucket(domains.clone(), steps);
+        let problem = Problem { domains, unary, functions, constant: 0, top: problem.top };
+        Agent { problem, plan: local, receives, variables, first_step: plan.first[position] }
+    }
+
+    /// The UTIL phase: joins, takes the minimum over its variable, and returns the sum of what has no variables, the
+    /// messages, and the seconds spent on computing and on transfers to and from a device.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`]; no memory; a device that fails.
+    pub fn util<E: CostTable>(
+        &self,
+        received: &[&[E]],
+        cap: E,
+        gpu: Option<&Arc<Gpu>>,
+        stop: &Stop,
+    ) -> Result<Sent<E>, Error> {
+        let started = Instant::now();
+        let factors = Knowledge { agent: self, received };
+        let entry_bytes = size_of::<E>() as u64;
+        let table_bytes = self.plan.steps.iter().map(|step| step.entries).sum::<u64>() * entry_bytes;
+        let placement =
+            Placement { keep_messages: true, table_bytes, peak_bytes: table_bytes, rows: None, spill: None };
+        let task = Task { plan: &self.plan, placement: &placement, factors: &factors, semiring: MinSum { cap } };
+        let failed = |failure: Failure| match failure {
+            Failure::Host(error) => error,
+            Failure::Device(error) => Error::Internal(format!("the device failed: {error}")),
+        };
+        let mut executor: Box<dyn Executor<MinSum<E>>> = match gpu {
+            None => Box::new(cpu::Dense::new(task)),
+            Some(gpu) => match Execution::new(gpu.clone(), task) {
+                Ok(Some(execution)) => Box::new(execution),
+                Ok(None) => Box::new(Streamed::new(gpu, task).map_err(|error| failed(error.into()))?),
+                Err(error) => return Err(failed(error.into())),
+            },
+        };
+        let up = started.elapsed();
+        while executor.advance(task, SLICE, stop).map_err(failed)? == Progress::More {
+            stop.check()?;
+        }
+        let computed = started.elapsed();
+        let on_device = executor.on_device();
+        let (constant, messages) = executor.finish();
+        // from a device they come here
+        if messages.tables().is_none() {
+            return Err(Error::Memory("there is no memory for an agent's message".into()));
+        }
+        let seconds = |part: std::time::Duration| part.as_secs_f64();
+        let (all, up) = (seconds(started.elapsed()), if on_device { seconds(up) } else { 0.0 });
+        let down = if on_device { all - seconds(computed) } else { 0.0 };
+        Ok(Sent { constant, messages, compute_s: all - up - down, transfer_s: up + down })
+    }
+
+    /// The VALUE phase: the best value, the first of several, where the others that it knows of have these values, by
+    /// their numbers here.
+    pub fn value<E: CostTable>(&self, received: &[&[E]], values: &[u32]) -> u32 {
+        let mut row = self.problem.unary[0].clone();
+        for function in &self.problem.functions {
+            crate::elimination::decode::add_function(&self.problem, function, 0, values, &mut row);
+        }
+        for (message, table) in self.receives.iter().zip(received) {
+            let (mut offset, mut stride) = (0, 1);
+            for &number in message.scope[1..].iter().rev() {
+                offset += stride * values[number as usize] as usize;
+                stride *= self.problem.domains[number as usize] as usize;
+            }
+            for (sum, entry) in row.iter_mut().zip(table[offset..].iter().step_by(stride)) {
+                *sum = add(*sum, entry.cost());
+            }
+        }
+        row.iter().enumerate().min_by_key(|&(_, &cost)| cost).map_or(0, |(value, _)| value as u32)
+    }
+}
+
+/// What an agent sends.
+#[derive(Debug)]
+pub(super) struct Sent<E: CostTable> {
+    /// The sum of its mini-buckets without variables.
+    pub constant: E,
+    /// By step of its plan.
+    pub messages: Box<dyn Messages<MinSum<E>>>,
+    pub compute_s: f64,
+    pub transfer_s: f64,
+}
+
+impl<E: CostTable> Sent<E> {
+    /// The tables by step of the agent's plan.
+    pub fn tables(&self) -> &[Storage<E>] {
+        self.messages.tables().unwrap_or_default()
+    }
+}
+
+/// An agent's functions and the messages that it got.
+#[derive(Debug)]
+struct Knowledge<'a, E> {
+    agent: &'a Agent,
+    received: &'a [&'a [E]],
+}
+
+impl<E: CostTable> Factors<MinSum<E>> for Knowledge<'_, E> {
+    fn load(&self, source: Source, variables: &[u32], semiring: MinSum<E>) -> Storage<E> {
+        let problem = &self.agent.problem;
+        match source {
+            // messages have the layout that the plan wants
+            Source::Function(f) if f as usize >= problem.functions.len() => {
+                self.received[f as usize - problem.functions.len()].iter().copied().collect()
+            }
+            _ => problem.load(source, variables, semiring),
+        }
+    }
+}

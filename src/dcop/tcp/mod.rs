@@ -1,0 +1,218 @@
+//! Agents as processes: each knows the functions of its own variables, and what others send it over the loopback
+//! interface.
+//!
+//! The process that reads the problem starts the others, tells each its part through a pipe, and hears the values that
+//! they choose. UTIL and VALUE messages go from agent to agent. One that is lost ends the run.
+
+mod serve;
+mod wire;
+
+pub use serve::serve;
+
+use super::agent::Agent;
+use super::run::{Found, lower_bound};
+use crate::elimination::{Plan, Width};
+use crate::error::Error;
+use crate::model::Problem;
+use crate::order::PseudoTree;
+use crate::stop::Stop;
+use crate::threads;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, BufReader};
+use std::process::{Child as Process, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+use wire::{Child, Head, Node, Setup, hear, say};
+
+/// How often a waiting run reads the stop flag.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The processes that run agents.
+pub struct Processes<'a> {
+    /// Starts one of them: a program that calls [`serve`] with its standard input and output.
+    pub program: &'a dyn Fn() -> Command,
+    /// How many.
+    pub count: usize,
+    /// Threads of each.
+    pub threads: usize,
+    /// The process of each variable.
+    pub of: Vec<usize>,
+    /// The agents of each process, for messages.
+    pub names: Vec<String>,
+}
+
+/// Runs a plan by processes: the same result as [`run_agents`](super::run_agents), to the last bit.
+///
+/// # Errors
+/// [`Error::Agent`] with the name of a process that is lost or fails; [`Error::Stopped`].
+pub fn run_processes(
+    problem: &Problem,
+    plan: &Plan,
+    tree: &PseudoTree,
+    processes: &Processes<'_>,
+    stop: &Stop,
+) -> Result<Found, Error> {
+    let started = Instant::now();
+    let mut group = Group::start(processes)?;
+    let ports = group.ports(stop)?;
+    let nodes = nodes(problem, plan, tree, &processes.of, processes.count);
+    let token = token();
+    for (own, nodes) in nodes.into_iter().enumerate() {
+        let setup = Setup {
+            token: token.clone(),
+            threads: processes.threads,
+            wide: plan.costs.width == Width::I64,
+            cap: plan.costs.cap,
+            top: problem.top,
+            ports: ports.clone(),
+            own,
+            nodes,
+        };
+        group.tell(own, &Head::Setup(Box::new(setup)))?;
+    }
+    let mut assignment = vec![0; problem.variables()];
+    let (mut total, mut util_s) = (0, 0.0f64);
+    let mut left = processes.count;
+    while left > 0 {
+        let (process, head) = group.next(stop)?;
+        match head {
+            Head::Done { values, constant, util_s: own } => {
+                values.into_iter().for_each(|(variable, value)| assignment[variable as usize] = value);
+                total = (total + constant).min(plan.costs.cap);
+                util_s = util_s.max(own);
+                group.ended[process] = true;
+                left -= 1;
+            }
+            Head::Failed(what) => return Err(Error::Agent(format!("{}: {what}", group.name(process)))),
+            _ => return Err(Error::Agent(format!("{} says what agents do not say", group.name(process)))),
+        }
+    }
+    let lower = lower_bound(problem.constant, plan, total);
+    let value_s = (started.elapsed().as_secs_f64() - util_s).max(0.0);
+    Ok(Found { lower, assignment, spent: Vec::new(), util_s, value_s, on_device: false, trouble: None })
+}
+
+/// What each process has to know.
+fn nodes(problem: &Problem, plan: &Plan, tree: &PseudoTree, of: &[usize], count: usize) -> Vec<Vec<Node>> {
+    let mut children: Vec<Vec<Child>> = (0..problem.variables()).map(|_| Vec::new()).collect();
+    for (v, parent) in tree.parent.iter().enumerate() {
+        if let Some(parent) = parent {
+            let separator = tree.separators[v].to_vec();
+            children[*parent as usize].push(Child { variable: v as u32, process: of[v], separator });
+        }
+    }
+    let mut nodes: Vec<Vec<Node>> = (0..count).map(|_| Vec::new()).collect();
+    for (position, &variable) in plan.sequence.iter().enumerate() {
+        let v = variable as usize;
+        let parent = tree.parent[v].map(|parent| (parent, of[parent as usize]));
+        let agent = Agent::new(problem, plan, position);
+        nodes[of[v]].push(Node::new(&agent, parent, std::mem::take(&mut children[v])));
+    }
+    nodes
+}
+
+/// What only these processes know.
+fn token() -> String {
+    let word = || RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", word(), word())
+}
+
+/// Processes that end with the run, however it ends.
+struct Group<'a> {
+    processes: &'a Processes<'a>,
+    running: Vec<(Process, Option<ChildStdin>)>,
+    heard: Receiver<(usize, Option<Head>)>,
+    ended: Vec<bool>,
+}
+
+impl<'a> Group<'a> {
+    fn start(processes: &'a Processes<'a>) -> Result<Self, Error> {
+        let (sender, heard) = channel();
+        let ended = vec![false; processes.count];
+        let mut group = Group { processes, running: Vec::new(), heard, ended };
+        for process in 0..processes.count {
+            let failed = |source: io::Error| Error::Agent(format!("an agent process cannot be started: {source}"));
+            let mut command = (processes.program)();
+            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
+            let (input, output) = (child.stdin.take(), child.stdout.take());
+            group.running.push((child, input));
+            let (sender, output) = (sender.clone(), output.expect("it is piped"));
+            let listen = move || {
+                let mut output = BufReader::new(output);
+                loop {
+                    let head = hear(&mut output).ok().flatten().map(|(head, _)| head);
+                    let is_end = head.is_none();
+                    if sender.send((process, head)).is_err() || is_end {
+                        break;
+                    }
+                }
+            };
+            drop(threads::start("agent", listen).map_err(failed)?);
+        }
+        Ok(group)
+    }
+
+    fn name(&self, process: usize) -> String {
+        format!("agent process {} of {} ({})", process + 1, self.processes.count, self.processes.names[process])
+    }
+
+    fn ports(&mut self, stop: &Stop) -> Result<Vec<u16>, Error> {
+        let mut ports = vec![0; self.processes.count];
+        for _ in 0..ports.len() {
+            match self.next(stop)? {
+                (process, Head::Port(port)) => ports[process] = port,
+                (process, _) => return Err(Error::Agent(format!("{} has no port", self.name(process)))),
+            }
+        }
+        Ok(ports)
+    }
+
+    fn tell(&mut self, process: usize, head: &Head) -> Result<(), Error> {
+        let told = self.running[process].1.as_mut().map(|input| say(input, head, &[]));
+        match told {
+            Some(Ok(())) => Ok(()),
+            _ => Err(self.lost(process)),
+        }
+    }
+
+    /// What one of them says next.
+    fn next(&mut self, stop: &Stop) -> Result<(usize, Head), Error> {
+        loop {
+            match self.heard.recv_timeout(LOOK) {
+                Ok((process, Some(head))) => return Ok((process, head)),
+                Ok((process, None)) if !self.ended[process] => {
+                    // a signal to all ends them before it is known here
+                    std::thread::sleep(LOOK);
+                    stop.check()?;
+                    return Err(self.lost(process));
+                }
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => stop.check()?,
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::Agent("all agent processes are lost".into())),
+            }
+        }
+    }
+
+    fn lost(&mut self, process: usize) -> Error {
+        let name = self.name(process);
+        // it ends as it closes its pipe; who only closes it is not waited for
+        let ended = (0..10).find_map(|_| {
+            std::thread::sleep(LOOK);
+            self.running[process].0.try_wait().ok().flatten()
+        });
+        let how = ended.map_or("it says nothing more".into(), |status| status.to_string());
+        Error::Agent(format!("{name} was lost ({how}): the run ends without a result"))
+    }
+}
+
+impl Drop for Group<'_> {
+    fn drop(&mut self) {
+        for (process, input) in &mut self.running {
+            drop(input.take());
+            let _ = process.kill();
+        }
+        for (process, _) in &mut self.running {
+            let _ = process.wait();
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What agents and those who start them say to each other: a head in JSON, and tables as they lie in memory.
+
+use crate::dcop::agent::{Agent, Received};
+use crate::elimination::{EliminationPlan, Input, Source, Step};
+use crate::memory;
+use crate::model::{Cost, CostFunction, Problem, SparseTable, Table};
+use serde::{Deserialize, Serialize};
+use std::io::{self, ErrorKind, Read, Write};
+
+/// Bytes of a head at most.
+const LONGEST_HEAD: u64 = 1 << 32;
+
+/// What is said.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Head {
+    /// A process listens at this port of the loopback interface.
+    Port(u16),
+    /// What a process is to do.
+    Setup(Box<Setup>),
+    /// The beginning of a connection: only who was told the token is heard.
+    Hello(String),
+    /// A UTIL message; tables follow, each of so many entries.
+    Util { to: u32, constant: Cost, tables: Vec<(u32, u64)> },
+    /// A VALUE message: variables and their values.
+    Value { to: u32, values: Vec<(u32, u32)> },
+    /// The values of a process' variables, and the sum of its roots' constants.
+    Done { values: Vec<(u32, u32)>, constant: Cost, util_s: f64 },
+    /// Why a process cannot go on.
+    Failed(String),
+}
+
+/// What a process knows: the agents of its variables, and where their neighbours in the tree are.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Setup {
+    pub token: String,
+    pub threads: usize,
+    /// Whether entries have 64 bits, and what they are clamped to.
+    pub wide: bool,
+    pub cap: Cost,
+    pub top: Cost,
+    /// The ports of all processes.
+    pub ports: Vec<u16>,
+    /// The number of this one.
+    pub own: usize,
+    pub nodes: Vec<Node>,
+}
+
+/// The agent of one variable. Variables are numbers of the problem, those in functions and scopes numbers of the agent.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Node {
+    pub variables: Vec<u32>,
+    pub domains: Vec<u32>,
+    pub unary: Vec<Cost>,
+    pub functions: Vec<Function>,
+    /// Of each mini-bucket: inputs (unary costs where there is no number), scope, entries, whether it is lowered.
+    pub steps: Vec<(Vec<(Option<u32>, Vec<u32>)>, Vec<u32>, u64, bool)>,
+    pub receives: Vec<(u32, Vec<u32>)>,
+    pub first_step: u32,
+    /// The parent and its process.
+    pub parent: Option<(u32, usize)>,
+    pub children: Vec<Child>,
+}
+
+/// A child in the tree.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Child {
+    pub variable: u32,
+    pub process: usize,
+    /// The variables whose values it is told.
+    pub separator: Vec<u32>,
+}
+
+/// A function of an agent: all costs, or a default and tuples.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Function {
+    pub scope: Vec<u32>,
+    pub default: Option<Cost>,
+    pub tuples: Vec<u32>,
+    pub costs: Vec<Cost>,
+}
+
+impl Node {
+    pub fn new(agent: &Agent, parent: Option<(u32, usize)>, children: Vec<Child>) -> Node {
+        let function = |function: &CostFunction| {
+            let scope = function.scope.to_vec();
+            match &function.table {
+                Table::Dense(costs) => Function { scope, default: None, tuples: Vec::new(), costs: costs.to_vec() },
+                Table::Sparse(table) => Function {
+                    scope,
+                    default: Some(table.default_cost()),
+                    tuples: table.tuples().to_vec(),
+                    costs: table.costs().to_vec(),
+                },
+            }
+        };
+        let input = |input: &Input| match input.source {
+            Source::Function(f) => (Some(f), input.scope.to_vec()),
+            _ => (None, input.scope.to_vec()),
+        };
+        let step = |step: &Step| {
+            let inputs = step.inputs.iter().map(input).collect();
+            (inputs, step.scope.to_vec(), step.entries, step.lowered)
+        };
+        Node {
+            variables: agent.variables.clone(),
+            domains: agent.problem.domains.clone(),
+            unary: agent.problem.unary[0].clone(),
+            functions: agent.problem.functions.iter().map(function).collect(),
+            steps: agent.plan.steps.iter().map(step).collect(),
+            receives: agent.receives.iter().map(|message| (message.step, message.scope.to_vec())).collect(),
+            first_step: agent.first_step,
+            parent,
+            children,
+        }
+    }
+
+    /// The agent that it describes.
+    pub fn agent(&self, top: Cost) -> Agent {
+        let function = |function: &Function| {
+            let table = match function.default {
+                None => Table::dense(function.costs.clone()),
+                Some(default) => {
+                    let (tuples, costs) = (function.tuples.clone(), function.costs.clone());
+                    Table::Sparse(SparseTable::new(function.scope.len(), default, tuples, costs).into())
+                }
+            };
+            CostFunction { scope: function.scope.clone().into(), table }
+        };
+        let mut unary: Vec<Vec<Cost>> = self.domains.iter().map(|&domain| vec![0; domain as usize]).collect();
+        unary[0].clone_from(&self.unary);
+        let functions = self.functions.iter().map(function).collect();
+        let problem = Problem { domains: self.domains.clone(), unary, functions, constant: 0, top };
+        let input = |(source, scope): &(Option<u32>, Vec<u32>)| Input {
+            source: source.map_or(Source::Unary, Source::Function),
+            scope: scope.clone().into(),
+        };
+        let domain = u64::from(self.domains[0]);
+        let steps: Vec<Step> = self
+            .steps
+            .iter()
+            .map(|(inputs, scope, entries, lowered)| Step {
+                position: 0,
+                inputs: inputs.iter().map(input).collect(),
+                scope: scope.clone().into(),
+                entries: *entries,
+                joint: entries.saturating_mul(domain),
+                lowered: *lowered,
+            })
+            .collect();
+        let receives = self.receives.iter();
+        let receives = receives.map(|(step, scope)| Received { step: *step, scope: scope.clone().into() }).collect();
+        let plan = EliminationPlan::of_bucket(self.domains.clone(), steps);
+        Agent { problem, plan, receives, variables: self.variables.clone(), first_step: self.first_step }
+    }
+}
+
+/// Says something.
+pub(super) fn say(out: &mut impl Write, head: &Head, tables: &[&[u8]]) -> io::Result<()> {
+    let text = serde_json::to_vec(head)?;
+    out.write_all(&(text.len() as u64).to_le_bytes())?;
+    out.write_all(&(tables.iter().map(|table| table.len() as u64).sum::<u64>()).to_le_bytes())?;
+    out.write_all(&text)?;
+    tables.iter().try_for_each(|table| out.write_all(table))?;
+    out.flush()
+}
+
+/// Hears what is said; `None` at the end.
+pub(super) fn hear(input: &mut impl Read) -> io::Result<Option<(Head, Vec<u8>)>> {
+    let mut lengths = [0u8; 16];
+    match input.read_exact(&mut lengths) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+        other => other?,
+    }
+    let length = |at: usize| u64::from_le_bytes(lengths[at..at + 8].try_into().expect("eight bytes"));
+    if length(0) > LONGEST_HEAD {
+        return Err(io::Error::new(ErrorKind::InvalidData, "this is no agent"));
+    }
+    let mut bytes = |length: u64| {
+        let mut bytes = Vec::new();
+        memory::reserve(&mut bytes, length as usize).map_err(|error| io::Error::new(ErrorKind::OutOfMemory, error))?;
+        let read = input.by_ref().take(length).read_to_end(&mut bytes)?;
+        if read as u64 == length { Ok(bytes) } else { Err(io::Error::from(ErrorKind::UnexpectedEof)) }
+    };
+    let head = bytes(length(0))?;
+    let tables = bytes(length(8))?;
+    Ok(Some((serde_json::from_slice(&head)?, tables)))
+}

@@ -1,0 +1,181 @@
+//! Agents against elimination as a whole, and both against all assignments.
+
+use super::agent::Agent;
+use super::*;
+use crate::elimination::tests::{assignments, random, run};
+use crate::elimination::{Limits, Outcome, Plan, Width};
+use crate::model::{Cost, FORBIDDEN, Problem};
+use crate::order::{Method, Order, PseudoTree, Visit};
+use crate::rng::Rng;
+use crate::stop::Stop;
+use std::sync::Arc;
+
+const ROOMY: u64 = 1 << 30;
+
+fn trees(problem: &Problem, case: u64, stop: &Stop) -> Vec<PseudoTree> {
+    let order = Order::greedy(problem, Method::MinFill, case, stop);
+    let trees = [
+        PseudoTree::depth_first(problem, Visit::MostNeighbours, None, stop),
+        PseudoTree::depth_first(problem, Visit::Index, Some(case as u32 % problem.variables() as u32), stop),
+        PseudoTree::of_order(problem, &order, stop),
+    ];
+    trees.map(|tree| tree.expect("a tree")).into()
+}
+
+/// One agent after the other comes to the messages of the whole plan, to the last bit.
+fn same_messages(problem: &Problem, outcome: &Outcome) {
+    let plan = outcome.plan();
+    assert_eq!(plan.costs.width, Width::I32);
+    let mut sent: Vec<Vec<i32>> = Vec::new();
+    for position in 0..plan.sequence.len() {
+        let agent = Agent::new(problem, plan, position);
+        let received: Vec<&[i32]> = agent.receives.iter().map(|message| &sent[message.step as usize][..]).collect();
+        let made = agent.util(&received, plan.costs.cap as i32, None, &Stop::new()).expect("memory");
+        sent.extend(made.tables().iter().map(|table| table.to_vec()));
+    }
+    for (step, own) in sent.iter().enumerate() {
+        let whole = outcome.message(step).expect("messages are kept");
+        assert!(whole.iter().eq(own.iter().map(|&entry| Cost::from(entry)).collect::<Vec<_>>().iter()), "step {step}");
+    }
+}
+
+#[test]
+fn agents_are_bucket_elimination() {
+    let (mut rng, stop) = (Rng::new(51), Stop::new());
+    let (mut split, mut compared) = (0, 0);
+    for case in 0..2000 {
+        let problem = Arc::new(random(&mut rng, 4));
+        let optimum = assignments(&problem).map(|values| problem.cost(&values)).min().expect("some").min(problem.top);
+        for tree in trees(&problem, case, &stop) {
+            let mut last = Cost::MIN;
+            for z in [Some(1), Some(2), Some(3), None] {
+                let plan = Plan::new(&problem, &tree.order, &Limits { z, ..Limits::new(ROOMY) });
+                let levels = run_levels(&problem, plan.clone(), None, &stop).expect("memory");
+                let agents = run_agents(&problem, &plan, None, &stop).expect("memory");
+                assert_eq!((levels.lower, &levels.assignment), (agents.lower, &agents.assignment), "case {case}");
+                let cost = problem.cost(&levels.assignment);
+                assert!(levels.lower <= optimum && optimum <= cost.max(optimum), "case {case}");
+                assert!(cost >= optimum || cost >= problem.top);
+                if plan.exact {
+                    assert_eq!(levels.lower, optimum, "case {case}");
+                    assert!(optimum >= problem.top || cost == optimum, "case {case}");
+                } else {
+                    split += 1;
+                }
+                last = last.max(levels.lower);
+                if plan.costs.width == Width::I32 && case % 10 == 0 {
+                    same_messages(&problem, &run(&problem, plan));
+                    compared += 1;
+                }
+            }
+            assert_eq!(last, optimum, "DPOP is no worse than any ADPOP");
+        }
+    }
+    assert!(split > 500 && compared > 200, "{split} {compared}");
+}
+
+#[test]
+fn messages_are_those_of_the_tree() {
+    let (mut rng, stop) = (Rng::new(52), Stop::new());
+    for case in 0..400 {
+        let problem = random(&mut rng, 4);
+        for tree in trees(&problem, case, &stop) {
+            let owner: Vec<u32> = (0..problem.variables() as u32).collect();
+            let size = tree.size(&problem.domains);
+            let exact = Plan::new(&problem, &tree.order, &Limits::new(ROOMY));
+            let traffic = Traffic::new(&exact, &tree, &owner);
+            // in a tree that follows from an order each table goes to the parent
+            assert_eq!(u128::from(traffic.util_entries), size.util_entries, "case {case}");
+            assert_eq!(u128::from(traffic.largest_util_entries), size.largest_util_entries);
+            let edges = (problem.variables() - size.roots) as u64;
+            assert_eq!((traffic.util_messages, traffic.tables, traffic.local_messages), (edges, edges, 0));
+            assert_eq!(traffic.made_entries, traffic.util_entries);
+            // of one agent all is local
+            let alone = Traffic::new(&exact, &tree, &vec![0; problem.variables()]);
+            assert_eq!((alone.util_messages, alone.local_messages, alone.util_entries), (0, 2 * edges, 0));
+            // what is split passes others on its way
+            let split = Plan::new(&problem, &tree.order, &Limits { z: Some(2), ..Limits::new(ROOMY) });
+            let passed = Traffic::new(&split, &tree, &owner);
+            assert!(passed.util_entries >= passed.made_entries && passed.util_messages == edges);
+        }
+    }
+}
+
+#[test]
+fn limited_messages_find_the_optimum() {
+    let (mut rng, stop) = (Rng::new(53), Stop::new());
+    let mut cut = 0;
+    for case in 0..600 {
+        let problem = Arc::new(random(&mut rng, 4));
+        let optimum = assignments(&problem).map(|values| problem.cost(&values)).min().expect("some").min(problem.top);
+        for tree in trees(&problem, case, &stop) {
+            for limit in [1, 3, 8] {
+                let found = run_bounded(&problem, &tree, limit, ROOMY, None, &stop).expect("memory");
+                assert!(found.complete && found.lower == optimum, "case {case}: {found:?}, not {optimum}");
+                match found.assignment {
+                    Some((cost, values)) => assert_eq!((cost, problem.cost(&values)), (optimum, optimum)),
+                    None => assert_eq!(optimum, problem.top),
+                }
+                cut += found.cut.len();
+            }
+        }
+    }
+    assert!(cut > 1000, "{cut}");
+}
+
+#[test]
+fn local_search_counts_its_messages() {
+    let (mut rng, stop) = (Rng::new(54), Stop::new());
+    let mut best = [0; 3];
+    let all = [LocalSearch::Dsa, LocalSearch::Mgm, LocalSearch::MaxSum];
+    for case in 0..300 {
+        let problem = random(&mut rng, 4);
+        let optimum = assignments(&problem).map(|values| problem.cost(&values)).min().expect("some");
+        let edges: u64 = problem.neighbours(&stop).expect("no stop").iter().map(|list| list.len() as u64).sum();
+        let sides: u64 = problem.functions.iter().map(|function| function.scope.len() as u64).sum();
+        let options = LocalOptions { cycles: 50, seed: case, ..LocalOptions::default() };
+        let initial = vec![None; problem.variables()];
+        for (algorithm, best) in all.into_iter().zip(&mut best) {
+            let found = run_local(&problem, algorithm, &initial, options, &stop).expect("a cycle");
+            assert_eq!(found.cost, problem.cost(&found.assignment));
+            assert!(found.cost >= optimum && found.cycles <= 50);
+            let each = match algorithm {
+                LocalSearch::Dsa => edges,
+                LocalSearch::Mgm => 2 * edges,
+                LocalSearch::MaxSum => 2 * sides,
+            };
+            assert_eq!(found.messages, each * found.cycles);
+            assert_eq!(run_local(&problem, algorithm, &initial, options, &stop).expect("again"), found);
+            *best += u32::from(found.cost == optimum);
+        }
+    }
+    assert!(best.iter().all(|&best| best > 150), "{best:?}");
+}
+
+#[test]
+fn clocks_follow_the_longest_chain() {
+    // a chain 0 - 1 - 2 with a second leaf 3 at 1
+    let mut network = crate::model::Network::builder("t");
+    let v: Vec<u32> = (0..4).map(|_| network.variable(2).expect("a variable")).collect();
+    for pair in [[0, 1], [1, 2], [1, 3]] {
+        let _ = network.dense(&[v[pair[0]], v[pair[1]]], vec![0, 1, 1, 0]).expect("a function");
+    }
+    let stop = Stop::new();
+    let problem = crate::reduce::Reducer::new(&network.build(), false, &stop).expect("no stop").problem();
+    let parents = vec![None, Some(0), Some(1), Some(1)];
+    let tree = PseudoTree::of_parents(&problem, parents, &|_| String::new(), &stop).expect("a tree");
+    let plan = Plan::new(&problem, &tree.order, &Limits::new(ROOMY));
+    let traffic = Traffic::new(&plan, &tree, &[0, 1, 2, 3]);
+    let spent = |util_s| Spent { util_s, transfer_s: 0.0, value_s: 1.0 };
+    let spent = [spent(1.0), spent(2.0), spent(4.0), spent(8.0)];
+    let latency = Latency { message_s: 0.5, byte_s: 0.25 };
+    let clocks = Clocks::new(&tree, &traffic, &spent, &[0, 1, 2, 3], 4, latency);
+    // a message has two entries of four bytes, a VALUE message one value
+    let way = 0.5 + 0.25 * 8.0;
+    assert_eq!(clocks.util_s, [8.0 + way + 2.0 + way + 1.0, 8.0 + way + 2.0, 4.0, 8.0]);
+    assert_eq!(clocks.end_s, clocks.util_s[0] + 1.0 + 1.5 + 1.0 + 1.5 + 1.0);
+    // one agent does one thing after the other, without messages
+    let alone = Clocks::new(&tree, &traffic, &spent, &[0, 0, 0, 0], 4, latency);
+    assert_eq!((alone.util_end_s, alone.end_s), (15.0, 19.0));
+    assert!(problem.cost(&[0, 0, 0, 0]) < FORBIDDEN);
+}

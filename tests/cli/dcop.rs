@@ -1,0 +1,172 @@
+//! `fangs dcop` from outside.
+
+use super::{FOUR, INFEASIBLE, Result, fangs, folder_with, object, refused};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+/// Two lamps and a model: the optimum is 2.5 with a = 1, b = 1, m = high.
+const LAMPS: &str = "name: lamps\nobjective: min\ndomains:\n  level: {values: [0, 1, 2]}\n  \
+    light: {values: [low, high]}\n\
+    variables:\n  a: {domain: level, cost_function: 1.5 * a}\n  \
+    b: {domain: level, cost_function: b}\n  m: {domain: light}\n\
+    constraints:\n  model: {type: intention, function: \"0 if (m == 'high') == (a + b >= 2) else 100\"}\n  \
+    goal: {type: intention, function: \"0 if m == 'high' else 50\"}\n  \
+    pair: {type: extensional, variables: [a, b], default: 0, values: {9: 0 2 | 2 0}}\n\
+    agents: [x, y, z]\n";
+
+fn run(path: &Path, more: &[&str], code: i32) -> Result<Value> {
+    object(fangs().args(["dcop", "--json", "--device", "cpu"]).arg(path).args(more), code)
+}
+
+#[test]
+fn an_optimum_by_names() -> Result {
+    let (folder, path) = folder_with("lamps.yaml", LAMPS)?;
+    let solution = folder.path().join("lamps.sol");
+    let trace = folder.path().join("trace.csv");
+    let more = [
+        "--mode",
+        "agents",
+        "--latency",
+        "1s",
+        "--solution",
+        &solution.to_string_lossy(),
+        "--trace",
+        &trace.to_string_lossy(),
+    ];
+    let found = run(&path, &more, 0)?;
+    assert_eq!((&found["status"], &found["cost"], &found["bound"]), (&json!("optimal"), &json!(2.5), &json!(2.5)));
+    assert_eq!(found["assignment"], json!({"a": 1, "b": 1, "m": "high"}));
+    assert_eq!((&found["algorithm"], &found["z"], &found["agents"]), (&json!("dpop"), &Value::Null, &json!(3)));
+    assert_eq!(found["messages"], json!({"util": 2, "value": 2, "tables": 2, "local": 0}));
+    assert_eq!((&found["pseudo_tree"]["width"], &found["pseudo_tree"]["depth"]), (&json!(2), &json!(2)));
+    assert_eq!((&found["util_entries"], &found["largest_util_entries"]), (&json!(12), &json!(9)));
+    // two messages up and two down, a second each
+    assert!(found["simulated_s"].as_f64().is_some_and(|s| (4.0..5.0).contains(&s)), "{found}");
+    let rows = fs::read_to_string(&trace)?;
+    assert_eq!(rows.lines().count(), 4);
+    assert!(rows.starts_with("agent,variable,parent,depth,separator,inputs,join_entries,util_entries,tables,"));
+    let checked = object(fangs().args(["check", "--json"]).arg(&path).arg(&solution), 0)?;
+    assert_eq!(checked["cost"], json!(2.5));
+    // the object itself is a solution, too
+    fs::write(&solution, found.to_string())?;
+    assert_eq!(object(fangs().args(["check", "--json"]).arg(&path).arg(&solution), 0)?["cost"], json!(2.5));
+    assert_eq!(object(fangs().args(["solve", "--json"]).arg(&path), 0)?["cost"], json!(2.5));
+    let info = object(fangs().args(["info", "--json"]).arg(&path), 0)?;
+    assert_eq!(info["pseudo_trees"][0]["width"], json!(2));
+    let larger = folder.path().join("larger.yml");
+    fs::write(&larger, LAMPS.replace("objective: min", "objective: max"))?;
+    let found = run(&larger, &[], 0)?;
+    assert_eq!((&found["cost"], &found["status"]), (&json!(159.0), &json!("optimal")));
+    Ok(())
+}
+
+#[test]
+fn modes_threads_and_processes_do_not_change_results() -> Result {
+    let (_folder, path) = folder_with("four.wcsp", FOUR)?;
+    let clocks = ["simulated_s", "util_s", "value_s", "transfer_s", "wall_s", "load_s", "threads"];
+    let without = |mut found: Value| {
+        clocks.iter().for_each(|clock| drop(found.as_object_mut().map(|object| object.remove(*clock))));
+        found
+    };
+    for z in [&[][..], &["--z", "2"]] {
+        let plain = without(run(&path, z, 0)?);
+        for more in [
+            &["--mode", "agents"][..],
+            &["--threads", "1"],
+            &["--agents-over", "tcp", "--processes", "1"],
+            &["--agents-over", "tcp", "--processes", "3"],
+        ] {
+            assert_eq!(without(run(&path, &[z, more].concat(), 0)?), plain, "{more:?}");
+        }
+        assert_eq!(plain["cost"], json!(if z.is_empty() { 5 } else { plain["cost"].as_i64().unwrap_or(0) }));
+    }
+    let limited = run(&path, &["--message-limit", "1"], 0)?;
+    assert_eq!((&limited["cost"], &limited["status"]), (&json!(5), &json!("optimal")));
+    assert!(limited["messages"]["repeated"].as_u64().is_some_and(|repeated| repeated > 0), "{limited}");
+    for algorithm in ["dsa", "mgm", "max-sum"] {
+        let found = run(&path, &["--algorithm", algorithm], 0)?;
+        assert!(found["cost"].as_i64().is_some_and(|cost| cost >= 5) && found["cycles"].is_u64(), "{found}");
+    }
+    Ok(())
+}
+
+#[test]
+fn there_may_be_no_solution() -> Result {
+    let (_folder, path) = folder_with("none.wcsp", INFEASIBLE)?;
+    for more in [&[][..], &["--mode", "agents"], &["--message-limit", "1"], &["--agents-over", "tcp"]] {
+        let found = run(&path, more, 4)?;
+        assert_eq!(
+            (&found["status"], &found["cost"], &found["assignment"]),
+            (&json!("infeasible"), &Value::Null, &Value::Null)
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn mistakes_are_told() -> Result {
+    let (folder, path) = folder_with("lamps.yaml", LAMPS)?;
+    let tree = folder.path().join("tree");
+    fs::write(&tree, "m\na m\nb m\n")?;
+    let file = format!("file:{}", tree.to_string_lossy());
+    let dcop = |more: &[&str]| {
+        let mut command = fangs();
+        let _ = command.arg("dcop").arg(&path).args(more);
+        command
+    };
+    refused(&mut dcop(&["--pseudo-tree", &file]), &["do not lie on one branch", "function model (m, a, b)"])?;
+    fs::write(&tree, "m\na m\nb a # below a\n")?;
+    assert_eq!(run(&path, &["--pseudo-tree", &file], 0)?["cost"], json!(2.5));
+    fs::write(&tree, "m\na m\n")?;
+    refused(&mut dcop(&["--pseudo-tree", &file]), &["variable b is missing"])?;
+    refused(&mut dcop(&["--root", "w"]), &["--root: no function reads a variable w"])?;
+    refused(&mut dcop(&["--pseudo-tree", "order", "--root", "m"]), &["--root is of depth-first trees"])?;
+    refused(&mut dcop(&["--algorithm", "dpop", "--z", "2"]), &["--z is of --algorithm adpop"])?;
+    refused(&mut dcop(&["--algorithm", "dpop", "--bound-memory", "8"]), &["DPOP does not fit into 8 bytes"])?;
+    refused(&mut dcop(&["--pseudo-tree", "best"]), &["expected one of dfs, "])?;
+    assert_eq!(run(&path, &["--root", "b"], 0)?["cost"], json!(2.5));
+    let wrong = folder.path().join("wrong.yaml");
+    fs::write(&wrong, LAMPS.replace("1.5 * a", "1.5 * q"))?;
+    refused(fangs().arg("dcop").arg(&wrong), &["wrong.yaml:7:42: found `q`, expected a variable"])?;
+    Ok(())
+}
+
+/// Of four processes one is killed, while another stands still, so that the run cannot end before.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lost_agent_ends_the_run() -> Result {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("random.wcsp");
+    let kind = ["generate", "random", "--n", "14", "--d", "60", "--p1", "0.25", "-o"];
+    let _ = fangs().args(kind).arg(&path).assert().success();
+    let mut run = Command::new(super::program());
+    let _ =
+        run.args(["dcop", "--agents-over", "tcp", "--processes", "4", "--algorithm", "adpop", "--z", "4"]).arg(&path);
+    let child = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let began = Instant::now();
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    let agents = loop {
+        let tasks = fs::read_dir(format!("/proc/{}/task", child.id()))?.flatten();
+        let all: Vec<String> = tasks
+            .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
+            .flat_map(|text| text.split_whitespace().map(String::from).collect::<Vec<_>>())
+            .collect();
+        if all.len() == 4 {
+            break all;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "no agents in {children}");
+    };
+    let signal = |name: &str, agent: &String| Command::new("kill").args([name, agent]).status();
+    assert!(signal("-STOP", &agents[3])?.success());
+    assert!(signal("-KILL", &agents[1])?.success());
+    let ended = child.wait_with_output()?;
+    assert!(began.elapsed() < Duration::from_secs(60));
+    assert_eq!(ended.status.code(), Some(1));
+    let message = String::from_utf8(ended.stderr)?;
+    assert!(message.contains("agent process") && message.contains("was lost (signal: 9"), "{message}");
+    assert!(ended.stdout.is_empty() && agents.iter().all(|agent| !Path::new("/proc").join(agent).join("exe").exists()));
+    Ok(())
+}
