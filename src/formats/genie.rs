@@ -112,7 +112,7 @@ mod tests {
             ("<cpt id=\"grass\">", "<cpt id=\"rain\">", "found `rain`, expected an id that no other cpt has"),
             ("0.7</", "0.7 1</", "found `1`, expected 2 numbers, no more"),
             ("0.3 0.7", "0.3", "found 1 numbers, expected 2 numbers"),
-            ("0.25", "x", "5:19: found `x`, expected a probability"),
+            ("0.25", "x", "5:18: found `x`, expected a probability"),
             (">rain<", ">Rain<", "found `Rain`, expected another variable of the network (did you mean `rain`?)"),
             (">rain<", ">grass<", "found `grass`, expected another variable"),
             (">rain<", ">rain rain<", "found `rain`, expected each parent once"),

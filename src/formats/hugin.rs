@@ -169,7 +169,7 @@ mod tests {
             ("node a { states = (\"x\"); } node a { }", "expected a name that no other variable has"),
             ("node a { states = (\"x\"); }", "expected the potential of a"),
             ("potential (a) { }", "expected a node declared above"),
-            ("node a { states = (x y); }\npotential (a) { data = (1); }", "2:26: found `;`, expected a probability: 2"),
+            ("node a { states = (x y); }\npotential (a) { data = (1); }", "2:27: found `;`, expected a probability: 2"),
             ("node a { states = (x); } potential (a) { data = (1 2); }", "found `2`, expected 1 numbers, no more"),
             ("node a { states = (x); } potential (a) { data = normal(1); }", "found `normal`"),
             ("node a { states = (x); } potential (a) { }", "expected the data of the potential"),

@@ -170,7 +170,7 @@ mod tests {
             ("<BIF></BIF>".into(), "t.xmlbif:1:1: found `<BIF>`, expected <NETWORK> in it"),
             (rain("1 2 3 4 5"), "found 5 numbers, expected 6 numbers"),
             (rain("1 2 3 4 5 6 7"), "found `7`, expected 6 numbers, no more"),
-            (rain("1 2\n x 4 5 6"), "t.xmlbif:8:2: found `x`, expected a probability"),
+            (rain("1 2\n x 4 5 6"), "t.xmlbif:9:2: found `x`, expected a probability"),
             (rain("1 2 3 4 5 -6"), "found `-6`, expected a probability"),
             (rain("1 2 3 4 5 6").replace("<GIVEN>rain", "<GIVEN>Rain"), "found `Rain`, expected a variable of the"),
             (rain("1 2 3 4 5 6").replace("<FOR>rain", "<FOR>grass"), "expected one definition a variable"),
