@@ -28,7 +28,7 @@ pub fn run(input: &Input, path: &Path, json: bool, console: &Console, stop: &Sto
     let temperature = first.get("temperature").and_then(Value::as_f64);
     let potentials = formats::read_potentials(input.source(), Some(input.format()), temperature, stop)?;
     console.warn_of(&potentials.warnings);
-    let given = input.evidence().map(|path| formats::read_evidence(path, &potentials.domains, stop)).transpose()?;
+    let given = input.evidence().map(|path| formats::read_evidence(path, &potentials.variables, stop)).transpose()?;
     let mut checked = Vec::new();
     for (place, object) in objects.iter().enumerate() {
         let prefixed = |error: Error| match error {
@@ -67,7 +67,9 @@ fn claim(object: &Map<String, Value>, potentials: &Potentials) -> Result<Margina
     if !matches!(status, "exact" | "impossible evidence") {
         return Err(wrong("its status is neither `exact` nor `impossible evidence`"));
     }
-    let (evidence, soft) = (of_object(&map("evidence")?, potentials)?, of_object(&map("soft")?, potentials)?);
+    let (mut evidence, soft) = (of_object(&map("evidence")?, potentials)?, of_object(&map("soft")?, potentials)?);
+    // of marginal MAP the sum at its values
+    evidence.values.extend(of_object(&map("assignment")?, potentials)?.values);
     let mut posteriors = Vec::new();
     for (name, values) in &map("marginals")? {
         let variable = potentials.find_variable(name);

@@ -120,7 +120,7 @@ fn tree(config: &Config, stop: &Stop) -> Result<Option<Tree>, Error> {
     let potentials = formats::read_potentials(input.source(), Some(input.format()), None, stop)?;
     let mut evidence = Evidence::default();
     if let Some(path) = input.evidence() {
-        evidence.values = formats::read_evidence(path, &potentials.domains, stop)?.pairs;
+        evidence.values = formats::read_evidence(path, &potentials.variables, stop)?.pairs;
     }
     Ok(Some(Prepared::new(&potentials, &evidence, &Options::default(), stop)?.tree()))
 }

@@ -31,7 +31,7 @@ mod writing;
 
 pub use col::Graph;
 pub(crate) use col::conflicts;
-pub use evidence::{Evidence, read_evidence};
+pub use evidence::{Evidence, read_evidence, read_variables};
 pub use input::{Source, compressed_extensions};
 pub use names::Named;
 pub use potentials::{read_potentials, read_potentials_from};
