@@ -4,6 +4,8 @@
 //! Reference values: two independent programs, a bucket tree in long doubles and pyAgrum 3.3.1 on tables of doubles.
 //! Evidence is a forward sample at leaves of the network.
 
+mod common;
+
 use fangs::formats::read_potentials;
 use fangs::formats::{Source, read_evidence, read_variables};
 use fangs::marginals::{Evidence, Marginals, Options, PreparedMap, compute};
@@ -27,7 +29,7 @@ fn find(name: &str) -> Option<PathBuf> {
     names.push(instances.join(format!("{name}.uai.xz")));
     let found = names.into_iter().find(|path| path.is_file());
     if found.is_none() {
-        eprintln!("skipped: {name} is not there");
+        common::skip(format!("there is no {name}"));
     }
     found
 }

@@ -127,7 +127,7 @@ fn tree(config: &Config, stop: &Stop) -> Result<Option<Tree>, Error> {
 
 /// What elimination along `order` takes at growing z, as long as it fits into the memory.
 fn eliminations(problem: &Problem, order: &Order, config: &Config) -> Vec<Elimination> {
-    let plan = |z| Plan::new(problem, order, &Limits { z, ..Limits::new(config.memory) });
+    let plan = |z| Plan::new(problem, order, &Limits::new(config.memory).with(|limits| limits.z = z));
     if let Some(z) = config.z {
         return vec![Elimination::new(&plan(Some(z)))];
     }
