@@ -1,6 +1,6 @@
 //! Sums and posteriors a second time, by code that shares nothing with what found them: an order of its own, loops over
-//! all combinations of a bucket, a power of two for each number, sums in two doubles, and products without one factor in
-//! place of divisions.
+//! all combinations of a bucket, a power of two for each number, sums in two doubles, and products without one factor
+//! in place of divisions.
 
 use crate::error::Error;
 use crate::memory;

@@ -1,5 +1,5 @@
-//! The independent checker: the cost of an assignment of a [`Network`], recomputed from tables and formulas, and [`Replay`],
-//! which follows the certificate of a bound.
+//! The independent checker: the cost of an assignment of a [`Network`], recomputed from tables and formulas, and
+//! [`Replay`], which follows the certificate of a bound.
 //!
 //! It shares only the model's plain data with the search, the reductions and inference. Indexing, look-up of sparse
 //! tuples and summation are its own; sums have 128 bits, so they cannot overflow or saturate.

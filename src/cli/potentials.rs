@@ -69,8 +69,8 @@ impl TryFrom<PotentialsFlags> for PotentialsInput {
 }
 
 impl PotentialsInput {
-    /// Reads the network and the evidence; `console` gets warnings. [`Error::Stopped`] or [`Error::Waiting`] once `stop`
-    /// is set.
+    /// Reads the network and the evidence; `console` gets warnings. [`Error::Stopped`] or [`Error::Waiting`] once
+    /// `stop` is set.
     pub fn load(&self, console: &Console, stop: &Stop) -> Result<(Potentials, Evidence), Error> {
         let read = formats::read_potentials(&self.source, self.format, self.temperature, stop);
         let potentials = read.map_err(|error| match error {

@@ -1,8 +1,8 @@
 //! What solutions with each value cost at least: the way back through the mini-buckets of a finished run.
 //!
 //! Messages and what everything else costs are together the min-marginals of the relaxed network that mini-buckets
-//! solve, in which every mini-bucket has variables of its own. A value whose min-marginal reaches the incumbent in one of
-//! the mini-buckets that have its variable is in no better solution.
+//! solve, in which every mini-bucket has variables of its own. A value whose min-marginal reaches the incumbent in one
+//! of the mini-buckets that have its variable is in no better solution.
 
 use super::backward::{Fold, WayBack, backward};
 use super::plan::Plan;

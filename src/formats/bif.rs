@@ -1,9 +1,9 @@
 //! The `.bif` format (Interchange Format for Bayesian Networks, 0.15) of Bayesian networks with names.
 //!
-//! `variable NAME { type discrete [ k ] { v, ... }; }` for each variable; for each of them
-//! `probability ( NAME | PARENT, ... ) { ... }` with rows `(a, b) p, ...;` by the parents' values, in any order, perhaps
-//! `default p, ...;` for the rows that are not there, or one `table p, ...;`, in which the last parent runs fastest and
-//! the variable itself slowest. Words may stand in quotation marks; commas in lists may be missing.
+//! `variable NAME { type discrete [ k ] { v, ... }; }` for each variable; for each of them `probability ( NAME |
+//! PARENT, ... ) { ... }` with rows `(a, b) p, ...;` by the parents' values, in any order, perhaps `default p, ...;`
+//! for the rows that are not there, or one `table p, ...;`, in which the last parent runs fastest and the variable
+//! itself slowest. Words may stand in quotation marks; commas in lists may be missing.
 
 pub(super) mod words;
 

@@ -15,9 +15,9 @@ use std::sync::Arc;
 /// Powers of ten of a file's numbers, at most.
 const MOST_TENS: i64 = 100_000;
 
-/// Reads the functions of a file as they are written: the potentials of `.uai`, `.LG` and Bayesian networks. A cost c of any other
-/// format has the potential exp(-c / `temperature`), an entry at or above its `top` has 0; that totals stay below `top`
-/// is not asked.
+/// Reads the functions of a file as they are written: the potentials of `.uai`, `.LG` and Bayesian networks. A cost c
+/// of any other format has the potential exp(-c / `temperature`), an entry at or above its `top` has 0; that totals
+/// stay below `top` is not asked.
 ///
 /// # Errors
 /// As [`super::read`]; no temperature for a file of costs.

@@ -1,10 +1,10 @@
 //! Bounds from both sides where tables do not fit: the sum is cut into parts by the values of some variables.
 //!
 //! A part has the values of some variables fixed. Where the tables of what is left fit, its sum is exact; elsewhere
-//! weighted mini-buckets bound it from above, and nothing but 0 is known from below. The part of the largest bound is cut
-//! next, by the values of the variable that the largest cliques share. So the sum of all exact parts rises, the sum of all
-//! bounds falls, and both meet when no part is left (conditioning as in Lou, Dechter and Ihler, "Anytime anyspace AND/OR
-//! search for bounding the partition function", 2017, on one path at a time).
+//! weighted mini-buckets bound it from above, and nothing but 0 is known from below. The part of the largest bound is
+//! cut next, by the values of the variable that the largest cliques share. So the sum of all exact parts rises, the sum
+//! of all bounds falls, and both meet when no part is left (conditioning as in Lou, Dechter and Ihler, "Anytime
+//! anyspace AND/OR search for bounding the partition function", 2017, on one path at a time).
 
 use super::propagate::{Planned, Trouble};
 use super::sliced::Sliced;

@@ -1,11 +1,11 @@
 //! Sums over all assignments of a product of functions: the partition function, or the probability of the evidence, and
 //! the posterior of each variable.
 //!
-//! Variables that are observed are sliced out, an order is looked for, and messages go along its bucket tree to the roots
-//! (collect) and back (distribute), as in Bistaffa, Bombieri and Farinelli, "An efficient approach for accelerating bucket
-//! elimination on GPUs", 2017, section II-A3. Numbers are doubles with a power of two for each table, so that nothing
-//! cancels and little is rounded: [`Marginals::error_bound`] says how much at most. Where products could be below the
-//! range of doubles all is done again with a power of two for each entry.
+//! Variables that are observed are sliced out, an order is looked for, and messages go along its bucket tree to the
+//! roots (collect) and back (distribute), as in Bistaffa, Bombieri and Farinelli, "An efficient approach for
+//! accelerating bucket elimination on GPUs", 2017, section II-A3. Numbers are doubles with a power of two for each
+//! table, so that nothing cancels and little is rounded: [`Marginals::error_bound`] says how much at most. Where
+//! products could be below the range of doubles all is done again with a power of two for each entry.
 //!
 //! ```
 //! use fangs::marginals::{Evidence, Options, compute};

@@ -96,8 +96,8 @@ impl<'a> Planned<'a> {
         Ok(Collected { z, error, messages, notes })
     }
 
-    /// The posteriors of the variables that are asked for, and how far they may be off, relatively. The messages must be
-    /// kept.
+    /// The posteriors of the variables that are asked for, and how far they may be off, relatively. The messages must
+    /// be kept.
     ///
     /// # Errors
     /// [`Trouble`].

@@ -1,8 +1,8 @@
 //! Upper bounds on sums by weighted mini-buckets.
 //!
-//! By Hoelder's inequality the sum over x of a product of functions f_i is at most the product of
-//! (sum over x of f_i^(1/w_i))^w_i, for weights w_i above 0 that add up to 1; in the limit of weight 0 a function's largest
-//! value counts (Liu and Ihler, "Bounding the partition function using Hoelder's inequality", 2011; with a weight of 1 for
+//! By Hoelder's inequality the sum over x of a product of functions f_i is at most the product of (sum over x of
+//! f_i^(1/w_i))^w_i, for weights w_i above 0 that add up to 1; in the limit of weight 0 a function's largest value
+//! counts (Liu and Ihler, "Bounding the partition function using Hoelder's inequality", 2011; with a weight of 1 for
 //! one part it is the mini-bucket bound of Dechter and Rish, 2003).
 
 use super::sliced::Sliced;

@@ -198,7 +198,8 @@ fn many_cases_are_a_line_each() -> Result {
     let cases = folder.path().join("cases.jsonl");
     fs::write(
         &cases,
-        "{}\n{\"grass\": \"wet\"}\n\n{\"grass\": 0, \"rain\": [0, 1]}\n{\"rain\": \"no\", \"sprinkler\": 1, \"grass\": 0}\n",
+        "{}\n{\"grass\": \"wet\"}\n\n{\"grass\": 0, \"rain\": [0, 1]}\n\
+         {\"rain\": \"no\", \"sprinkler\": 1, \"grass\": 0}\n",
     )?;
     let rows = folder.path().join("cases.csv");
     fs::write(&rows, "grass,rain\n,\nwet,\nwet,no\n")?;
