@@ -11,7 +11,8 @@ use std::collections::BinaryHeap;
 /// The rule for the next variable.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule<'a> {
-    /// The best score; ties by a random number for each variable. Those that `late` names, if any, come after all others.
+    /// The best score; ties by a random number for each variable. Those that `late` names, if any, come after all
+    /// others.
     Greedy { method: Method, seed: u64, late: &'a [bool] },
     /// A given sequence.
     Given(&'a [u32]),

@@ -15,8 +15,8 @@ pub struct Report<'a> {
     pub version: &'static str,
     /// `PR` for the sum alone, `MAR` with posteriors, `MMAP` for the largest sum.
     pub task: &'static str,
-    /// `exact`; `impossible evidence`: the sum is 0; `bounds`: it lies between two numbers; `memory`, `stopped`: nothing is
-    /// known.
+    /// `exact`; `impossible evidence`: the sum is 0; `bounds`: it lies between two numbers; `memory`, `stopped`:
+    /// nothing is known.
     pub status: &'static str,
     pub ln_z: Option<f64>,
     pub log10_z: Option<f64>,
