@@ -148,7 +148,7 @@ impl Found {
             self.last.open_parts += u64::from(part.upper.mantissa > 0.0);
         }
         self.last.upper = self.last.upper.min(raised(all.ln(), count * ROUNDOFF));
-        self.last.lower = raised(self.lower.ln(), -self.error).min(self.last.upper);
+        self.last.lower = raised(self.lower.ln(), -self.error).max(self.last.lower).min(self.last.upper);
         &self.last
     }
 }
