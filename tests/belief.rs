@@ -7,8 +7,8 @@
 mod common;
 
 use fangs::formats::read_potentials;
-use fangs::formats::{Source, read_evidence};
-use fangs::marginals::{Evidence, Marginals, Options, compute};
+use fangs::formats::{Source, read_evidence, read_variables};
+use fangs::marginals::{Evidence, Marginals, Options, PreparedMap, compute};
 use fangs::model::Potentials;
 use fangs::stop::Stop;
 use std::path::PathBuf;
@@ -173,5 +173,19 @@ fn networks_of_competitions_have_their_sums() {
             let own = own.as_deref().expect("all are asked for");
             assert!(own.iter().zip(reference).all(|(own, p)| (own - p).abs() < 1e-12), "{name}: {own:?}");
         }
+    }
+}
+
+#[test]
+fn marginal_map_has_its_published_values() {
+    for (name, value) in [("50-12-5.Q0.5.I0", -12.845_302_540_713_4), ("pedigree1.Q0.5.I0", -72.795_690_877_590_2)] {
+        let Some(path) = find(&format!("mmap/{name}")) else { continue };
+        let list = path.with_file_name(format!("{name}.map"));
+        let network = read(path);
+        let maximised = read_variables(&list, &network.variables, &Stop::new()).expect("a list");
+        let (evidence, options) = (Evidence::default(), Options::default());
+        let prepared = PreparedMap::new(&network, &evidence, &maximised, &options, &Stop::new()).expect("a plan");
+        let found = prepared.run(&Stop::new()).expect("it fits");
+        assert!((found.ln_value - value).abs() <= 1e-12 * f64::abs(value) + found.error_bound, "{name}: {found:?}");
     }
 }

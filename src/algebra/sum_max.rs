@@ -1,39 +1,64 @@
-//! Products of numbers that are not negative, of which the sum or the largest counts.
+//! Sums of products of numbers, or the largest of them.
 
-use super::Semiring;
+use super::{Division, OfNumbers, Range, Semiring};
+use crate::model::Scaled;
 
-/// + or max, and times on doubles: one type for plans whose steps do one or the other.
+/// The numbers of a semiring, of which the largest counts in place of the sum where `max` says so: one type for plans
+/// whose steps do one or the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SumMaxProduct {
+pub struct SumMax<S> {
+    /// What the numbers are.
+    pub numbers: S,
     /// The largest, else the sum.
     pub max: bool,
 }
 
-impl Semiring for SumMaxProduct {
-    type Entry = f64;
+impl<S: OfNumbers> Semiring for SumMax<S> {
+    type Entry = S::Entry;
 
     #[inline(always)]
-    fn one(self) -> f64 {
-        1.0
+    fn one(self) -> S::Entry {
+        self.numbers.one()
     }
     #[inline(always)]
-    fn zero(self) -> f64 {
-        0.0
+    fn zero(self) -> S::Entry {
+        self.numbers.zero()
     }
     #[inline(always)]
-    fn combine(self, a: f64, b: f64) -> f64 {
-        a * b
+    fn combine(self, a: S::Entry, b: S::Entry) -> S::Entry {
+        self.numbers.combine(a, b)
     }
     #[inline(always)]
-    fn fold(self, a: f64, b: f64) -> f64 {
-        match self.max {
-            true if b > a => b,
-            true => a,
-            false => a + b,
-        }
+    fn fold(self, a: S::Entry, b: S::Entry) -> S::Entry {
+        if self.max { self.numbers.larger(a, b) } else { self.numbers.fold(a, b) }
     }
     #[inline(always)]
-    fn settle(self, a: f64) -> f64 {
-        a
+    fn settle(self, a: S::Entry) -> S::Entry {
+        self.numbers.settle(a)
+    }
+}
+
+impl<S: OfNumbers> Division for SumMax<S> {
+    #[inline(always)]
+    fn divide(self, all: S::Entry, part: S::Entry) -> S::Entry {
+        self.numbers.divide(all, part)
+    }
+}
+
+impl<S: OfNumbers> OfNumbers for SumMax<S> {
+    fn of_double(self, double: f64) -> S::Entry {
+        self.numbers.of_double(double)
+    }
+    fn value(self, entry: S::Entry) -> Scaled {
+        self.numbers.value(entry)
+    }
+    fn larger(self, a: S::Entry, b: S::Entry) -> S::Entry {
+        self.numbers.larger(a, b)
+    }
+    fn normalise(self, table: &mut [S::Entry]) -> Range {
+        self.numbers.normalise(table)
+    }
+    fn range(self) -> i64 {
+        self.numbers.range()
     }
 }

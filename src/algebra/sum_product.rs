@@ -18,6 +18,8 @@ pub trait OfNumbers: Division {
     fn of_double(self, double: f64) -> Self::Entry;
     /// The number of an entry.
     fn value(self, entry: Self::Entry) -> Scaled;
+    /// The larger of two, either of which may be a combination that is not settled.
+    fn larger(self, a: Self::Entry, b: Self::Entry) -> Self::Entry;
     /// Takes a power of two out of a table such that its largest entry is in [1/2, 1).
     fn normalise(self, table: &mut [Self::Entry]) -> Range;
     /// The ratio of the largest to the least number but 0 that entries hold to full precision, as a power of two.
@@ -80,6 +82,10 @@ impl OfNumbers for SumProduct {
     }
     fn value(self, entry: f64) -> Scaled {
         Scaled::new(entry)
+    }
+    #[inline(always)]
+    fn larger(self, a: f64, b: f64) -> f64 {
+        if b > a { b } else { a }
     }
     fn normalise(self, table: &mut [f64]) -> Range {
         // doubles that are not negative are in the order of their bits; 0 becomes the largest by what is taken off
@@ -153,6 +159,10 @@ impl OfNumbers for WideSumProduct {
     }
     fn value(self, [mantissa, exponent]: Wide) -> Scaled {
         Scaled::with(mantissa, exponent as i64)
+    }
+    fn larger(self, a: Wide, b: Wide) -> Wide {
+        let [a, b] = [self.value(a), self.value(b)];
+        wide(if b.is_above(a) { b } else { a })
     }
     fn normalise(self, table: &mut [Wide]) -> Range {
         let exponents = table.iter().filter(|entry| entry[0] != 0.0).map(|entry| entry[1]);

@@ -67,7 +67,9 @@ fn claim(object: &Map<String, Value>, potentials: &Potentials) -> Result<Margina
     if !matches!(status, "exact" | "impossible evidence") {
         return Err(wrong("its status is neither `exact` nor `impossible evidence`"));
     }
-    let (evidence, soft) = (of_object(&map("evidence")?, potentials)?, of_object(&map("soft")?, potentials)?);
+    let (mut evidence, soft) = (of_object(&map("evidence")?, potentials)?, of_object(&map("soft")?, potentials)?);
+    // of marginal MAP the sum at its values
+    evidence.values.extend(of_object(&map("assignment")?, potentials)?.values);
     let mut posteriors = Vec::new();
     for (name, values) in &map("marginals")? {
         let variable = potentials.find_variable(name);

@@ -1,6 +1,7 @@
 //! `fangs marginals`: sums over all assignments.
 
 pub mod cases;
+mod curves;
 mod flags;
 mod report;
 
@@ -8,18 +9,19 @@ use super::orders::Ordering;
 use super::output::{as_usage, print_json, print_report};
 use super::{Exit, signals, values, worker};
 use cases::Cases;
-use fangs::Error;
-use fangs::marginals::{Evidence, Marginals, Options, OrderChoice, Prepared};
+use curves::Curves;
+use fangs::marginals::{Evidence, Marginals, Options, OrderChoice, Prepared, PreparedMap, SumBounds, bound};
 use fangs::model::Potentials;
-use fangs::record::{Console, ReplacedFile, seconds};
+use fangs::record::{Console, CsvFile, ReplacedFile, seconds};
 use fangs::search::Clock;
 use fangs::stop::Stop;
+use fangs::{Error, formats};
 pub use flags::{Config, MarginalsFlags};
 use rayon::prelude::*;
-use report::{Observed, Posteriors, Report, Weighed};
+use report::{Assigned, Observed, Posteriors, Report, Weighed};
 use serde::Serialize;
 use std::f64::consts::LN_10;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Cases that are read before the first of them are printed, for each thread.
@@ -34,24 +36,46 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         Some(paths) => Some([as_usage(ReplacedFile::new(&paths[0]))?, as_usage(ReplacedFile::new(&paths[1]))?]),
         None => None,
     };
-    let console = Console::new(config.verbosity);
+    let csv =
+        config.csv.as_deref().map(|path| as_usage(CsvFile::create(path, config.input.name(), None))).transpose()?;
+    let curves = Curves::new(Console::new(config.verbosity), csv, clock.clone());
+    let curves: Told = Arc::new(Mutex::new(Some(curves)));
     let work = {
-        let (config, stop, clock) = (config.clone(), stop.clone(), clock.clone());
-        move || Work::new(config, &console, &clock, &stop).and_then(|work| work.run(files, &clock, &stop))
+        let (config, stop, clock, curves) = (config.clone(), stop.clone(), clock.clone(), curves.clone());
+        let console = Console::new(config.verbosity);
+        move || Work::new(config, &console, &clock, &stop).and_then(|work| work.run(files, &curves, &clock, &stop))
     };
-    match worker::run(&stop, work, || ()) {
+    let tick = || {
+        if let Some(curves) = told(&curves).as_mut() {
+            curves.tick();
+        }
+    };
+    let ended = worker::run(&stop, work, tick);
+    let ended = match ended {
         Err(error) if error.is_stop() => {
             let (potentials, evidence) = (Potentials::new(config.input.name()), Evidence::default());
             let asked = Asked { variables: config.variables.is_some(), none: false };
             let mut report = report(&config, asked, &potentials, &evidence);
-            (report.status, report.time_s) = ("stopped", seconds(clock.seconds()));
+            report.time_s = seconds(clock.seconds());
+            let last = told(&curves).as_ref().and_then(Curves::last);
+            report.status = if last.is_some() { "bounds" } else { "stopped" };
+            report.bounds = last.map(Into::into);
             if config.cases.is_none() {
                 print_report(&report, config.json)?;
             }
-            Ok(Exit::NoSolution)
+            Ok(if last.is_some() { Exit::Done } else { Exit::NoSolution })
         }
         ended => ended,
-    }
+    };
+    let has_rows = told(&curves).take().is_none_or(|curves| curves.finish(&stop));
+    ended.map(|exit| exit.written(has_rows || config.csv.is_none()))
+}
+
+/// The bounds so far, shared with the thread at work.
+type Told = Arc<Mutex<Option<Curves>>>;
+
+fn told(curves: &Told) -> MutexGuard<'_, Option<Curves>> {
+    curves.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What is wanted of posteriors.
@@ -74,6 +98,7 @@ fn report<'a>(config: &Config, asked: Asked, potentials: &'a Potentials, evidenc
         log10_z: None,
         error_bound: None,
         posterior_error: None,
+        bounds: None,
         underflow: false,
         order: config.order.name(),
         tree: None,
@@ -89,6 +114,7 @@ fn report<'a>(config: &Config, asked: Asked, potentials: &'a Potentials, evidenc
         evidence: Observed(potentials, evidence),
         soft: Weighed(potentials, evidence),
         marginals: None,
+        assignment: None,
     }
 }
 
@@ -123,11 +149,17 @@ impl Work {
         Ok(Work { load_s: seconds(clock.seconds()), config, potentials, evidence, options, asked })
     }
 
-    fn run(self, files: Option<[ReplacedFile; 2]>, clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
+    fn run(self, files: Option<[ReplacedFile; 2]>, curves: &Told, clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
         if let Some(path) = &self.config.cases {
             return self.cases(Cases::open(path, &self.potentials)?, clock, stop);
         }
+        if let Some(path) = &self.config.maximize {
+            return self.maximize(&formats::read_variables(path, &self.potentials.variables, stop)?, clock, stop);
+        }
         let prepared = Prepared::new(&self.potentials, &self.evidence, &self.options, stop)?;
+        if prepared.tree().bytes > self.config.memory && self.config.time.is_some() {
+            return self.bounds(&prepared, curves, clock, stop);
+        }
         let (found, exit) = self.solve(&prepared, stop)?;
         let report = self.report(&self.evidence, &prepared, found.as_ref(), clock);
         if let (Some([mut pr, mut mar]), Some(found)) = (files, &found) {
@@ -136,12 +168,76 @@ impl Work {
                 mar.write_to_end(report::mar(found).into_bytes(), stop)?;
             }
         }
+        if let (Some(found), Some(curves)) = (&found, told(curves).as_mut()) {
+            curves.step(&found.into());
+        }
         print_report(&report, self.config.json)?;
         if found.is_none() {
             let (bytes, allowed) = (prepared.tree().bytes, self.config.memory);
             Console::new(self.config.verbosity)
                 .warn(&format!("tables would take {bytes} bytes, {allowed} are allowed (--bound-memory)"));
         }
+        Ok(exit)
+    }
+
+    /// The values of some variables for which the sum over the others is largest.
+    fn maximize(&self, variables: &[u32], clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
+        let prepared = PreparedMap::new(&self.potentials, &self.evidence, variables, &self.options, stop)?;
+        let mut report = report(&self.config, self.asked, &self.potentials, &self.evidence);
+        (report.task, report.order, report.tree) = ("MMAP", "constrained".into(), prepared.tree());
+        (report.load_s, report.order_s) = (self.load_s, seconds(prepared.order_s));
+        let exit = match prepared.run(stop) {
+            Ok(found) if found.ln_value == f64::NEG_INFINITY => {
+                report.status = "impossible evidence";
+                Exit::Infeasible
+            }
+            Ok(found) => {
+                report.status = "exact";
+                (report.ln_z, report.log10_z) = (Some(found.ln_value), Some(found.ln_value / LN_10));
+                (report.error_bound, report.collect_s) = (Some(found.error_bound), seconds(found.collect_s));
+                let values = variables.iter().copied().zip(found.values).collect();
+                report.assignment = Some(Assigned(&self.potentials, values));
+                Exit::Done
+            }
+            Err(Error::Memory(what)) => {
+                Console::new(self.config.verbosity).warn(&what);
+                Exit::NoSolution
+            }
+            Err(error) => return Err(error),
+        };
+        report.time_s = seconds(clock.seconds());
+        print_report(&report, self.config.json)?;
+        Ok(exit)
+    }
+
+    /// Bounds while time remains.
+    fn bounds(&self, prepared: &Prepared, curves: &Told, clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
+        let mut tell = |bounds: &SumBounds| {
+            if let Some(curves) = told(curves).as_mut() {
+                curves.step(bounds);
+            }
+        };
+        let last = bound(&self.potentials, &self.evidence, &self.options, stop, &mut tell)?;
+        let mut report = self.report(&self.evidence, prepared, None, clock);
+        report.bounds = Some(last.into());
+        let exit = match last {
+            SumBounds { upper: f64::NEG_INFINITY, .. } => {
+                report.status = "impossible evidence";
+                Exit::Infeasible
+            }
+            SumBounds { open_parts: 0, lower, upper, .. } => {
+                let ln_z = lower / 2.0 + upper / 2.0;
+                report.status = "exact";
+                (report.ln_z, report.log10_z, report.error_bound) =
+                    (Some(ln_z), Some(ln_z / LN_10), Some(upper - lower));
+                Exit::Done
+            }
+            SumBounds { upper, .. } => {
+                report.status = if upper.is_finite() { "bounds" } else { "stopped" };
+                if upper.is_finite() { Exit::Done } else { Exit::NoSolution }
+            }
+        };
+        print_report(&report, self.config.json)?;
         Ok(exit)
     }
 

@@ -135,6 +135,29 @@ fn by_name(
 /// Names of values in a message.
 const NAMED: usize = 8;
 
+/// Reads a list of variables, of marginal MAP: their number and their indices; `#` begins a comment.
+///
+/// # Errors
+/// A file that cannot be read, another number of variables, one that does not exist or is there twice;
+/// [`Error::Waiting`] where `stop` is set before a pipe is at its end.
+pub fn read_variables(path: &Path, variables: &[Variable], stop: &Stop) -> Result<Vec<u32>, Error> {
+    let source = Source::new(path);
+    let text = read_text(&source, stop)?;
+    let mut tokens = Tokens::new(Box::new(&text[..]), source.to_string(), stop);
+    tokens.skip_comments();
+    let count = tokens.count("a number of variables")?;
+    let mut list = Vec::new();
+    for _ in 0..count {
+        let variable = tokens.index(variables.len() as u32, "a variable")?;
+        if list.contains(&variable) {
+            return Err(tokens.error("a variable that is not there yet"));
+        }
+        list.push(variable);
+    }
+    tokens.finish(|| format!("{count} variables are announced"))?;
+    Ok(list)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -45,7 +45,7 @@ mod xmlbif;
 pub use col::Graph;
 pub(crate) use col::conflicts;
 pub use decision::{Decision, DecisionFormat, read_decision, read_policy};
-pub use evidence::{Evidence, read_evidence};
+pub use evidence::{Evidence, read_evidence, read_variables};
 pub use id::{Parts as DiagramParts, parse_diagram, read_diagram};
 pub use idid::{parse_idid, read_idid};
 pub use input::{Source, compressed_extensions};

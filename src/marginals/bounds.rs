@@ -9,12 +9,12 @@
 use super::propagate::{Planned, Trouble};
 use super::sliced::Sliced;
 use super::weighted::{Weights, upper};
-use super::{Evidence, Options, Prepared, tuning};
+use super::{Evidence, Marginals, Options, Prepared, tuning};
 use crate::algebra::{OfNumbers, SumProduct, WideSumProduct};
 use crate::elimination::{EliminationPlan, Limits};
 use crate::error::Error;
 use crate::memory;
-use crate::model::{Potentials, ROUNDOFF, Scaled};
+use crate::model::{Potentials, Problem, ROUNDOFF, Scaled};
 use crate::order::Order;
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -33,6 +33,13 @@ pub struct SumBounds {
     pub exact_parts: u64,
     /// Parts that are bounded only.
     pub open_parts: u64,
+}
+
+impl From<&Marginals> for SumBounds {
+    fn from(found: &Marginals) -> Self {
+        let (lower, upper) = (found.ln_z - found.error_bound, found.ln_z + found.error_bound);
+        SumBounds { lower, upper, exact_parts: 1, open_parts: 0 }
+    }
 }
 
 /// A part of the sum.
@@ -59,9 +66,11 @@ impl PartialOrd for Part {
 }
 impl Ord for Part {
     fn cmp(&self, other: &Self) -> Ordering {
-        let key = |part: &Part| (part.upper.mantissa > 0.0, part.upper.exponent);
-        let of_mantissa = || self.upper.mantissa.total_cmp(&other.upper.mantissa);
-        key(self).cmp(&key(other)).then_with(of_mantissa).then_with(|| other.values.cmp(&self.values))
+        match (self.upper.is_above(other.upper), other.upper.is_above(self.upper)) {
+            (true, _) => Ordering::Greater,
+            (_, true) => Ordering::Less,
+            _ => other.values.cmp(&self.values),
+        }
     }
 }
 
@@ -148,7 +157,7 @@ impl Found {
             self.last.open_parts += u64::from(part.upper.mantissa > 0.0);
         }
         self.last.upper = self.last.upper.min(raised(all.ln(), count * ROUNDOFF));
-        self.last.lower = raised(self.lower.ln(), -self.error).min(self.last.upper);
+        self.last.lower = raised(self.lower.ln(), -self.error).max(self.last.lower).min(self.last.upper);
         &self.last
     }
 }
@@ -263,12 +272,13 @@ impl Search<'_> {
     }
 
     /// The variable that the largest cliques share.
-    fn cut(&self, order: &Order, structure: &crate::model::Problem, stop: &Stop) -> Result<u32, Error> {
+    fn cut(&self, order: &Order, structure: &Problem, stop: &Stop) -> Result<u32, Error> {
         let (plan, _) = EliminationPlan::exact(structure, order, false, 8, stop)?;
         let mut gains = vec![0.0; structure.variables()];
         for (index, step) in plan.steps.iter().enumerate() {
-            let entries: f64 = plan.scope(index).iter().map(|&p| f64::from(plan.domains[p as usize])).product();
-            for p in std::iter::once(step.position).chain(step.scope.iter().copied()) {
+            let scope = plan.scope(index);
+            let entries = step.joint as f64;
+            for p in scope {
                 let domain = f64::from(plan.domains[p as usize]);
                 // what is left of the clique in each of its parts, by what is cut off for each part
                 gains[plan.sequence[p as usize] as usize] += entries * (1.0 - 1.0 / domain) / domain.ln().max(0.1);
@@ -280,6 +290,6 @@ impl Search<'_> {
 }
 
 fn sum<S: OfNumbers>(planned: Planned<'_>, semiring: S, stop: &Stop) -> Result<Known, Trouble> {
-    let collected = planned.collect(semiring, stop)?;
+    let collected = planned.collect(&|_| semiring, stop)?;
     Ok(Known::Exact(collected.z, collected.error + planned.sliced.rounding))
 }

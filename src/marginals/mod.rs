@@ -29,6 +29,7 @@
 
 mod bounds;
 mod evidence;
+mod map;
 mod propagate;
 mod sliced;
 #[cfg(test)]
@@ -38,6 +39,7 @@ mod weighted;
 
 pub use bounds::{SumBounds, bound};
 pub use evidence::Evidence;
+pub use map::{MarginalMap, PreparedMap};
 
 use crate::algebra::{OfNumbers, SumProduct, WideSumProduct};
 use crate::elimination::{EliminationPlan, Placement};
@@ -255,7 +257,7 @@ impl Prepared {
         let Tabled { sliced, plan, placement, .. } = tree;
         let planned = Planned { sliced, plan, placement };
         let began = Instant::now();
-        let collected = planned.collect(semiring, stop)?;
+        let collected = planned.collect(&|_| semiring, stop)?;
         let collect_s = began.elapsed().as_secs_f64();
         if collected.z.mantissa == 0.0 {
             return Ok(Marginals { collect_s, ..self.impossible() });

@@ -27,7 +27,7 @@ pub(super) struct Collected<S: OfNumbers> {
     /// Rounding errors that it may have, relatively, as far as the propagation makes them.
     pub error: f64,
     /// By step; empty where they were not kept.
-    messages: Vec<Storage<S::Entry>>,
+    pub messages: Vec<Storage<S::Entry>>,
     /// By step, what it may be off and how small its entries are.
     notes: Vec<Note>,
 }
@@ -61,19 +61,20 @@ impl<'a> Planned<'a> {
         Task { plan: self.plan, placement: self.placement, factors: self.sliced, semiring }
     }
 
-    /// Makes all messages.
+    /// Makes all messages, by the semiring of each position.
     ///
     /// # Errors
     /// [`Trouble`].
-    pub fn collect<S: OfNumbers>(self, semiring: S, stop: &Stop) -> Result<Collected<S>, Trouble> {
+    pub fn collect<S: OfNumbers>(self, semiring: &dyn Fn(u32) -> S, stop: &Stop) -> Result<Collected<S>, Trouble> {
         let Planned { sliced, plan, placement } = self;
-        let task = self.task(semiring);
-        let mut store = Store::new(task);
+        let mut store = Store::new(self.task(semiring(0)));
         let mut notes = vec![Note::default(); plan.steps.len()];
         let exponents: i64 = sliced.functions.iter().map(|function| function.exponent).sum();
         let mut z = Scaled { exponent: sliced.constant.exponent + exponents, ..sliced.constant };
         let mut error = 0.0;
         for (index, step) in plan.steps.iter().enumerate() {
+            let semiring = semiring(step.position);
+            let task = self.task(semiring);
             let Note { error: inputs, least } = joined(sliced, step, &notes, Note::default());
             if least < -semiring.range() {
                 return Err(Trouble::Narrow);

@@ -261,3 +261,34 @@ fn bounds_hold_and_meet_once_all_parts_are_known() {
     }
     assert!(steps > models() && loose > models() / 4, "{steps} {loose}");
 }
+
+#[test]
+fn the_largest_sums_are_those_of_enumeration() {
+    let mut rng = Rng::new(44);
+    let mut possible = 0;
+    for case in 0..models() / 2 {
+        let potentials = random(&mut rng);
+        let evidence = evidence(&mut rng, &potentials);
+        let mut maximised: Vec<u32> = (0..potentials.domains.len() as u32).collect();
+        rng.shuffle(&mut maximised);
+        maximised.truncate(rng.index(maximised.len() + 1));
+        let sizes: Vec<usize> = maximised.iter().map(|&v| potentials.domains[v as usize] as usize).collect();
+        let mut best = f64::NEG_INFINITY;
+        let mut odometer = crate::model::Odometer::new(sizes);
+        loop {
+            let mut fixed = evidence.clone();
+            fixed.values.extend(maximised.iter().zip(&odometer.digits).map(|(&v, &value)| (v, value as u32)));
+            best = best.max(enumerate(&potentials, &fixed).0.ln());
+            if odometer.advance().is_none() {
+                break;
+            }
+        }
+        let options = Options::default();
+        let prepared = PreparedMap::new(&potentials, &evidence, &maximised, &options, &Stop::new()).expect("a plan");
+        let found = prepared.run(&Stop::new()).expect("it fits");
+        assert!(found.ln_value == best || (found.ln_value - best).abs() <= found.error_bound + 1e-13, "case {case}");
+        assert_eq!(found.values.len(), if best > f64::NEG_INFINITY { maximised.len() } else { 0 }, "case {case}");
+        possible += u64::from(best > f64::NEG_INFINITY);
+    }
+    assert!(possible > models() / 4, "{possible}");
+}

@@ -6,7 +6,7 @@
 //! one part it is the mini-bucket bound of Dechter and Rish, 2003).
 
 use super::sliced::Sliced;
-use crate::algebra::{OfNumbers, Range, SumMaxProduct, SumProduct};
+use crate::algebra::{OfNumbers, Range, SumMax, SumProduct};
 use crate::elimination::cpu::{Store, poll};
 use crate::elimination::executor::Task;
 use crate::elimination::{EliminationPlan, Factors, Placement, Source, scatter};
@@ -36,8 +36,8 @@ struct Powered<'a> {
     powers: Vec<f64>,
 }
 
-impl Factors<SumMaxProduct> for Powered<'_> {
-    fn load(&self, source: Source, variables: &[u32], semiring: SumMaxProduct) -> Storage<f64> {
+impl Factors<SumMax<SumProduct>> for Powered<'_> {
+    fn load(&self, source: Source, variables: &[u32], semiring: SumMax<SumProduct>) -> Storage<f64> {
         let Source::Function(f) = source else { return [1.0].into_iter().collect() };
         let function = &self.sliced.functions[f as usize];
         let power = self.powers[f as usize];
@@ -66,7 +66,7 @@ pub(super) fn upper(
             }
         }
     }
-    let task = |max| Task { plan, placement, factors: &factors, semiring: SumMaxProduct { max } };
+    let task = |max| Task { plan, placement, factors: &factors, semiring: SumMax { numbers: SumProduct, max } };
     let mut store = Store::new(task(false));
     let mut least = vec![0i64; plan.steps.len()];
     let exponents: i64 = sliced.functions.iter().map(|function| function.exponent).sum();

@@ -103,6 +103,15 @@ impl Scaled {
         Scaled::with(most.mantissa + small, most.exponent)
     }
 
+    /// Whether it is the larger one.
+    pub fn is_above(self, other: Scaled) -> bool {
+        let key = |scaled: Scaled| (scaled.mantissa > 0.0, scaled.exponent);
+        match key(self).cmp(&key(other)) {
+            std::cmp::Ordering::Equal => self.mantissa > other.mantissa,
+            order => order.is_gt(),
+        }
+    }
+
     /// The natural logarithm; minus infinity of zero.
     pub fn ln(self) -> f64 {
         // near 1 the mantissa is taken from the side that loses nothing

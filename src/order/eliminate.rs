@@ -11,8 +11,9 @@ use std::collections::BinaryHeap;
 /// The rule for the next variable.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule<'a> {
-    /// The best score; ties by a random number for each variable.
-    Greedy { method: Method, seed: u64 },
+    /// The best score; ties by a random number for each variable. Those that `late` names, if any, come after all
+    /// others.
+    Greedy { method: Method, seed: u64, late: &'a [bool] },
     /// A given sequence.
     Given(&'a [u32]),
 }
@@ -32,11 +33,11 @@ pub(super) fn eliminate(
     effort: u64,
     stop: &Stop,
 ) -> (Option<Order>, u64) {
-    let (method, seed, given) = match rule {
-        Rule::Greedy { method, seed } => (Some(method), seed, None),
-        Rule::Given(sequence) => (None, 0, Some(sequence)),
+    let (method, seed, given, late) = match rule {
+        Rule::Greedy { method, seed, late } => (Some(method), seed, None, late),
+        Rule::Given(sequence) => (None, 0, Some(sequence), &[][..]),
     };
-    counted(neighbours, domains, (method, seed, given), (limit, effort), stop)
+    counted(neighbours, domains, (method, seed, given, late), (limit, effort), stop)
         .unwrap_or_else(|_| (Some(Order { method, ..Order::uncounted(given, domains.len()) }), 0))
 }
 
@@ -44,7 +45,7 @@ pub(super) fn eliminate(
 fn counted(
     neighbours: &[Vec<u32>],
     domains: &[u32],
-    (method, seed, given): (Option<Method>, u64, Option<&[u32]>),
+    (method, seed, given, late): (Option<Method>, u64, Option<&[u32]>, &[bool]),
     (limit, effort): (f64, u64),
     stop: &Stop,
 ) -> Result<(Option<Order>, u64), Error> {
@@ -54,8 +55,9 @@ fn counted(
     let mut order = Order { sequence, method, width: 0, joint_entries: 0.0, largest: 1.0 };
     let mut heap = BinaryHeap::new();
     let tag = |v: u32| mix(seed, u64::from(v));
+    let late = |v: u32| late.get(v as usize).is_some_and(|&late| late);
     if method.is_some() {
-        let all = stop.each(0..domains.len() as u32).map(|v| v.map(|v| Reverse((graph.score(v), tag(v), v))));
+        let all = stop.each(0..domains.len() as u32).map(|v| v.map(|v| Reverse((late(v), graph.score(v), tag(v), v))));
         heap = all.collect::<Result<Vec<_>, Error>>()?.into();
     }
     for place in 0..domains.len() {
@@ -63,7 +65,8 @@ fn counted(
         let v = match given {
             Some(sequence) => sequence[place],
             None => loop {
-                let Reverse((score, _, v)) = heap.pop().expect("every variable left has its current score in the heap");
+                let Reverse((_, score, _, v)) =
+                    heap.pop().expect("every variable left has its current score in the heap");
                 if graph.alive[v as usize] && graph.score(v) == score {
                     break v;
                 }
@@ -76,7 +79,7 @@ fn counted(
             order.width = order.width.max((domains.len() - place - 1) as u32);
             graph.forget_scores();
             if method.is_some() {
-                heap.extend(graph.left().map(|v| Reverse((graph.score(v), tag(v), v))));
+                heap.extend(graph.left().map(|v| Reverse((late(v), graph.score(v), tag(v), v))));
             }
         }
         if graph.filling {
@@ -91,7 +94,7 @@ fn counted(
         order.sequence.push(v);
         graph.remove(v, stop)?;
         if method.is_some() {
-            heap.extend(graph.touched.drain(..).map(|u| Reverse((graph.scores[u as usize], tag(u), u))));
+            heap.extend(graph.touched.drain(..).map(|u| Reverse((late(u), graph.scores[u as usize], tag(u), u))));
         }
     }
     if graph.filling {

@@ -161,7 +161,7 @@ pub(super) fn ordered(
     // a stopped order is arbitrary
     let sequence =
         (method == Method::Sweep && !stop.is_set()).then(|| sweep::sweep(neighbours, seed, stop).ok()).flatten();
-    let rule = sequence.as_ref().map_or(Rule::Greedy { method, seed }, |sequence| Rule::Given(sequence));
+    let rule = sequence.as_ref().map_or(Rule::Greedy { method, seed, late: &[] }, |sequence| Rule::Given(sequence));
     let (order, steps) = eliminate(neighbours, domains, rule, limit, EFFORT, stop);
     (order.map(|order| Order { method: Some(method), ..order }), steps)
 }

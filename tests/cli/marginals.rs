@@ -112,6 +112,48 @@ fn impossible_evidence_and_too_little_memory_have_exit_codes_of_their_own() -> R
 }
 
 #[test]
+fn sums_whose_tables_do_not_fit_are_bounded_from_both_sides() -> Result {
+    let folder = tempfile::tempdir()?;
+    let (path, csv) = (folder.path().join("grid.uai"), folder.path().join("run.csv"));
+    // a torus of 14 by 14 spins: tables of 2^28 entries
+    let n = 14;
+    let pairs: Vec<(usize, usize)> =
+        (0..n * n).flat_map(|v| [(v, v / n * n + (v + 1) % n), (v, (v + n) % (n * n))]).collect();
+    let mut text = format!("MARKOV\n{}\n{}\n{}\n", n * n, "2 ".repeat(n * n), pairs.len());
+    pairs.iter().for_each(|(a, b)| text.push_str(&format!("2 {a} {b}\n")));
+    pairs.iter().enumerate().for_each(|(k, _)| text.push_str(&format!("4 1.{k} 1 1 1.{k}\n")));
+    fs::write(&path, text)?;
+    let mut command = fangs();
+    let _ = command.arg("marginals").arg(&path).args(["--bound-memory", "4M", "-t", "4", "--json", "--csv"]).arg(&csv);
+    let found = object(&mut command, 0)?;
+    assert_eq!(found["status"], "bounds");
+    let upper = number(&found, "ln_z_upper");
+    // all entries are at least 1, and at most 2
+    assert!((196.0 * 2f64.ln()..588.0 * 2f64.ln()).contains(&upper), "{found}");
+    assert!(found["ln_z_lower"].as_f64().is_none_or(|lower| lower <= upper));
+    let last = check_csv(&csv, true)?;
+    assert!((last[1].parse::<f64>()? - upper).abs() < 1e-9, "{last:?}");
+    Ok(())
+}
+
+#[test]
+fn the_values_of_the_largest_sum() -> Result {
+    let (folder, path) = folder_with("rain.bif", RAIN)?;
+    let map = folder.path().join("rain.map");
+    fs::write(&map, "# rain and sprinkler\n2 0 1\n")?;
+    let mut command = fangs();
+    let _ = command.arg("marginals").arg(&path).args(["--observe", "grass=wet", "--json", "--maximize"]).arg(&map);
+    let found = object(&mut command, 0)?;
+    assert!((number(&found, "ln_z") - 0.28125f64.ln()).abs() < 1e-15, "{found}");
+    assert_eq!(found["assignment"], serde_json::json!({"rain": "no", "sprinkler": "on"}));
+    let out = folder.path().join("out.json");
+    fs::write(&out, found.to_string())?;
+    let _ = fangs().arg("check").arg(&path).arg("--marginals").arg(&out).assert().success();
+    fs::write(&map, "2 0 0")?;
+    refused(fangs().arg("marginals").arg(&path).arg("--maximize").arg(&map), &["rain.map:1:5", "not there yet"])
+}
+
+#[test]
 fn costs_become_potentials_by_a_temperature() -> Result {
     let (_folder, path) = folder_with("four.wcsp", FOUR)?;
     refused(fangs().arg("marginals").arg(&path), &["--temperature"])?;

@@ -23,6 +23,10 @@ pub struct MarginalsFlags {
     /// Only the posteriors of these variables, by names or indices: A,B [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = help::OUTPUT)]
     variables: Vec<String>,
+    /// Find the values of this file's variables for which the sum over all others is largest (marginal MAP)
+    #[arg(long, value_name = "FILE.map", conflicts_with_all = ["cases", "variables", "only_z", "uai", "csv", "order"],
+        help_heading = help::INPUT)]
+    maximize: Option<PathBuf>,
     /// Only the sum, no posteriors
     #[arg(long, conflicts_with = "variables", help_heading = help::OUTPUT)]
     only_z: bool,
@@ -37,6 +41,8 @@ pub struct MarginalsFlags {
     #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::BOUNDS)]
     threads: Option<usize>,
     /// Stop after this wall-clock time, loading included: 30, 500ms, 5m, 1h 30m [default: no limit]
+    ///
+    /// With a limit, sums whose tables do not fit into memory are bounded from both sides while time remains.
     #[arg(short, long, value_name = "DUR", value_parser = values::duration, help_heading = help::BUDGET)]
     time: Option<Duration>,
     /// Memory for tables, such as 512M or 4G [default: half of free memory]
@@ -45,6 +51,9 @@ pub struct MarginalsFlags {
     /// Write PREFIX.PR and PREFIX.MAR, as the UAI competitions have them
     #[arg(long, value_name = "PREFIX", conflicts_with = "cases", help_heading = help::OUTPUT)]
     uai: Option<PathBuf>,
+    /// Write a row for each bound and second, as they happen; of sums whose tables do not fit
+    #[arg(long, value_name = "FILE", requires = "time", conflicts_with = "cases", help_heading = help::OUTPUT)]
+    csv: Option<PathBuf>,
     /// Print exactly one JSON object on standard output instead of text
     #[arg(long, help_heading = help::OUTPUT)]
     json: bool,
@@ -58,6 +67,7 @@ pub struct MarginalsFlags {
 pub struct Config {
     pub(super) input: PotentialsInput,
     pub(super) cases: Option<PathBuf>,
+    pub(super) maximize: Option<PathBuf>,
     /// None for all of them.
     pub(super) variables: Option<Vec<String>>,
     pub(super) order: OrderChoice,
@@ -66,6 +76,7 @@ pub struct Config {
     pub(super) memory: u64,
     /// The two files of the UAI competitions.
     pub(super) uai: Option<[PathBuf; 2]>,
+    pub(super) csv: Option<PathBuf>,
     pub(super) json: bool,
     pub(super) verbosity: Verbosity,
 }
@@ -86,17 +97,21 @@ impl TryFrom<MarginalsFlags> for Config {
             })
         });
         let files = input.files()?.reads("--order", flags.order.path())?.reads("--cases", flags.cases.as_deref())?;
+        let files = files.reads("--maximize", flags.maximize.as_deref())?;
+        let files = files.writes("--csv", flags.csv.as_deref())?;
         let _ = uai.iter().flatten().try_fold(files, |files, path| files.writes("--uai", Some(path)))?;
         let variables = if flags.only_z { Some(Vec::new()) } else { None };
         Ok(Config {
             input,
             cases: flags.cases,
+            maximize: flags.maximize,
             variables: if flags.variables.is_empty() { variables } else { Some(flags.variables) },
             order: flags.order,
             threads: flags.threads,
             time: flags.time,
             memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
             uai,
+            csv: flags.csv,
             json: flags.json,
             verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
         })

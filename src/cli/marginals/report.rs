@@ -1,6 +1,6 @@
 //! What `fangs marginals` prints: one JSON object, or a few lines and a table.
 
-use fangs::marginals::{Evidence, Marginals, Tree};
+use fangs::marginals::{Evidence, Marginals, SumBounds, Tree};
 use fangs::model::Potentials;
 use fangs::record::text::grouped;
 use fangs::terminal::line;
@@ -13,14 +13,18 @@ use std::fmt;
 pub struct Report<'a> {
     pub instance: &'a str,
     pub version: &'static str,
-    /// `PR` for the sum alone, `MAR` with posteriors.
+    /// `PR` for the sum alone, `MAR` with posteriors, `MMAP` for the largest sum.
     pub task: &'static str,
-    /// `exact`; `impossible evidence`: the sum is 0; `memory`, `stopped`: there is no result.
+    /// `exact`; `impossible evidence`: the sum is 0; `bounds`: it lies between two numbers; `memory`, `stopped`:
+    /// nothing is known.
     pub status: &'static str,
     pub ln_z: Option<f64>,
     pub log10_z: Option<f64>,
     pub error_bound: Option<f64>,
     pub posterior_error: Option<f64>,
+    /// Where tables did not fit: between what the sum's logarithm lies, and how many parts of it are exact or not.
+    #[serde(flatten)]
+    pub bounds: Option<Bounds>,
     pub underflow: bool,
     pub order: String,
     #[serde(flatten)]
@@ -38,6 +42,26 @@ pub struct Report<'a> {
     pub evidence: Observed<'a>,
     pub soft: Weighed<'a>,
     pub marginals: Option<Posteriors<'a>>,
+    /// The values of marginal MAP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignment: Option<Assigned<'a>>,
+}
+
+/// Bounds from both sides.
+#[derive(Serialize)]
+pub struct Bounds {
+    /// Null where nothing is known.
+    pub ln_z_lower: Option<f64>,
+    pub ln_z_upper: Option<f64>,
+    pub exact_parts: u64,
+    pub open_parts: u64,
+}
+
+impl From<SumBounds> for Bounds {
+    fn from(SumBounds { lower, upper, exact_parts, open_parts, .. }: SumBounds) -> Self {
+        let known = |bound: f64| bound.is_finite().then_some(bound);
+        Bounds { ln_z_lower: known(lower), ln_z_upper: known(upper), exact_parts, open_parts }
+    }
 }
 
 /// Posteriors by names, in file order.
@@ -47,6 +71,9 @@ pub struct Posteriors<'a> {
     /// What was observed is left out unless variables were named.
     pub observed: Option<&'a Evidence>,
 }
+
+/// Values by names, in the order of the variables given.
+pub struct Assigned<'a>(pub &'a Potentials, pub Vec<(u32, u32)>);
 
 /// Observed values by names.
 pub struct Observed<'a>(pub &'a Potentials, pub &'a Evidence);
@@ -90,6 +117,21 @@ impl Serialize for Observed<'_> {
     }
 }
 
+impl Assigned<'_> {
+    fn each(&self) -> impl Iterator<Item = (String, String)> {
+        let Assigned(potentials, values) = self;
+        values
+            .iter()
+            .map(|&(v, value)| (key(potentials, v as usize), value_name(potentials, v as usize, value as usize)))
+    }
+}
+
+impl Serialize for Assigned<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.each())
+    }
+}
+
 impl Serialize for Weighed<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Weighed(potentials, evidence) = self;
@@ -103,12 +145,19 @@ impl fmt::Display for Report<'_> {
             "exact" => "exact",
             "impossible evidence" => "impossible evidence: no assignment has a product above 0",
             "memory" => "not enough memory",
+            "bounds" => "bounded from both sides, as tables do not fit into memory",
             _ => "stopped before there was a result",
         };
         writeln!(f, "{}: {ended}", line(self.instance))?;
         if let (Some(ln_z), Some(log10_z), Some(error)) = (self.ln_z, self.log10_z, self.error_bound) {
             writeln!(f, "ln Z        {ln_z} (within {error:.1e})")?;
             writeln!(f, "log10 Z     {log10_z}")?;
+        }
+        if let Some(bounds) = &self.bounds {
+            let shown = |bound: Option<f64>| bound.map_or("unknown".into(), |bound| bound.to_string());
+            writeln!(f, "ln Z        {} to {}", shown(bounds.ln_z_lower), shown(bounds.ln_z_upper))?;
+            let (exact, open) = (grouped(bounds.exact_parts), grouped(bounds.open_parts));
+            writeln!(f, "parts       {exact} exact, {open} open")?;
         }
         if let Some(tree) = &self.tree {
             let (cliques, entries) = (grouped(tree.cliques), grouped(tree.clique_entries));
@@ -121,6 +170,9 @@ impl fmt::Display for Report<'_> {
             "time        {time_s:.3} s: reading {load_s:.3}, order {order_s:.3}, collect {collect_s:.3}, distribute \
              {distribute_s:.3}; {threads} threads"
         )?;
+        for (name, value) in self.assignment.iter().flat_map(Assigned::each) {
+            writeln!(f, "{}  {}", line(&name), line(&value))?;
+        }
         let Some(posteriors) = &self.marginals else { return Ok(()) };
         for (v, own) in posteriors.each() {
             let potentials = posteriors.potentials;

@@ -1,0 +1,83 @@
+//! Both bounds of a sum as they come: the rows of a CSV, and what a run that is cut short has found.
+
+use fangs::marginals::SumBounds;
+use fangs::model::Number;
+use fangs::record::{Console, CsvFile, Recorder};
+use fangs::search::{Clock, Event, EventKind};
+use fangs::stop::Stop;
+use std::sync::Arc;
+
+/// The bounds so far, and who hears of them.
+pub struct Curves {
+    recorder: Recorder,
+    clock: Arc<Clock>,
+    last: Option<SumBounds>,
+    next_tick: f64,
+}
+
+impl Curves {
+    /// Begins the curves.
+    pub fn new(console: Console, csv: Option<CsvFile>, clock: Arc<Clock>) -> Self {
+        let mut curves =
+            Curves { recorder: Recorder::new(console, csv, None, None), clock, last: None, next_tick: 1.0 };
+        curves.tell(EventKind::Start, "load");
+        curves
+    }
+
+    /// The bounds so far.
+    pub fn last(&self) -> Option<SumBounds> {
+        self.last
+    }
+
+    /// New bounds.
+    pub fn step(&mut self, bounds: &SumBounds) {
+        let rises = |last: &SumBounds| bounds.lower > last.lower;
+        let falls = self.last.as_ref().is_none_or(|last| bounds.upper < last.upper);
+        let kind = match (self.last.as_ref().map_or(bounds.exact_parts > 0, rises), falls) {
+            (true, _) => EventKind::Solution,
+            (false, true) => EventKind::Bound,
+            (false, false) => return,
+        };
+        self.last = Some(*bounds);
+        self.tell(kind, if bounds.exact_parts > 0 { "parts" } else { "mbe" });
+    }
+
+    /// Sends a tick where one is due.
+    pub fn tick(&mut self) {
+        let now = self.clock.seconds();
+        if now >= self.next_tick {
+            self.next_tick = now.floor() + 1.0;
+            self.tell(EventKind::Tick, "parts");
+        }
+    }
+
+    /// Ends the curves; whether the CSV has all rows.
+    pub fn finish(mut self, stop: &Stop) -> bool {
+        self.tell(EventKind::End, "parts");
+        self.recorder.finish(stop).has_rows
+    }
+
+    fn tell(&mut self, kind: EventKind, source: &str) {
+        let known = |bound: f64| bound.is_finite().then_some(Number::Real(bound));
+        let (lower, upper) = self.last.map_or((None, None), |last| (known(last.lower), known(last.upper)));
+        let gap = lower.zip(upper).map(|(lower, upper)| {
+            let (lower, upper) = (lower.as_f64(), upper.as_f64());
+            if lower == upper { 0.0 } else { (upper - lower) / lower.abs().max(upper.abs()) }
+        });
+        let event = Event {
+            kind,
+            time_s: self.clock.seconds(),
+            cost: lower,
+            bound: upper,
+            gap,
+            maximise: Some(true),
+            round: 0,
+            moves: 0,
+            ratings: 0,
+            source: source.into(),
+            solution: None,
+            message: None,
+        };
+        self.recorder.observe(&event, |_| String::new());
+    }
+}
