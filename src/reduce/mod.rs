@@ -191,8 +191,12 @@ impl Reducer {
     /// [`Error::Memory`] with how much it would take.
     pub fn fitting_problem(&self, stop: &Stop) -> Result<Problem, Error> {
         let problem = self.problem_until(stop)?;
-        let widest = problem.functions.iter().map(|function| function.scope.len()).max().unwrap_or(0);
-        let pairs: u64 = problem.functions.iter().map(|function| (function.scope.len() as u64).pow(2)).sum();
+        let (mut widest, mut pairs) = (0, 0u64);
+        for function in stop.each(&problem.functions) {
+            let arity = function?.scope.len();
+            widest = widest.max(arity);
+            pairs += (arity as u64).pow(2);
+        }
         let what = || format!("which variables share a function ({widest} in the largest one)");
         if pairs > u64::from(u32::MAX) {
             let most = u32::MAX;
@@ -229,24 +233,41 @@ impl Reducer {
 
     /// An assignment of the network from one of the reduced problem: removed variables take their best values.
     pub fn lift(&self, core: &[u32]) -> Vec<u32> {
+        self.lift_until(core, &Stop::new()).expect("the flag is not set")
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn lift_until(&self, core: &[u32], stop: &Stop) -> Result<Vec<u32>, Error> {
         let mut assignment = vec![0; self.domains.len()];
-        for (&v, &value) in self.core.iter().zip(core) {
+        for item in stop.finish(self.core.iter().zip(core)) {
+            let (&v, &value) = item?;
             assignment[v as usize] = self.values[v as usize][value as usize];
         }
-        for departure in self.departures.iter().rev() {
-            departure.undo(&mut assignment);
+        for departure in stop.finish(self.departures.iter().rev()) {
+            departure?.undo(&mut assignment);
         }
-        assignment
+        Ok(assignment)
     }
 
     /// The reduced problem's part of an assignment of the network. A value that was removed becomes the cheapest one
     /// left.
     pub fn project(&self, assignment: &[u32]) -> Vec<u32> {
-        let value = |&v: &u32| {
-            let v = v as usize;
-            self.values[v].binary_search(&assignment[v]).unwrap_or_else(|_| cheapest(&self.unary[v])) as u32
+        self.project_until(assignment, &Stop::new()).expect("the flag is not set")
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn project_until(&self, assignment: &[u32], stop: &Stop) -> Result<Vec<u32>, Error> {
+        let value = |v: Result<&u32, Error>| {
+            let v = *v? as usize;
+            Ok(self.values[v].binary_search(&assignment[v]).unwrap_or_else(|_| cheapest(&self.unary[v])) as u32)
         };
-        self.core.iter().map(value).collect()
+        stop.finish(&self.core).map(value).collect()
     }
 
     /// Statistics of the reductions.

@@ -16,18 +16,20 @@ use super::tuning::lns::{
     SEARCH_WORK, SHRINKAGE, TRIED, TURN_WORK, VARIABLE_WORK,
 };
 use crate::bounds::{Probe, Probed};
+use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN};
 use crate::rng::Rng;
 use crate::search::context::subproblem::{Base, Choice, Subproblem, Whole};
 use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext};
 use crate::stop::Stop;
+use crate::threads::Large;
 use rayon::prelude::*;
 
 pub(crate) struct Lns {
     rng: Rng,
     states: Vec<LnsState>,
     /// By variable the functions that read it.
-    incidence: Vec<Vec<u32>>,
+    incidence: Large<Vec<u32>>,
 }
 
 /// One of them.
@@ -48,11 +50,11 @@ struct LnsState {
 
 impl Lns {
     pub fn new(rng: Rng) -> Self {
-        Lns { rng, states: Vec::new(), incidence: Vec::new() }
+        Lns { rng, states: Vec::new(), incidence: Large::default() }
     }
 
-    fn open(&mut self, context: &SearchContext) {
-        self.incidence = context.tables.problem.incidence();
+    fn open(&mut self, context: &SearchContext, stop: &Stop) -> Result<(), Error> {
+        self.incidence = context.tables.problem.incidence_until(stop)?;
         let rng = &mut self.rng;
         self.states = DISCREPANCIES
             .map(|discrepancies| LnsState {
@@ -66,6 +68,31 @@ impl Lns {
                 links: vec![0; context.variables()],
             })
             .into();
+        Ok(())
+    }
+
+    /// One round; whether it did anything.
+    fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, Error> {
+        if self.states.is_empty() {
+            self.open(context, stop)?;
+        }
+        // made here: a thread that made them amid turns might be given another turn, which would wait for them for ever
+        let _ = context.regions_until(stop)?;
+        if pool.elites().is_empty() {
+            let values = (0..context.variables()).map(|v| self.rng.index(context.tables.domain(v)) as u16).collect();
+            pool.offer(&Elite::until(&context.tables, values, stop)?);
+        }
+        let elites = pool.elites();
+        self.settle(elites);
+        let whole = Whole { tables: &context.tables, incidence: &self.incidence };
+        let turns: Vec<Effort> =
+            self.states.par_iter_mut().map(|state| state.turn(context, &whole, elites, stop)).collect();
+        for state in self.states.iter().filter(|state| state.elite.is_known()) {
+            pool.offer(&state.elite);
+        }
+        let mut effort = Effort::default();
+        turns.iter().for_each(|turn| effort.add(turn));
+        Ok(effort)
     }
 
     /// Sends states elsewhere that have none yet or find nothing: the first one follows the best of all.
@@ -120,7 +147,8 @@ impl LnsState {
                 (values, total) = (better, cost);
             }
         }
-        self.elite = Elite::new(&context.tables, values);
+        // what it cannot evaluate any more is lost
+        self.elite = Elite::until(&context.tables, values, stop).unwrap_or_else(|_| Elite::none());
         turn.work += context.variables() as u64 + 4 * context.tables.problem.functions.len() as u64;
         turn
     }
@@ -239,26 +267,7 @@ impl Driver for Lns {
     }
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
-        if self.states.is_empty() {
-            self.open(context);
-        }
-        if pool.elites().is_empty() {
-            let values = (0..context.variables()).map(|v| self.rng.index(context.tables.domain(v)) as u16).collect();
-            pool.offer(&Elite::new(&context.tables, values));
-        }
-        let elites = pool.elites();
-        self.settle(elites);
-        // made here: a thread that made them amid turns might be given another turn, which would wait for them for ever
-        let _ = context.regions();
-        let whole = Whole { tables: &context.tables, incidence: &self.incidence };
-        let turns: Vec<Effort> =
-            self.states.par_iter_mut().map(|state| state.turn(context, &whole, elites, stop)).collect();
-        for state in &self.states {
-            pool.offer(&state.elite);
-        }
-        let mut effort = Effort::default();
-        turns.iter().for_each(|turn| effort.add(turn));
-        effort
+        self.search(context, pool, stop).unwrap_or_default()
     }
 
     fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
@@ -266,7 +275,9 @@ impl Driver for Lns {
             return;
         }
         let old = std::mem::take(&mut self.states);
-        self.open(context);
+        if self.open(context, &Stop::new()).is_err() {
+            return;
+        }
         for (state, old) in self.states.iter_mut().zip(old) {
             if old.elite.is_known() {
                 state.elite = Elite::new(&context.tables, translate(&old.elite.values));
@@ -325,7 +336,7 @@ mod tests {
             let context = context(&problem, &mut rng);
             let values = assignment(&problem, &mut rng);
             let mut lns = Lns::new(rng.split());
-            lns.open(&context);
+            lns.open(&context, &Stop::new()).expect("no stop is set");
             let state = &mut lns.states[0];
             state.size = 1.0 + rng.below(6) as f64;
             let cluster = state.cluster(&context, &values);
@@ -349,7 +360,7 @@ mod tests {
             let context = context(&problem, &mut rng);
             let (ours, theirs) = (assignment(&problem, &mut rng), assignment(&problem, &mut rng));
             let mut lns = Lns::new(rng.split());
-            lns.open(&context);
+            lns.open(&context, &Stop::new()).expect("no stop is set");
             let state = &mut lns.states[0];
             let leaf = [4.0, LEAST_REACH as f64][rng.index(2)];
             let Some((cost, least)) = improved(&context, &ours, &state.fusion(&context, &ours, &theirs), leaf) else {
@@ -372,7 +383,7 @@ mod tests {
         let problem = complete(n);
         let context = context(&problem, &mut rng);
         let mut lns = Lns::new(rng.split());
-        lns.open(&context);
+        lns.open(&context, &Stop::new()).expect("no stop is set");
         let (ours, theirs) = (vec![0; n], (0..n).map(|v| (v % 3 > 0) as u16).collect::<Vec<_>>());
         let chosen = lns.states[0].fusion(&context, &ours, &theirs);
         assert!(chosen.len().abs_diff(FUSED / (n - 1)) < 2 && FUSED / (n - 1) < 2 * n / 3, "{}", chosen.len());

@@ -39,6 +39,9 @@ impl Driver for Annealing {
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
         let mut effort = Effort::default();
+        if self.prepare(context, stop).is_err() {
+            return effort;
+        }
         if let Err(error) = self.advance(context, pool, stop, &mut effort) {
             self.go_on_on_the_host();
             effort.lost = Some(error);

@@ -165,7 +165,10 @@ fn wanted(context: &SearchContext) -> Option<usize> {
 
 /// Where rows stand, and which a change of a value changes.
 fn layout_of(context: &SearchContext) -> Arc<Layout> {
-    context.layout().cloned().unwrap_or_else(|| Arc::new(Layout::new(&context.tables)))
+    context
+        .layout()
+        .cloned()
+        .unwrap_or_else(|| Arc::new(Layout::until(&context.tables, &Stop::new()).expect("no stop is set")))
 }
 
 impl Driver for Guided {
