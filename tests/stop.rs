@@ -4,7 +4,7 @@
 use fangs::Error;
 use fangs::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, trivial_bound};
 use fangs::elimination::{Progress, Run};
-use fangs::formats::{Format, ReadOptions, read_from, write_wcsp};
+use fangs::formats::{Format, ReadOptions, read_from, write};
 use fangs::generate::generate;
 use fangs::model::{Cost, Network};
 use fangs::order::{Method, best_orders};
@@ -103,7 +103,7 @@ fn bounds_end_soon_after_any_look_and_are_right() {
 fn readers_end_soon_after_any_look() {
     let network = generate("large-sparse", &[("n", "20000"), ("functions", "40000")], 1).expect("a kind");
     let mut text = Vec::new();
-    write_wcsp(&network, &mut text).expect("to memory");
+    write(&network, Format::Wcsp, &mut text).expect("to memory");
     let mut ended = 0;
     for last in moments() {
         let watch = Watch::until(last);

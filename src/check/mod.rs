@@ -12,6 +12,7 @@ mod graph_tests;
 mod lemma;
 #[cfg(test)]
 mod lemma_tests;
+mod marginals;
 mod potentials;
 mod replay;
 mod rows;
@@ -26,6 +27,7 @@ mod tests;
 mod tuning;
 
 pub use elimination::Effort;
+pub use marginals::{MarginalsCheck, MarginalsClaim, check_marginals};
 pub use potentials::verify;
 pub use replay::Replay;
 

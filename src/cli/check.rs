@@ -7,7 +7,7 @@ use fangs::certificate::Certificate;
 use fangs::check::{self, Evaluation, Replay};
 use fangs::formats::Format;
 use fangs::model::{FORBIDDEN, Network, Number};
-use fangs::record::text::{counted, grouped, objective};
+use fangs::record::text::{counted, grouped};
 use fangs::record::{Console, Verbosity};
 use fangs::stop::Stop;
 use fangs::terminal::{self, line};
@@ -22,12 +22,15 @@ use std::path::{Path, PathBuf};
 pub struct CheckFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// The solution: value indices, or the MPE form of .uai; not needed with --certificate
-    #[arg(required_unless_present = "certificate")]
+    /// The solution: value indices, or the MPE form of .uai; not needed with --certificate or --marginals
+    #[arg(required_unless_present_any = ["certificate", "marginals"])]
     solution: Option<PathBuf>,
     /// Follow a certificate that `solve` or `bound` wrote, step by step [default: none]
     #[arg(long, value_name = "CERT", help_heading = help::INPUT)]
     certificate: Option<PathBuf>,
+    /// Compute sums and posteriors again that `marginals --json` wrote, each object of the file [default: none]
+    #[arg(long, value_name = "OUT.json", conflicts_with_all = ["solution", "certificate"], help_heading = help::INPUT)]
+    marginals: Option<PathBuf>,
     /// Print exactly one JSON object on standard output instead of text
     #[arg(long, help_heading = help::OUTPUT)]
     json: bool,
@@ -38,6 +41,7 @@ pub struct Config {
     input: Input,
     solution: Option<PathBuf>,
     certificate: Option<PathBuf>,
+    marginals: Option<PathBuf>,
     json: bool,
 }
 
@@ -45,13 +49,14 @@ impl TryFrom<CheckFlags> for Config {
     type Error = Error;
 
     fn try_from(flags: CheckFlags) -> Result<Self, Error> {
-        let CheckFlags { input, solution, certificate, json } = flags;
+        let CheckFlags { input, solution, certificate, marginals, json } = flags;
         let input = Input::or_graph(input)?;
         let _ = input
             .files()?
             .reads("the solution", solution.as_deref())?
-            .reads("--certificate", certificate.as_deref())?;
-        Ok(Config { input, solution, certificate, json })
+            .reads("--certificate", certificate.as_deref())?
+            .reads("--marginals", marginals.as_deref())?;
+        Ok(Config { input, solution, certificate, marginals, json })
     }
 }
 
@@ -59,6 +64,9 @@ impl TryFrom<CheckFlags> for Config {
 pub fn run(config: Config) -> Result<Exit, Error> {
     let stop = Stop::new();
     let console = Console::new(Verbosity::Normal);
+    if let Some(path) = &config.marginals {
+        return super::check_marginals::run(&config.input, path, config.json, &console, &stop);
+    }
     if let Some(graph) = config.input.graph(&console, &stop)? {
         return coloring::check(&graph, config.solution.as_deref(), config.certificate.is_some(), config.json);
     }
@@ -256,7 +264,7 @@ impl Verdict {
             soft: network.units().number(evaluation.soft),
             violated: evaluation.violated.iter().filter(|_| !is_solution).map(violation).collect(),
             monochromatic: None,
-            label: objective(network.units().maximise),
+            label: network.objective(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Exit, help, output};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use fangs::Error;
-use fangs::formats;
+use fangs::formats::{self, Format};
 use fangs::generate::{self, KINDS};
 use fangs::record::ReplacedFile;
 use fangs::stop::Stop;
@@ -81,7 +81,7 @@ pub fn run(flags: GenerateFlags) -> Result<Exit, Error> {
     let network = generate::generate(&flags.kind.kind, &parameters, flags.seed)?;
     let mut text = Vec::new();
     let cannot_write = |source| Error::Io { path: "<memory>".into(), action: "cannot write", source };
-    formats::write_wcsp(&network, &mut text).map_err(cannot_write)?;
+    formats::write(&network, Format::Wcsp, &mut text).map_err(cannot_write)?;
     match file {
         Some(mut file) => file.write_to_end(text, &Stop::new())?,
         None => output::print_raw(&String::from_utf8_lossy(&text))?,

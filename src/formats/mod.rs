@@ -1,34 +1,49 @@
-//! Reading networks, evidence and solutions; writing solutions and `.wcsp`. `docs/formats.md` describes the formats.
+//! Reading and writing networks and solutions, reading evidence. `docs/formats.md` describes the formats.
 //!
-//! A new format is one file with one `read` function, and one line in [`FORMATS`].
+//! A new format is one file with a `read` function, perhaps a `write` function, and one line in [`FORMATS`].
 
+mod bif;
+mod clauses;
 mod col;
+mod cut;
+mod dcop;
 mod decimal;
 mod evidence;
 mod input;
 mod limits;
+mod names;
+mod pedigree;
+mod photographs;
+mod potentials;
+mod pseudo_boolean;
+mod qaplib;
+mod quadratic;
+mod real;
 mod solution;
+pub(crate) mod text;
 mod tokens;
 #[cfg(test)]
 mod tokens_tests;
 mod uai;
+mod warehouse;
 mod wcsp;
-mod write_wcsp;
+mod writing;
 
 pub use col::Graph;
 pub(crate) use col::conflicts;
 pub use evidence::{Evidence, read_evidence};
 pub use input::{Source, compressed_extensions};
+pub use names::Named;
+pub use potentials::{read_potentials, read_potentials_from};
 pub use solution::{SolutionFormat, read_solution, write_solution};
 pub use uai::observe;
-pub use write_wcsp::write_wcsp;
 
 use crate::error::Error;
 use crate::files::{LARGEST_TEXT, cannot_read, read_all};
 use crate::model::Network;
 use crate::stop::Stop;
 use crate::terminal::path as shown;
-use std::io::Read;
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::str::FromStr;
 use tokens::Tokens;
@@ -44,6 +59,38 @@ pub enum Format {
     Lg,
     /// Graphs to color.
     Col,
+    /// Bayesian networks with names.
+    Bif,
+    /// Distributed problems of pyDCOP.
+    Yaml,
+    /// Distributed problems of FRODO.
+    Xml,
+    /// Weighted clauses (MaxSAT).
+    Wcnf,
+    /// Clauses.
+    Cnf,
+    /// Quadratic sums of binary variables or spins, of toulbar2.
+    Qpbo,
+    /// Quadratic sums of binary variables, as the upper triangle of a matrix.
+    Sparse,
+    /// Quadratic sums of binary variables or spins, of dimod.
+    Coo,
+    /// Weighted graphs to cut.
+    Rud,
+    /// Graphs to cut, as Matrix Market matrices.
+    Mtx,
+    /// Quadratic assignment, of QAPLIB.
+    Dat,
+    /// Warehouse location, of the OR-Library.
+    Cap,
+    /// Pseudo-Boolean optimisation.
+    Opb,
+    /// Soft pseudo-Boolean constraints.
+    Wbo,
+    /// Photographs of satellites.
+    Bep,
+    /// Pedigrees with genotypes.
+    Pre,
 }
 
 /// An entry of the list of formats.
@@ -54,19 +101,72 @@ pub struct FormatInfo {
     pub name: &'static str,
     /// Its contents, in a few words.
     pub about: &'static str,
+    /// Whether larger is better in such networks; `None` where each file says so itself.
+    pub maximises: Option<bool>,
     read: fn(&mut Tokens<'_>, &ReadOptions) -> Result<Network, Error>,
+    write: Option<fn(&Network, &mut dyn Write) -> io::Result<()>>,
 }
 
-/// Every format that is read.
-pub static FORMATS: [FormatInfo; 4] = [
-    FormatInfo { format: Format::Wcsp, name: "wcsp", about: "weighted constraint network", read: wcsp::read },
-    FormatInfo { format: Format::Uai, name: "uai", about: "Markov or Bayesian network", read: uai::read },
-    FormatInfo { format: Format::Lg, name: "LG", about: "the same with logarithms of potentials", read: uai::read_log },
-    FormatInfo { format: Format::Col, name: "col", about: "graph to color, with a number of colors", read: col::read },
+impl FormatInfo {
+    const fn new(
+        format: Format,
+        name: &'static str,
+        about: &'static str,
+        read: fn(&mut Tokens<'_>, &ReadOptions) -> Result<Network, Error>,
+    ) -> Self {
+        FormatInfo { format, name, about, maximises: Some(false), read, write: None }
+    }
+
+    const fn maximises(self, maximises: Option<bool>) -> Self {
+        FormatInfo { maximises, ..self }
+    }
+
+    const fn writes(self, write: fn(&Network, &mut dyn Write) -> io::Result<()>) -> Self {
+        FormatInfo { write: Some(write), ..self }
+    }
+
+    /// Whether networks can be written in the format.
+    pub fn is_written(&self) -> bool {
+        self.write.is_some()
+    }
+}
+
+/// Every format that is read, in the order of [`Format`].
+pub static FORMATS: &[FormatInfo] = &[
+    FormatInfo::new(Format::Wcsp, "wcsp", "weighted constraint network", wcsp::read).writes(wcsp::write),
+    FormatInfo::new(Format::Uai, "uai", "Markov or Bayesian network", uai::read)
+        .maximises(Some(true))
+        .writes(uai::write),
+    FormatInfo::new(Format::Lg, "LG", "the same with logarithms of potentials", uai::read_log)
+        .maximises(Some(true))
+        .writes(uai::write_log),
+    FormatInfo::new(Format::Col, "col", "graph to color, with a number of colors", col::read),
+    FormatInfo::new(Format::Bif, "bif", "Bayesian network with names", bif::read).maximises(Some(true)),
+    FormatInfo::new(Format::Yaml, "yaml", "distributed problem of pyDCOP", dcop::read_yaml)
+        .maximises(None)
+        .writes(dcop::write_yaml),
+    FormatInfo::new(Format::Xml, "xml", "distributed problem of FRODO: XDisCSP 1.0, XCSP 2.1", dcop::read_xml)
+        .maximises(None),
+    FormatInfo::new(Format::Wcnf, "wcnf", "weighted clauses", clauses::read_weighted).writes(clauses::write),
+    FormatInfo::new(Format::Cnf, "cnf", "clauses of weight 1", clauses::read),
+    FormatInfo::new(Format::Qpbo, "qpbo", "quadratic sum of bits or spins", quadratic::read)
+        .maximises(None)
+        .writes(quadratic::write),
+    FormatInfo::new(Format::Sparse, "sparse", "quadratic sum of bits", quadratic::read_sparse)
+        .writes(quadratic::write_sparse),
+    FormatInfo::new(Format::Coo, "coo", "quadratic sum of bits or spins, of dimod", quadratic::read_coordinates),
+    FormatInfo::new(Format::Rud, "rud", "weighted graph to cut", cut::read).maximises(Some(true)),
+    FormatInfo::new(Format::Mtx, "mtx", "matrix of a graph to cut", cut::read_matrix).maximises(Some(true)),
+    FormatInfo::new(Format::Dat, "dat", "quadratic assignment of QAPLIB", qaplib::read),
+    FormatInfo::new(Format::Cap, "cap", "warehouse location of the OR-Library (cap*.txt)", warehouse::read),
+    FormatInfo::new(Format::Opb, "opb", "pseudo-Boolean optimisation", pseudo_boolean::read).maximises(None),
+    FormatInfo::new(Format::Wbo, "wbo", "soft pseudo-Boolean constraints", pseudo_boolean::read_weighted),
+    FormatInfo::new(Format::Bep, "bep", "photographs of satellites", photographs::read),
+    FormatInfo::new(Format::Pre, "pre", "pedigree with genotypes", pedigree::read),
 ];
 
 /// Names reserved for later formats.
-const RESERVED: [&str; 4] = ["cfn", "wcnf", "cnf", "qpbo"];
+const RESERVED: [&str; 1] = ["cfn"];
 
 impl Format {
     /// The line of the list that describes it.
@@ -80,9 +180,15 @@ impl Format {
     /// No extension, or one of an unknown format: the message lists the known ones.
     pub fn of_path(path: &Path) -> Result<Self, Error> {
         let extension = |path: &Path| path.extension().map(|e| e.to_string_lossy().into_owned());
-        let mut inner = extension(path);
+        let (mut name, mut inner) = (path.file_name().unwrap_or_default(), extension(path));
         if inner.as_deref().is_some_and(input::is_compressed_extension) {
-            inner = extension(Path::new(path.file_stem().unwrap_or_default()));
+            name = path.file_stem().unwrap_or_default();
+            inner = extension(Path::new(name));
+        }
+        if name.to_string_lossy().to_ascii_lowercase().starts_with("cap")
+            && inner.as_deref().is_some_and(|inner| inner.eq_ignore_ascii_case("txt"))
+        {
+            return Ok(Format::Cap); // the OR-Library names its files so
         }
         let unknown = match inner.as_deref().map(str::parse) {
             Some(Ok(format)) => return Ok(format),
@@ -91,17 +197,14 @@ impl Format {
         };
         Err(Error::Usage(format!("{}: {unknown}; --format NAME says it where the name does not", shown(path))))
     }
-
-    /// Whether larger is better: in networks of potentials.
-    pub fn maximises(self) -> bool {
-        matches!(self, Format::Uai | Format::Lg)
-    }
 }
 
 impl FromStr for Format {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
+        // both endings are in use
+        let name = if name.eq_ignore_ascii_case("yml") { Format::Yaml.info().name } else { name };
         if let Some(info) = FORMATS.iter().find(|info| info.name.eq_ignore_ascii_case(name)) {
             return Ok(info.format);
         }
@@ -136,14 +239,16 @@ pub struct ReadOptions {
 /// A file that cannot be read or parsed, with file, line and column where there is one; [`Error::Stopped`] or
 /// [`Error::Waiting`] once `stop` is set.
 pub fn read(source: &Source, format: Option<Format>, options: &ReadOptions, stop: &Stop) -> Result<Network, Error> {
-    let format = match (format, source) {
-        (Some(format), _) => format,
-        (None, Source::File(path)) => Format::of_path(path)?,
-        (None, Source::Stdin) => {
-            return Err(Error::Usage(format!("standard input needs --format; {}", known_formats())));
-        }
-    };
-    read_as(format, open(source, stop)?, options)
+    read_as(format_of(source, format)?, open(source, stop)?, options)
+}
+
+/// The format asked for, or that of the file's name.
+fn format_of(source: &Source, format: Option<Format>) -> Result<Format, Error> {
+    match (format, source) {
+        (Some(format), _) => Ok(format),
+        (None, Source::File(path)) => Format::of_path(path),
+        (None, Source::Stdin) => Err(Error::Usage(format!("standard input needs --format; {}", known_formats()))),
+    }
 }
 
 /// Reads a network from a stream of bytes, compressed or not; `name` is its name in messages.
@@ -163,6 +268,39 @@ pub fn read_from(
 
 fn read_as(format: Format, mut tokens: Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     let mut network = (format.info().read)(&mut tokens, options)?;
+    network.warn(tokens.take_warnings());
+    Ok(network)
+}
+
+/// Writes a network in a format, which may not hold all that the network has: then no file is complete without it.
+///
+/// # Errors
+/// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] with the reason where the format cannot express the
+/// network, [`io::ErrorKind::Unsupported`] where the format is not written.
+pub fn write(network: &Network, format: Format, out: &mut dyn Write) -> io::Result<()> {
+    match format.info().write {
+        Some(write) => write(network, out),
+        None => {
+            let names: Vec<String> =
+                FORMATS.iter().filter(|info| info.is_written()).map(|info| format!(".{}", info.name)).collect();
+            let what = format!(".{} is not written; written are {}", format.info().name, names.join(" "));
+            Err(io::Error::new(io::ErrorKind::Unsupported, what))
+        }
+    }
+}
+
+/// Reads a problem whose parts are in several YAML files, as pyDCOP takes them: each part in one of them.
+///
+/// # Errors
+/// As [`read`]; a part that two files have.
+pub fn read_parts(sources: &[Source], options: &ReadOptions, stop: &Stop) -> Result<Network, Error> {
+    let [first, others @ ..] = sources else { return Err(Error::Usage("no file is named".into())) };
+    let mut tokens = open(first, stop)?;
+    let mut texts = vec![tokens.text()?];
+    for source in others {
+        texts.push(open(source, stop)?.text()?);
+    }
+    let mut network = dcop::read_yaml_parts(&texts, options, &mut tokens)?;
     network.warn(tokens.take_warnings());
     Ok(network)
 }
@@ -208,6 +346,9 @@ mod tests {
             ("a.uai.gz", Format::Uai),
             ("a.lg.zst", Format::Lg),
             ("a.col.bz2", Format::Col),
+            ("dir/cap71.txt.xz", Format::Cap),
+            ("CAPA.TXT", Format::Cap),
+            ("a.cap", Format::Cap),
         ] {
             assert_eq!(Format::of_path(Path::new(name)).expect("a known ending"), format, "{name}");
         }

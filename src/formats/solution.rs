@@ -1,9 +1,9 @@
-//! Solutions: value indices on one line, or the `MPE` form of `.uai`; and the forms of other programs.
+//! Solutions: value indices on one line, the `MPE` form of `.uai`, names; and the forms of other programs.
 
 use super::tokens::{BYTE_ORDER_MARK, Tokens};
-use super::{Source, read_text};
+use super::{Source, names, read_text};
 use crate::error::Error;
-use crate::model::Network;
+use crate::model::{Network, Notation};
 use crate::stop::Stop;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -13,7 +13,7 @@ use std::path::Path;
 /// How a solution is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SolutionFormat {
-    /// In the network's own format: `MPE` and a counted list for potentials, indices for the rest.
+    /// In the network's own notation.
     Native,
     /// Value indices on one line.
     Indices,
@@ -28,9 +28,13 @@ impl SolutionFormat {
 /// A solution as text; one value a variable, in file order.
 pub fn write_solution(network: &Network, assignment: &[u32], format: SolutionFormat) -> String {
     let mut text = String::with_capacity(3 * assignment.len() + 16);
-    // of all formats, only those of potentials maximise
-    if format == SolutionFormat::Native && network.units().maximise {
-        let _ = write!(text, "MPE\n{} ", assignment.len());
+    match (format, network.notation()) {
+        (SolutionFormat::Native, Notation::Names) => {
+            let names = names::Named { network, assignment };
+            return serde_json::to_string_pretty(&names).expect("names are text") + "\n";
+        }
+        (SolutionFormat::Native, Notation::Mpe) => drop(write!(text, "MPE\n{} ", assignment.len())),
+        _ => {}
     }
     for (position, value) in assignment.iter().enumerate() {
         let blank = if position > 0 { " " } else { "" };
@@ -41,15 +45,19 @@ pub fn write_solution(network: &Network, assignment: &[u32], format: SolutionFor
 }
 
 /// Reads a solution, whatever the network's format is: plain value indices, also between brackets and with commas; the
-/// `MPE` form, which other programs head `MAP` and some give a number of samples; the JSON object of `fangs solve`.
-/// Of several solutions, each after a `-BEGIN-`, the last one counts.
+/// `MPE` form, which other programs head `MAP` and some give a number of samples; a JSON object of names; the JSON
+/// object of `fangs solve`. Of several solutions, each after a `-BEGIN-`, the last one counts.
 ///
 /// # Errors
 /// A file that cannot be read, too few or too many values, and values that their variables do not have;
 /// [`Error::Waiting`] where `stop` is set before a pipe is at its end.
 pub fn read_solution(path: &Path, network: &Network, stop: &Stop) -> Result<Vec<u32>, Error> {
     let source = Source::new(path);
-    parse(read_text(&source, stop)?, source.to_string(), network.domains())
+    let (text, name) = (read_text(&source, stop)?, source.to_string());
+    match names::read(&text, &name, network)? {
+        Some(assignment) => Ok(assignment),
+        None => parse(text, name, network.domains()),
+    }
 }
 
 /// The mark of a further solution in the `MPE` form.
@@ -146,25 +154,24 @@ fn with_variable(error: Error, variable: usize) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Units;
 
-    fn network(units: Units) -> Network {
+    fn network(notation: Notation) -> Network {
         let mut builder = Network::builder("t");
         for size in [2, 3, 4] {
             let _ = builder.variable(size).expect("a variable");
         }
-        let _ = builder.units(units);
+        let _ = builder.notation(notation);
         builder.build()
     }
 
     fn read(text: &str) -> Result<Vec<u32>, Error> {
-        parse(text.into(), "s".into(), network(Units::INTEGER).domains())
+        parse(text.into(), "s".into(), network(Notation::Indices).domains())
     }
 
     #[test]
     fn what_is_written_is_read() {
-        let costs = network(Units::INTEGER);
-        let potentials = network(Units { decimals: 9, maximise: true, rounded: 0 });
+        let costs = network(Notation::Indices);
+        let potentials = network(Notation::Mpe);
         assert_eq!(write_solution(&costs, &[1, 2, 3], SolutionFormat::Native), "1 2 3\n");
         assert_eq!(write_solution(&potentials, &[1, 2, 3], SolutionFormat::Indices), "1 2 3\n");
         assert_eq!(write_solution(&potentials, &[1, 2, 3], SolutionFormat::Native), "MPE\n3 1 2 3\n");

@@ -6,6 +6,9 @@
 //! offered. A default of -1 before a word is a global cost function (`global`).
 
 mod global;
+mod write;
+
+pub(super) use write::write;
 
 use super::ReadOptions;
 use super::limits::Domains;

@@ -1,7 +1,10 @@
 //! A network as given by a file or a program, and the builder that checks it.
 
-use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Tables, Units, add};
+use super::{
+    Agents, COST_LIMIT, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Tables, Units, add,
+};
 use crate::error::{ModelError, Warning};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// A variable: its domain size and, where given, its name and the names of its values.
@@ -27,8 +30,23 @@ pub struct Network {
     least: Cost,
     top: Cost,
     units: Units,
+    notation: Notation,
+    function_names: Arc<FxHashMap<u32, Box<str>>>,
     reading: Option<Arc<Reading>>,
+    agents: Option<Arc<Agents>>,
     warnings: Vec<Warning>,
+}
+
+/// How the solutions of a network are written in files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notation {
+    /// Value indices on one line.
+    #[default]
+    Indices,
+    /// `MPE`, the number of values and their indices.
+    Mpe,
+    /// A JSON object: the name of each variable and that of its value.
+    Names,
 }
 
 impl Network {
@@ -43,7 +61,10 @@ impl Network {
                 least: 0,
                 top: FORBIDDEN,
                 units: Units::INTEGER,
+                notation: Notation::default(),
+                function_names: Arc::default(),
                 reading: None,
+                agents: None,
                 warnings: Vec::new(),
             },
             tables: Tables::default(),
@@ -76,9 +97,28 @@ impl Network {
         &self.units
     }
 
+    /// How its solutions are written.
+    pub fn notation(&self) -> Notation {
+        self.notation
+    }
+
+    /// What assignments are valued by: `cost`, or where larger is better `value` or `log value`.
+    pub fn objective(&self) -> &'static str {
+        match (self.units.maximise, &self.reading) {
+            (false, _) => "cost",
+            (true, None) => "value",
+            (true, Some(_)) => "log value",
+        }
+    }
+
     /// The file's own numbers, where costs are rounded logarithms of them.
     pub fn reading(&self) -> Option<&Reading> {
         self.reading.as_deref()
+    }
+
+    /// The agents, where the file has some.
+    pub fn agents(&self) -> Option<&Agents> {
+        self.agents.as_deref()
     }
 
     /// The trivial bound: the least costs of all functions together, `top` at most.
@@ -132,12 +172,49 @@ impl Network {
         Ok(())
     }
 
+    /// The same without a limit on totals.
+    pub fn without_top(&self) -> Network {
+        Network { top: FORBIDDEN, ..self.clone() }
+    }
+
+    /// The same with only some of the functions; in place of the others, a constant of their least costs.
+    pub fn with_functions(&self, kept: &[usize]) -> Network {
+        let of = |&index: &usize| self.functions[index].clone();
+        let mut functions: Vec<CostFunction> = kept.iter().map(of).collect();
+        let least = |function: &CostFunction| function.min(&self.domains);
+        let rest = functions.iter().map(least).fold(0, add);
+        let constant = if rest >= FORBIDDEN { 0 } else { self.least.saturating_sub(rest).min(FORBIDDEN) };
+        functions.push(CostFunction { scope: [].into(), table: Table::dense(vec![constant]) });
+        Network { functions: functions.into(), least: add(rest, constant), reading: None, ..self.clone() }
+    }
+
     /// The name of a variable: the file's, or `x` and its index.
     pub fn variable_name(&self, variable: usize) -> String {
         match &self.variables[variable].name {
             Some(name) => name.to_string(),
             None => format!("x{variable}"),
         }
+    }
+
+    /// The name of a value of a variable: the file's, or its index.
+    pub fn value_name(&self, variable: usize, value: u32) -> String {
+        match self.variables[variable].values.as_ref().and_then(|names| names.get(value as usize)) {
+            Some(name) => name.to_string(),
+            None => value.to_string(),
+        }
+    }
+
+    /// The value of a variable with a name, or with an index where the values have no names.
+    pub fn value_index(&self, variable: usize, name: &str) -> Option<u32> {
+        match &self.variables[variable].values {
+            Some(names) => names.iter().position(|own| &**own == name).map(|index| index as u32),
+            None => name.parse().ok().filter(|&value| value < self.domains[variable]),
+        }
+    }
+
+    /// The name of a function in the file, if it has one. Several may have the same.
+    pub fn function_name(&self, function: usize) -> Option<&str> {
+        self.function_names.get(&(function as u32)).map(|name| &**name)
     }
 }
 
@@ -163,9 +240,27 @@ impl Builder {
         self
     }
 
+    /// Sets how solutions are written.
+    pub fn notation(&mut self, notation: Notation) -> &mut Self {
+        self.network.notation = notation;
+        self
+    }
+
+    /// Names a function added before.
+    pub fn name_function(&mut self, function: u32, name: impl Into<Box<str>>) -> &mut Self {
+        let _ = Arc::make_mut(&mut self.network.function_names).insert(function, name.into());
+        self
+    }
+
     /// Sets the file's own numbers, of which the costs are rounded logarithms.
     pub fn reading(&mut self, reading: Reading) -> &mut Self {
         self.network.reading = Some(reading.into());
+        self
+    }
+
+    /// Sets the agents; each variable must have an owner by the time that the network is finished.
+    pub fn agents(&mut self, agents: Agents) -> &mut Self {
+        self.network.agents = Some(agents.into());
         self
     }
 

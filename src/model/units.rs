@@ -13,7 +13,7 @@ use std::fmt;
 pub struct Units {
     /// Decimal digits behind the point of one unit.
     pub decimals: u32,
-    /// The file's values grow where costs fall (log values of `.uai`).
+    /// The file's values grow where costs fall: log values of `.uai`, files that say so.
     pub maximise: bool,
     /// Functions whose entries were rounded.
     pub rounded: u64,

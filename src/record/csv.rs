@@ -38,7 +38,7 @@ struct Row<'a> {
     source: &'a str,
     incumbent: Option<Number>,
     bound: Option<Number>,
-    sense: &'static str,
+    sense: Option<&'static str>,
     instance: &'a str,
     seed: Option<u64>,
 }
@@ -94,7 +94,7 @@ impl CsvFile {
             source: &event.source,
             incumbent: event.cost,
             bound: event.bound,
-            sense: if event.maximise { MAXIMISE } else { MINIMISE },
+            sense: event.maximise.map(|maximise| if maximise { MAXIMISE } else { MINIMISE }),
             instance: &self.instance,
             seed: self.seed,
         })?;
@@ -229,7 +229,7 @@ mod tests {
             cost,
             bound,
             gap: cost.and(bound).map(|_| 0.25),
-            maximise,
+            maximise: Some(maximise),
             round: 3,
             moves: 40,
             ratings: 500,

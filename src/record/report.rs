@@ -1,10 +1,11 @@
 //! The summaries: one JSON object, or a few lines of text.
 
 use super::seconds;
-use super::text::{assignment, counted, ended, grouped, objective, or_dash, per_cent, sense};
+use super::text::{assignment, counted, ended, grouped, or_dash, per_cent, sense};
 use crate::device::Compiled;
 use crate::elimination::spill_folder;
-use crate::model::{Network, Number};
+use crate::formats::Named;
+use crate::model::{Network, Notation, Number};
 use crate::search::{Options, Picks, Status, StoppedBy, Summary};
 use crate::terminal;
 use indicatif::HumanBytes;
@@ -49,11 +50,16 @@ pub struct SolveReport<'a> {
     pub variables: Option<usize>,
     pub functions: Option<usize>,
     pub solution: Option<&'a [u32]>,
+    /// The same by names, where the network's solutions are written so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignment: Option<Named<'a>>,
     /// How it ended, in words; this field and those after it are for the text form.
     #[serde(skip)]
     pub ended: String,
     #[serde(skip)]
     pub maximise: bool,
+    #[serde(skip)]
+    pub objective: &'static str,
     /// The place of the solution, if it was written.
     #[serde(skip)]
     pub solution_file: Option<PathBuf>,
@@ -61,7 +67,8 @@ pub struct SolveReport<'a> {
 
 impl<'a> SolveReport<'a> {
     /// The report of a finished run, `load_s` seconds of which went into loading.
-    pub fn new(network: &Network, summary: &'a Summary, load_s: f64) -> Self {
+    pub fn new(network: &'a Network, summary: &'a Summary, load_s: f64) -> Self {
+        let by_names = summary.solution.as_deref().filter(|_| network.notation() == Notation::Names);
         SolveReport {
             instance: network.name.clone(),
             version: crate::VERSION,
@@ -93,8 +100,10 @@ impl<'a> SolveReport<'a> {
             variables: Some(network.variables().len()),
             functions: Some(network.functions().len()),
             solution: summary.solution.as_deref(),
+            assignment: by_names.map(|assignment| Named { network, assignment }),
             ended: ended(summary.status, summary.stopped_by),
             maximise: network.units().maximise,
+            objective: network.objective(),
             solution_file: None,
         }
     }
@@ -132,8 +141,10 @@ impl<'a> SolveReport<'a> {
             variables: None,
             functions: None,
             solution: None,
+            assignment: None,
             ended: format!("{} (it was still reading)", ended(Status::Unknown, stopped_by)),
             maximise: false,
+            objective: "cost",
             solution_file: None,
         }
     }
@@ -143,7 +154,7 @@ impl Display for SolveReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", terminal::line(&self.instance), self.ended)?;
         let mut line = |label: &str, text: &dyn Display| writeln!(f, "{label:<12}{text}");
-        let (cost, sense) = (objective(self.maximise), sense(self.maximise));
+        let (cost, sense) = (self.objective, sense(self.maximise));
         line(cost, &format_args!("{} ({sense})", or_dash(self.cost)))?;
         line("bound", &format_args!("{} ({})", or_dash(self.bound), self.bound_method))?;
         line("gap", &self.gap.map_or("-".into(), per_cent))?;
@@ -221,9 +232,11 @@ pub struct BoundReport {
     pub spilled_bytes: u64,
     pub time_s: f64,
     pub device: String,
-    /// For the text form: which way the objective is better.
+    /// For the text form: which way the objective is better, and its name.
     #[serde(skip)]
     pub maximise: bool,
+    #[serde(skip)]
+    pub objective: &'static str,
     /// The solution of the value-assignment phase, where its file could not be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub solution: Option<Vec<u32>>,
@@ -245,9 +258,9 @@ impl Display for BoundReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", terminal::line(&self.instance), self.proven())?;
         let mut line = |label: &str, text: &dyn Display| writeln!(f, "{label:<12}{text}");
-        let (cost, sense) = (objective(self.maximise), sense(self.maximise));
-        let than = if self.maximise { "no assignment has a larger log value" } else { "no assignment costs less" };
-        let than = self.bound.map_or(String::new(), |_| format!(" ({than})"));
+        let (cost, sense) = (self.objective, sense(self.maximise));
+        let than = if self.maximise { format!("has a larger {cost}") } else { "costs less".into() };
+        let than = self.bound.map_or(String::new(), |_| format!(" (no assignment {than})"));
         line("bound", &format_args!("{}{than}", or_dash(self.bound)))?;
         let mut along = String::new();
         if let Some(width) = self.induced_width {

@@ -37,11 +37,6 @@ pub fn per_cent(gap: f64) -> String {
     }
 }
 
-/// The name of the objective.
-pub fn objective(maximise: bool) -> &'static str {
-    if maximise { "log value" } else { "cost" }
-}
-
 /// Which way the objective is better.
 pub fn sense(maximise: bool) -> &'static str {
     if maximise { "larger is better" } else { "smaller is better" }

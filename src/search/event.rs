@@ -53,8 +53,9 @@ pub struct Event {
     pub bound: Option<Number>,
     /// Relative gap, where both exist: see [`gap`].
     pub gap: Option<f64>,
-    /// Whether the file maximises: then `cost` is the lower and `bound` the upper curve.
-    pub maximise: bool,
+    /// Whether the network maximises: then `cost` is the lower and `bound` the upper curve. `None` while a file is
+    /// read that says so itself.
+    pub maximise: Option<bool>,
     /// Driver rounds done.
     pub round: u64,
     /// Assignments that changed a value.
@@ -72,12 +73,12 @@ pub struct Event {
 impl Event {
     /// The upper curve.
     pub fn upper(&self) -> Option<Number> {
-        if self.maximise { self.bound } else { self.cost }
+        if self.maximise == Some(true) { self.bound } else { self.cost }
     }
 
     /// The lower curve.
     pub fn lower(&self) -> Option<Number> {
-        if self.maximise { self.cost } else { self.bound }
+        if self.maximise == Some(true) { self.cost } else { self.bound }
     }
 }
 

@@ -48,6 +48,7 @@ impl Found {
         report.method = "trivial".into();
         report.exact = lower >= network.top();
         report.maximise = network.units().maximise;
+        report.objective = network.objective();
         Found {
             network,
             config,
@@ -123,7 +124,7 @@ impl Found {
             cost: self.best.as_ref().map(|(_, value, _)| *value),
             bound: self.network.bound(self.lower),
             gap: gap(self.network, self.best.as_ref().map(|(cost, value, _)| (*cost, *value)), self.lower),
-            maximise: units.maximise,
+            maximise: Some(units.maximise),
             round: 0,
             moves: 0,
             ratings: 0,

@@ -30,7 +30,7 @@ const LARGEST_COST: f64 = (1u64 << 46) as f64;
 const LN_10_REST: f64 = -2.170_756_223_382_249_4e-16;
 
 /// A network before its costs are computed.
-pub(super) struct Parts {
+pub(in crate::formats) struct Parts {
     /// The variables.
     pub builder: Builder,
     pub scopes: Vec<Box<[u32]>>,
@@ -133,7 +133,7 @@ fn ln(decimal: Decimal) -> f64 {
 
 impl Scale {
     /// Minus the natural logarithm of a potential; infinite where it is 0.
-    fn minus_log(self, stated: Stated) -> f64 {
+    pub(super) fn minus_log(self, stated: Stated) -> f64 {
         match (self, stated) {
             (Scale::Potentials, Stated::Double(potential)) => -potential.ln(),
             (Scale::Potentials, Stated::Decimal(potential)) => -ln(potential),

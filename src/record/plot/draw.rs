@@ -119,9 +119,8 @@ pub(super) fn draw(chart: &Chart) -> String {
     svg.text(((plane.left + plane.right) / 2.0, bottom - 0.3 * LINE), Anchor::Middle, "time (s)");
     let mut title = match curves.iter().filter(|curve| curve.maximise).count() {
         0 => "cost".to_string(),
-        // of all formats, only those of potentials maximise
-        all if all == curves.len() => "log value (larger is better)".into(),
-        _ => "cost, or log value".into(),
+        all if all == curves.len() => "value (larger is better)".into(),
+        _ => "cost, or value where larger is better".into(),
     };
     if labels.offset != 0.0 {
         let sign = if labels.offset < 0.0 { "+" } else { MINUS };

@@ -66,7 +66,7 @@ fn what_was_found_is_solid_in_either_sense() -> Result<(), Box<dyn std::error::E
         let (bound, found) = (ends(bound).ok_or("no path")?, ends(found).ok_or("no path")?);
         assert_eq!(found[3] < bound[3], !maximise, "a larger number stands higher");
         assert_eq!(paths(&svg, "fill-opacity=\"0.180\"").count(), 1, "a band");
-        assert_eq!(svg.contains("log value (larger is better)"), maximise);
+        assert_eq!(svg.contains("value (larger is better)"), maximise);
     }
     Ok(())
 }

@@ -167,7 +167,7 @@ impl<'a> EventPublisher<'a> {
             cost: self.best.as_ref().map(|(value, _)| *value),
             bound: self.network.bound(self.bound),
             gap,
-            maximise: units.maximise,
+            maximise: Some(units.maximise),
             round: self.totals.rounds,
             moves: self.totals.moves,
             ratings: self.totals.ratings,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// # Errors
 /// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] where an entry reaches `top` and a negative one may
 /// compensate it, which the format cannot express.
-pub fn write_wcsp(network: &Network, out: &mut impl Write) -> io::Result<()> {
+pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     refuse_compensated(network)?;
     let domains = network.domains();
     let largest = domains.iter().max().copied().unwrap_or(1);
@@ -78,7 +78,7 @@ fn refuse_compensated(network: &Network) -> io::Result<()> {
     }
 }
 
-fn write_table(function: &CostFunction, domains: &[u32], top: Cost, out: &mut impl Write) -> io::Result<()> {
+fn write_table(function: &CostFunction, domains: &[u32], top: Cost, out: &mut dyn Write) -> io::Result<()> {
     // forbidden tuples cost `top`, as other programs write them
     let shown = |cost: Cost| if cost >= top { top.max(0) } else { cost };
     match &function.table {
@@ -110,7 +110,7 @@ fn write_table(function: &CostFunction, domains: &[u32], top: Cost, out: &mut im
     Ok(())
 }
 
-fn write_tuple(values: &[u32], cost: Cost, out: &mut impl Write) -> io::Result<()> {
+fn write_tuple(values: &[u32], cost: Cost, out: &mut dyn Write) -> io::Result<()> {
     for value in values {
         write!(out, "{value} ")?;
     }
