@@ -157,9 +157,10 @@ impl Bounding {
         self.config.activity.step("");
         let mut reduced = ManuallyDrop::new(ReducedProblem::new(reducer, stop)?);
         while self.bound(&reduced, &mut values, device, ordering, stop)? {
-            let mut reducer = (*reduced.reducer).clone();
+            let mut reducer = reduced.reducer.copy(stop)?;
             reducer.tighten_by(self.upper(), &values, stop);
-            *reduced = ReducedProblem::new(reducer, stop)?;
+            let old = std::mem::replace(&mut *reduced, ReducedProblem::new(reducer, stop)?);
+            threads::free(old, self.network.domains().len());
             self.bounder.rebase();
         }
         Ok(())

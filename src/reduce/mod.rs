@@ -143,7 +143,7 @@ impl Reducer {
     /// A solution of total `upper` is known: only better totals count from now on. Reduces further.
     pub fn tighten(&mut self, upper: Cost, stop: &Stop) {
         if upper < self.top {
-            self.lower_top(upper);
+            self.lower_top(upper, stop);
             self.run(stop);
         }
     }
@@ -151,18 +151,19 @@ impl Reducer {
     /// The same with value bounds, which may forbid some values also where the top stays.
     pub fn tighten_by(&mut self, upper: Cost, bounds: &ValueBounds, stop: &Stop) {
         if upper < self.top {
-            self.lower_top(upper);
+            self.lower_top(upper, stop);
         }
-        self.forbid(bounds);
+        self.forbid(bounds, stop);
         self.run(stop);
     }
 
-    fn lower_top(&mut self, upper: Cost) {
+    fn lower_top(&mut self, upper: Cost, stop: &Stop) {
         self.top = upper;
         self.note(|_| Step::Limit(upper));
         self.infeasible |= self.constant >= self.top;
         self.pending.lower = true;
-        self.queue_dear();
+        // what a stop leaves out is only not reduced
+        let _ = self.queue_dear(stop);
     }
 
     /// The reduced problem, its variables renumbered in their order. Where the reductions were stopped it may hold
@@ -335,11 +336,12 @@ impl Reducer {
     }
 
     /// Queues functions that new forbidden tuples may simplify: most have none after a small step of `top`.
-    fn queue_dear(&mut self) {
+    fn queue_dear(&mut self, stop: &Stop) -> Result<(), Error> {
         let limit = self.limit();
         let peak = |costs: &Vec<Cost>| costs.iter().copied().filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0);
-        let peaks: Vec<Cost> = self.unary.iter().map(peak).collect();
-        for (slot, function) in (0..).zip(&self.functions) {
+        let peaks = stop.each(&self.unary).map(|costs| costs.map(peak)).collect::<Result<Vec<Cost>, Error>>()?;
+        for item in stop.each((0..).zip(&self.functions)) {
+            let (slot, function) = item?;
             let Some(Function { scope, peak, .. }) = function else { continue };
             if scope.iter().fold(*peak, |total, &v| table::sum(total, peaks[v as usize])) >= limit {
                 self.pending.shapes.push(slot);
@@ -347,6 +349,7 @@ impl Reducer {
                 scope.iter().for_each(|&v| self.pending.dominance.push(v));
             }
         }
+        Ok(())
     }
 
     /// Forbids entries that alone reach the limit, and stores equal tables once.

@@ -150,11 +150,11 @@ impl ValueBounds {
 impl Reducer {
     /// Forbids the values of the reduced problem that only solutions at or above `top` have; the reductions then remove
     /// them.
-    pub(super) fn forbid(&mut self, bounds: &ValueBounds) {
+    pub(super) fn forbid(&mut self, bounds: &ValueBounds, stop: &Stop) {
         if !self.reduce {
             return;
         }
-        for v in self.core.clone() {
+        for v in stop.each(self.core.clone()).map_while(Result::ok) {
             let unary = &self.unary[v as usize];
             let dear = (0..).zip(bounds.values(self, v).zip(unary));
             let dear = dear.filter(|&(_, (least, &cost))| least >= self.top && cost < FORBIDDEN);

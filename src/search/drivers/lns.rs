@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN};
 use crate::rng::Rng;
 use crate::search::context::subproblem::{Base, Choice, Subproblem, Whole};
-use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext};
+use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate};
 use crate::stop::Stop;
 use crate::threads::Large;
 use rayon::prelude::*;
@@ -270,7 +270,7 @@ impl Driver for Lns {
         self.search(context, pool, stop).unwrap_or_default()
     }
 
-    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>) {
         if self.states.is_empty() {
             return;
         }
@@ -280,7 +280,7 @@ impl Driver for Lns {
         }
         for (state, old) in self.states.iter_mut().zip(old) {
             if old.elite.is_known() {
-                state.elite = Elite::new(&context.tables, translate(&old.elite.values));
+                state.elite = translate(&old.elite.values).unwrap_or_else(Elite::none);
             }
             (state.size, state.reach, state.failed) = (old.size, old.reach, old.failed);
         }

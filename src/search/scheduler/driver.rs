@@ -354,6 +354,9 @@ impl Picks {
     }
 }
 
+/// Turns an assignment of an old core into one of the new; none once the run is stopped.
+pub(crate) type Translate<'a> = dyn Fn(&[u16]) -> Option<Elite> + Sync + 'a;
+
 /// Improves solutions in bounded rounds.
 pub(crate) trait Driver: Send {
     fn population(&self) -> usize;
@@ -400,8 +403,8 @@ pub(crate) trait Driver: Send {
     /// A bound step has left messages that rate partial assignments.
     fn guide(&mut self, _: &Arc<Outcome>) {}
 
-    /// The core has changed: `translate` turns an assignment of the old one into one of the new.
-    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync));
+    /// The core has changed.
+    fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>);
 }
 
 /// The best different assignments that any driver found, best first.
@@ -435,9 +438,9 @@ impl Pool {
         self.elites.first().map_or(Cost::MAX, |elite| elite.energy.total)
     }
 
-    pub fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    pub fn rebase(&mut self, translate: &Translate<'_>) {
         for elite in std::mem::take(&mut self.elites) {
-            self.offer(&Elite::new(&context.tables, translate(&elite.values)));
+            translate(&elite.values).iter().for_each(|elite| self.offer(elite));
         }
     }
 

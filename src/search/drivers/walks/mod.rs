@@ -14,7 +14,7 @@ use crate::device::{Cuda, DeviceError, Source};
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::search::context::value_tables::ValueTables;
-use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, shorter};
+use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate, shorter};
 use crate::stop::Stop;
 use rayon::prelude::*;
 use std::cell::OnceCell;
@@ -328,7 +328,7 @@ impl<S: DeviceSearch> Driver for WalkDriver<S> {
         })
     }
 
-    fn rebase(&mut self, _: &SearchContext, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    fn rebase(&mut self, _: &SearchContext, _: &Translate<'_>) {
         // the shared pool carries over what the walks found
         self.open = None;
         self.search = S::default();
