@@ -16,6 +16,7 @@ use fangs::search::Clock;
 use fangs::search::measure::Footprint;
 use fangs::stop::Stop;
 use fangs::terminal::line;
+use fangs::threads::Large;
 use fangs::{Error, memory};
 use indicatif::HumanBytes;
 use serde::Serialize;
