@@ -151,7 +151,7 @@ fn every_row_of_an_incidence_is_reached() {
     for _ in 0..300 {
         let problem = Arc::new(random_dense(&mut rng));
         let tables = ValueTables::new(&problem, price(&problem));
-        for (f, v, incidence) in tables.incidences_by_function() {
+        for (f, v, incidence) in tables.incidences_by_function(&Stop::new()).expect("no stop is set") {
             let others: Vec<u32> = problem.functions[f as usize].scope.iter().copied().filter(|&u| u != v).collect();
             let mut reached = BTreeSet::new();
             let values = vec![0; problem.variables()];

@@ -2,7 +2,7 @@
 
 use super::key::Key;
 use super::{Row, RowLimits, loader};
-use crate::elimination::plan::{Plan, Source, Step};
+use crate::elimination::plan::{Plan, Source};
 use crate::error::Error;
 use crate::model::{Cost, Problem, add};
 use crate::stop::Stop;

@@ -145,7 +145,8 @@ impl Annealing {
 
     /// What offspring need of a core is there after that.
     fn prepare(&self, context: &SearchContext, stop: &Stop) -> Result<(), Error> {
-        let layout = || if self.device.is_some() { Ok(()) } else { context.layout_until(stop).map(drop) };
+        let on_host = self.device.is_none();
+        let layout = || if on_host { context.layout_until(stop).map(drop) } else { Ok(()) };
         let (layout, regions) = rayon::join(layout, || context.regions_until(stop).map(drop));
         layout.and(regions)
     }
