@@ -11,7 +11,8 @@ pub(super) use write::write;
 
 use super::ReadOptions;
 use super::limits::ANNOUNCED;
-use super::tokens::{Repeated, Tokens};
+use super::repeated::Repeated;
+use super::tokens::Tokens;
 use crate::error::Error;
 use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Network};
 

@@ -120,6 +120,7 @@ impl Reducer {
             report: self.report.clone(),
             log: self.log.as_deref().map(|log| copied(log, stop)).transpose()?,
             lemmas: copied(&self.lemmas, stop)?,
+            original: self.original.clone(),
         })
     }
 
