@@ -168,9 +168,6 @@ impl ValueTables {
 
     /// For each function with copied rows, its variables and their incidences, as (function, variable, incidence) in
     /// order, by counting sort.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
     pub fn incidences_by_function(&self, stop: &Stop) -> Result<Vec<(u32, u32, Incidence)>, Error> {
         let mut next = vec![0u32; self.problem.functions.len()];
         for &function in stop.each(&self.functions).flatten() {
@@ -178,7 +175,11 @@ impl ValueTables {
         }
         let mut before = 0;
         next.iter_mut().for_each(|count| before += std::mem::replace(count, before));
-        let mut all = vec![(0, 0, Incidence::default()); self.incidences.len()];
+        let mut all = Vec::with_capacity(self.incidences.len());
+        while all.len() < self.incidences.len() {
+            stop.check()?;
+            all.resize((all.len() + (1 << 16)).min(self.incidences.len()), (0, 0, Incidence::default()));
+        }
         for v in stop.each(0..self.variables()) {
             let v = v?;
             for (&function, &incidence) in self.functions_on(v).iter().zip(self.incidences(v)) {

@@ -389,7 +389,7 @@ impl Reducer {
         if is_settled {
             return Ok(());
         }
-        let mut sharing = table::Sharing::default();
+        let mut sharing = table::Sharing::new(self.functions.len());
         for function in stop.each(self.functions.iter_mut().flatten()) {
             let function = function?;
             function.settled = true;

@@ -121,7 +121,8 @@ impl LnsState {
             let fuses = elites.len() > 1 && self.rng.below(FUSION) == 0;
             let choices = if fuses {
                 let other = self.rng.index(elites.len());
-                self.fusion(context, &values, &elites[other].values)
+                let Ok(choices) = self.fusion(context, &values, &elites[other].values, stop) else { break };
+                choices
             } else {
                 self.cluster(context, &values)
             };
@@ -207,10 +208,19 @@ impl LnsState {
 
     /// Where two assignments differ, with the values of both; where that is more than a turn's work, a connected part
     /// of it.
-    fn fusion(&mut self, context: &SearchContext, ours: &[u16], theirs: &[u16]) -> Vec<Choice> {
+    fn fusion(
+        &mut self,
+        context: &SearchContext,
+        ours: &[u16],
+        theirs: &[u16],
+        stop: &Stop,
+    ) -> Result<Vec<Choice>, Error> {
         let n = ours.len();
         let differing = |v: &u32| ours[*v as usize] != theirs[*v as usize];
-        let mut chosen: Vec<u32> = (0..n as u32).filter(differing).collect();
+        let mut chosen = Vec::new();
+        for v in stop.each(0..n as u32) {
+            chosen.extend(Some(v?).filter(differing));
+        }
         let degree = |v: &u32| context.tables.degree(*v as usize);
         if chosen.iter().map(degree).sum::<usize>() > FUSED {
             let region = &context.regions()[self.rng.index(context.regions().len() / n) * n..][..n];
@@ -219,9 +229,11 @@ impl LnsState {
                 room = room.saturating_sub(degree(v));
                 room > 0
             };
-            chosen = region.iter().copied().filter(differing).take_while(fits).collect();
+            let region = stop.each(region).map_while(|v| v.ok().copied());
+            chosen = region.filter(differing).take_while(fits).collect();
+            stop.check()?;
         }
-        chosen.into_iter().map(|v| (v, vec![theirs[v as usize], ours[v as usize]])).collect()
+        Ok(chosen.into_iter().map(|v| (v, vec![theirs[v as usize], ours[v as usize]])).collect())
     }
 }
 
@@ -363,7 +375,12 @@ mod tests {
             lns.open(&context, &Stop::new()).expect("no stop is set");
             let state = &mut lns.states[0];
             let leaf = [4.0, LEAST_REACH as f64][rng.index(2)];
-            let Some((cost, least)) = improved(&context, &ours, &state.fusion(&context, &ours, &theirs), leaf) else {
+            let Some((cost, least)) = improved(
+                &context,
+                &ours,
+                &state.fusion(&context, &ours, &theirs, &Stop::new()).expect("no stop is set"),
+                leaf,
+            ) else {
                 continue;
             };
             assert_eq!(cost, least, "case {case}");
@@ -385,7 +402,7 @@ mod tests {
         let mut lns = Lns::new(rng.split());
         lns.open(&context, &Stop::new()).expect("no stop is set");
         let (ours, theirs) = (vec![0; n], (0..n).map(|v| (v % 3 > 0) as u16).collect::<Vec<_>>());
-        let chosen = lns.states[0].fusion(&context, &ours, &theirs);
+        let chosen = lns.states[0].fusion(&context, &ours, &theirs, &Stop::new()).expect("no stop is set");
         assert!(chosen.len().abs_diff(FUSED / (n - 1)) < 2 && FUSED / (n - 1) < 2 * n / 3, "{}", chosen.len());
         assert!(chosen.iter().all(|(v, values)| values[..] == [1, 0] && v % 3 > 0));
     }

@@ -84,7 +84,7 @@ impl SearchContext {
     ) -> Result<SearchContext, Error> {
         let of_rows = || {
             let tables = ValueTables::until(problem, price, stop)?;
-            let schedule = Schedule::of(&tables);
+            let schedule = Schedule::of(&tables, stop)?;
             let interchangeable = interchangeable(problem, stop)?;
             Ok::<_, Error>((tables, schedule, interchangeable))
         };
