@@ -4,7 +4,7 @@ use crate::activity::Activity;
 use crate::check;
 use crate::device::Choice;
 use crate::error::Error;
-use crate::model::{Cost, FORBIDDEN, Function, Network};
+use crate::model::{Cost, FORBIDDEN, Network};
 use crate::reduce::Reducer;
 use crate::search::{Options, Status, solve};
 use crate::stop::Stop;
@@ -52,14 +52,13 @@ pub enum Finding {
 /// Looks for a small set of functions without a common solution, by leaving functions out: halves at first, then
 /// smaller parts, and single ones at last (deletion filtering; Chinneck and Dravnieks, "Locating minimal infeasible
 /// constraint sets in linear programs", 1991). Functions that are left out count by their least costs, where these are
-/// negative; global functions stay. `rounds` limits each of the searches.
+/// negative; global functions with negative costs stay. `rounds` limits each of the searches.
 ///
 /// # Errors
 /// Errors of [`solve`]; a stop only ends the deletions.
 pub fn conflict(network: &Network, rounds: u64, activity: &Activity, stop: &Stop) -> Result<Finding, Error> {
-    let is_table = |&(_, function): &(usize, Function<'_>)| matches!(function, Function::Table(_));
-    let (tables, globals): (Vec<_>, Vec<_>) = network.all_functions().enumerate().partition(is_table);
-    let mut kept: Vec<usize> = tables.iter().map(|&(number, _)| number).collect();
+    let (mut kept, stay): (Vec<usize>, Vec<usize>) =
+        (0..network.function_count()).partition(|&number| network.can_leave_out(number));
     // the whole network has all the time there is
     match holds(network, &kept, None, stop)? {
         Outcome::Solution(solution) => return Ok(Finding::Solution(solution)),
@@ -68,9 +67,9 @@ pub fn conflict(network: &Network, rounds: u64, activity: &Activity, stop: &Stop
     }
     activity.step("leaving functions out");
     let found = |kept: Vec<usize>, minimal: bool| {
-        let mut functions: Vec<usize> = globals.iter().map(|&(number, _)| number).chain(kept).collect();
+        let mut functions: Vec<usize> = stay.iter().copied().chain(kept).collect();
         functions.sort_unstable();
-        Ok(Finding::Conflict { functions, minimal: minimal && globals.is_empty() })
+        Ok(Finding::Conflict { functions, minimal: minimal && stay.is_empty() })
     };
     let mut size = kept.len().div_ceil(2);
     loop {
@@ -102,9 +101,9 @@ enum Outcome {
     Unknown,
 }
 
-/// Whether these functions, ascending, and the global ones have a common solution.
+/// Whether these functions, ascending, and those that stay have a common solution.
 fn holds(network: &Network, functions: &[usize], rounds: Option<u64>, stop: &Stop) -> Result<Outcome, Error> {
-    let part = network.without(|number| functions.binary_search(&number).is_err());
+    let part = network.without(|number| functions.binary_search(&number).is_err() && network.can_leave_out(number));
     if part.least() >= part.top() {
         return Ok(Outcome::None);
     }
@@ -158,6 +157,21 @@ mod tests {
         let network = triangle_with_a_tail(3);
         let Finding::Conflict { functions, minimal: true } = find(&network) else { panic!("a conflict") };
         assert!(functions == [0] || functions == [2, 4, 6], "{functions:?}");
+    }
+
+    #[test]
+    fn global_functions_are_left_out_too() {
+        use crate::formats::{Format, ReadOptions, read_from};
+        let text = "1 x4 2 x5 3 x6 >= 3 ;\n1 x1 1 x2 >= 2 ;\n1 x1 1 x2 1 x3 <= 1 ;\n1 x3 1 x4 >= 1 ;\n";
+        let network = read_from(text.as_bytes(), "t", Format::Opb, &ReadOptions::default(), &Stop::new());
+        let mut network = network.expect("a network");
+        assert_eq!(find(&network), Finding::Conflict { functions: vec![1, 2], minimal: true });
+        // evidence stands behind all functions
+        let without: Network = network.without(|number| number == 1);
+        assert!(matches!(find(&without), Finding::Solution(_)));
+        network = without;
+        network.observe(&[(3, 1), (4, 1), (5, 0)]).expect("evidence");
+        assert_eq!(find(&network), Finding::Conflict { functions: vec![2, 4, 5], minimal: true });
     }
 
     #[test]

@@ -105,7 +105,8 @@ fn tell(network: &Network, again: &Network, scale: u32, console: &Console) {
     }
 }
 
-/// Compares two networks at random assignments, half of them repaired, so that fewer functions are violated. Returns by how many digits the costs of the second one are larger.
+/// Compares two networks at random assignments, half of them repaired, so that fewer functions are violated. Returns by
+/// how many digits the costs of the second one are larger.
 fn compare(network: &Network, again: &Network) -> Result<u32, String> {
     if network.domains() != again.domains() {
         return Err("it has other variables".into());

@@ -72,6 +72,10 @@ fn read_clauses(tokens: &mut Tokens<'_>, weighted: bool) -> Result<Network, Erro
         }
         clauses.read(tokens, header.as_ref(), cost)?;
     }
+    // an archive that is cut short tells so at its end
+    while !tokens.at_end()? {
+        let _ = tokens.word("the rest")?;
+    }
     if let Some(Header { clauses: announced, .. }) = header {
         if clauses.ends.len() < announced {
             let hint = format!("{} of them were read", clauses.ends.len());

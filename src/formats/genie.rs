@@ -87,7 +87,8 @@ mod tests {
 <cpt id="rain"><state id="yes"/><state id="no"/><probabilities>0.3 0.7</probabilities></cpt>
 <cpt id="grass"><state id="dry"/><state id="damp"/><state id="wet"/><parents>rain</parents>
 <probabilities>0 0.25 0.75 0.7 0.2 0.1</probabilities></cpt>
-</nodes><extensions><genie/></extensions></smile>"#;
+</nodes><extensions><genie/></extensions></smile>
+    "#;
 
     #[test]
     fn the_variable_runs_fastest() {

@@ -141,8 +141,8 @@ mod tests {
         read_from(text.as_bytes(), "t.net", Format::Net, &ReadOptions::default(), &Stop::new())
     }
 
-    const RAIN: &str = "net { node_size = (80 40); }\n% made by hand\nnode rain\n{ label = \"does it rain\"; states = (\"yes\" \
-        \"no\"); }\ndiscrete node grass { states = (\"dry\" \"damp\" \"wet\"); position = (1 2); }\n\
+    const RAIN: &str = "net { node_size = (80 40); }\n% made by hand\nnode rain\n{ label = \"does it rain\"; \
+        states = (\"yes\" \"no\"); }\ndiscrete node grass { states = (\"dry\" \"damp\" \"wet\"); position = (1 2); }\n\
         potential (rain) { data = ( 0.3 0.7 ); }\npotential (grass | rain)\n{ data = ((0 0.25 0.75)  % yes\n (0.7 0.2 \
         0.1)); }\n";
 

@@ -349,7 +349,8 @@ mod tests {
 
     #[test]
     fn objectives_and_constraints() {
-        let text = "* #variable= 3 #constraint= 2\n* by hand\nmin: +2 x1 -3 x2 x3 4 ~x1 x2 ;\n+1 x1 +1 x2\n+1 x3 >= 1;\n\
+        let text = "* #variable= 3 #constraint= 2\n* by hand\nmin: +2 x1 -3 x2 x3 4 ~x1 x2 ;\n+1 x1 +1 x2\n\
+            +1 x3 >= 1;\n\
             -2 x1 +2 x3 <= 1 ;\n";
         let network = parse(text, Format::Opb).expect("a problem");
         let value = |x1: Cost, x2: Cost, x3: Cost| match x1 + x2 + x3 >= 1 && -2 * x1 + 2 * x3 <= 1 {

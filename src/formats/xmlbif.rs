@@ -139,8 +139,9 @@ mod tests {
 
     fn rain(table: &str) -> String {
         format!(
-            "<?xml version=\"1.0\"?>\n<!DOCTYPE BIF [ <!ELEMENT BIF ( NETWORK )*> ]>\n<BIF VERSION=\"0.3\">\n<NETWORK>\n\
-             <NAME>weather</NAME>\n<VARIABLE TYPE=\"nature\"><NAME>rain</NAME><OUTCOME>yes</OUTCOME><OUTCOME>no</OUTCOME>\
+            "<?xml version=\"1.0\"?>\n<!DOCTYPE BIF [ <!ELEMENT BIF ( NETWORK )*> ]>\n<BIF VERSION=\"0.3\">\n\
+             <NETWORK>\n<NAME>weather</NAME>\n<VARIABLE TYPE=\"nature\"><NAME>rain</NAME><OUTCOME>yes</OUTCOME>\
+             <OUTCOME>no</OUTCOME>\
              <PROPERTY>position = (0,0)</PROPERTY></VARIABLE>\n<VARIABLE TYPE=\"nature\"><NAME>grass</NAME>\
              <OUTCOME>dry</OUTCOME><OUTCOME>damp</OUTCOME><OUTCOME>wet</OUTCOME></VARIABLE>\n<DEFINITION><FOR>grass\
              </FOR><GIVEN>rain</GIVEN><TABLE>{table}</TABLE></DEFINITION>\n<DEFINITION><FOR>rain</FOR><TABLE>0.3 0.7\

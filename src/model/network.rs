@@ -412,7 +412,7 @@ impl Builder {
         let mut expanded = self.clone();
         // numbers count global functions too
         expanded.network.function_names = Arc::default();
-        let (mut functions, mut chains) = (Vec::new(), Vec::new());
+        let (mut functions, mut chains, mut places) = (Vec::new(), Vec::new(), Vec::new());
         for (number, global, Parts { added, tables, .. }) in globals {
             let first = expanded.network.variables.len() as u32;
             for &domain in &added {
@@ -420,6 +420,7 @@ impl Builder {
                 Arc::make_mut(&mut expanded.network.variables).push(Variable { domain, name: None, values: None });
             }
             let mut chain = Vec::new();
+            let start = expanded.network.functions.len();
             for (parts, table) in tables {
                 let own = |part: &Part| match *part {
                     Part::Own(v) => v,
@@ -435,8 +436,9 @@ impl Builder {
                 chains.push(chain);
             }
             functions.push((number, global));
+            places.push(start..expanded.network.functions.len());
         }
-        self.network.globals = Some(Globals { functions, expanded: expanded.network, chains }.into());
+        self.network.globals = Some(Globals { functions, expanded: expanded.network, chains, parts: places }.into());
         self.network
     }
 
