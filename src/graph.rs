@@ -178,7 +178,7 @@ impl Region {
                 }
                 continue;
             }
-            if head % LOOK_EVERY == 0 {
+            if head.is_multiple_of(LOOK_EVERY) {
                 stop.check()?;
             }
             let v = self.members[head] as usize;
