@@ -7,6 +7,8 @@ use crate::stop::Stop;
 
 /// Room for variables, the threads of a device's block, from which color classes need not be of even width.
 const WIDE: usize = 1024;
+/// Members of a region between two looks at the stop flag.
+const LOOK_EVERY: usize = 64;
 /// Branching below which two assignments mostly differ in several components: the 100x100 grid has 3, rnd1000 10.
 const IN_PARTS: f64 = 5.0;
 
@@ -21,7 +23,7 @@ impl Graph {
     /// The graph of a core.
     pub fn new(problem: &Problem, stop: &Stop) -> Result<Self, Error> {
         let mut graph = Graph { starts: vec![0], neighbours: Vec::new() };
-        for list in stop.each(problem.neighbours(stop)?) {
+        for list in stop.each(&problem.neighbours(stop)?) {
             graph.neighbours.extend(list?);
             graph.starts.push(graph.neighbours.len() as u32);
         }
@@ -151,7 +153,10 @@ pub(crate) struct Region {
 impl Region {
     /// A connected region of `size` variables (of several components where one is too small): breadth first from a
     /// random variable, where each neighbour is skipped with probability 1/2, so that shapes differ.
-    pub fn grow(&mut self, graph: &Graph, size: usize, rng: &mut Rng) -> &[u32] {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn grow(&mut self, graph: &Graph, size: usize, rng: &mut Rng, stop: &Stop) -> Result<&[u32], Error> {
         let n = graph.len();
         self.mark.resize(n, 0);
         self.round += 1;
@@ -173,6 +178,9 @@ impl Region {
                 }
                 continue;
             }
+            if head.is_multiple_of(LOOK_EVERY) {
+                stop.check()?;
+            }
             let v = self.members[head] as usize;
             head += 1;
             let mut bits = rng.draw();
@@ -190,7 +198,7 @@ impl Region {
             }
         }
         self.members.truncate(size);
-        &self.members
+        Ok(&self.members)
     }
 
     fn take(&mut self, variable: u32) {
@@ -235,7 +243,8 @@ mod tests {
         let mut region = Region::default();
         let mut rng = Rng::new(3);
         for size in 1..=50 {
-            let mut members = region.grow(&graph, size, &mut rng).to_vec();
+            let members = region.grow(&graph, size, &mut rng, &Stop::new());
+            let mut members = members.expect("no stop is set").to_vec();
             members.sort_unstable();
             members.dedup();
             assert_eq!(members.len(), size);

@@ -40,12 +40,16 @@ enum Above {
     Nothing,
     /// The flag of the whole work.
     Whole(Arc<Stop>),
+    /// One that is looked at, and whatever it says makes no difference.
+    Unheeded(Arc<Stop>),
     /// A record of the reads.
     Watch(Arc<Watch>),
 }
 
 /// Items of [`Stop::each`] between two reads of the flag: some microseconds each.
 const ITEMS: usize = 1 << 6;
+/// The same of [`Stop::finish`]: some milliseconds.
+const MANY_ITEMS: usize = 1 << 14;
 
 impl Stop {
     /// A flag that is not set.
@@ -61,6 +65,11 @@ impl Stop {
     /// A flag for a part of the work: it is set where this one is, and may be set alone.
     pub fn below(&self) -> Self {
         Stop { above: Above::Whole(Arc::new(self.clone())), ..Stop::default() }
+    }
+
+    /// A flag for what is finished whatever this one says, as the evaluation of the first solution.
+    pub fn unheeded(&self) -> Self {
+        Stop { above: Above::Unheeded(Arc::new(self.clone())), ..Stop::default() }
     }
 
     /// Tells all holders of the flag to end.
@@ -86,6 +95,10 @@ impl Stop {
             || match &self.above {
                 Above::Nothing => false,
                 Above::Whole(above) => above.look(place),
+                Above::Unheeded(above) => {
+                    let _ = above.look(place);
+                    false
+                }
                 Above::Watch(watch) => watch.look(place),
             }
             || self.deadline.get().is_some_and(|&deadline| self.is_past(deadline))
@@ -110,6 +123,16 @@ impl Stop {
         })
     }
 
+    /// The same where what is short is to come to its end, as the evaluation of what was found: the flag is looked at
+    /// after some milliseconds, and then as often.
+    #[track_caller]
+    pub fn finish<I: IntoIterator>(&self, items: I) -> impl Iterator<Item = Result<I::Item, Error>> {
+        let place = Location::caller();
+        (1..).zip(items).map(move |(count, item)| {
+            if usize::is_multiple_of(count, MANY_ITEMS) && self.look(place) { Err(Error::Stopped) } else { Ok(item) }
+        })
+    }
+
     /// Sets the flag at a time: each call that reads it then compares the clock.
     pub fn set_at(&self, deadline: Instant) {
         let _ = self.deadline.set(deadline);
@@ -130,7 +153,7 @@ impl Stop {
             0 => match &self.above {
                 Above::Whole(above) => above.cause(),
                 Above::Watch(watch) => watch.is_over().then_some(Cause::Signal),
-                Above::Nothing => None,
+                Above::Nothing | Above::Unheeded(_) => None,
             },
             1 => Some(Cause::Time),
             3 => Some(Cause::Memory),
@@ -156,6 +179,22 @@ mod tests {
         assert!(part.is_set() && whole.is_set() && whole.cause() == Some(Cause::Time));
         whole.set(Cause::Memory);
         assert_eq!(whole.cause(), Some(Cause::Time));
+    }
+
+    #[test]
+    fn what_is_finished_looks_after_a_while() {
+        let watch = Watch::new();
+        let stop = Stop::watched(&watch);
+        assert_eq!(stop.finish(0..3 * MANY_ITEMS).flatten().count(), 3 * MANY_ITEMS);
+        assert_eq!(watch.looks(), 3);
+        let (stop, few) = (Stop::new(), 0..MANY_ITEMS - 1);
+        stop.set(Cause::Signal);
+        assert!(stop.finish(few).all(|item| item.is_ok()));
+        assert!(matches!(stop.finish(0..MANY_ITEMS).last(), Some(Err(Error::Stopped))));
+        // a first solution is waited for, and the flag looked at all the same
+        let heedless = Stop::watched(&watch).unheeded();
+        assert!(stop.unheeded().finish(0..MANY_ITEMS).all(|item| item.is_ok()) && !heedless.is_set());
+        assert_eq!((heedless.cause(), watch.looks()), (None, 4));
     }
 
     #[test]

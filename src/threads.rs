@@ -4,6 +4,7 @@ use crate::memory;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
 use std::io;
+use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -59,10 +60,63 @@ pub fn start<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 's
 const MANY: usize = 1 << 16;
 
 /// Frees what has so many parts in memory; many on a thread of their own, as a million take tenths of a second.
-pub(crate) fn free<T: Send + 'static>(large: T, parts: usize) {
+pub fn free<T: Send + 'static>(large: T, parts: usize) {
     if parts >= MANY {
         // where none can be started it is freed here
         let _ = start("free", || drop(large));
+    }
+}
+
+/// A list that is freed on a thread of its own where it is long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Large<T: Send + 'static>(Vec<T>);
+
+impl<T: Send + 'static> Drop for Large<T> {
+    fn drop(&mut self) {
+        let list = std::mem::take(&mut self.0);
+        let parts = list.len();
+        free(list, parts);
+    }
+}
+
+impl<T: Send + 'static> Default for Large<T> {
+    fn default() -> Self {
+        Large(Vec::new())
+    }
+}
+
+impl<T: Send + 'static> From<Vec<T>> for Large<T> {
+    fn from(list: Vec<T>) -> Self {
+        Large(list)
+    }
+}
+
+impl<T: Send + 'static> FromIterator<T> for Large<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Large(items.into_iter().collect())
+    }
+}
+
+impl<T: Send + 'static> Deref for Large<T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        &self.0
+    }
+}
+
+impl<T: Send + 'static> DerefMut for Large<T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        &mut self.0
+    }
+}
+
+impl<'a, T: Send + 'static> IntoIterator for &'a Large<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
     }
 }
 
@@ -205,6 +259,26 @@ mod tests {
         let pool = pool(3).expect("three threads can be started");
         assert_eq!((pool.current_num_threads(), pool.install(rayon::current_num_threads)), (3, 3));
         assert_eq!(startable(5), 5);
+    }
+
+    #[test]
+    fn long_lists_are_freed_elsewhere() {
+        struct Part(std::sync::mpsc::Sender<std::thread::ThreadId>);
+        impl Drop for Part {
+            fn drop(&mut self) {
+                let _ = self.0.send(std::thread::current().id());
+            }
+        }
+        for (parts, elsewhere) in [(MANY, true), (MANY - 1, false)] {
+            let (sender, freed) = std::sync::mpsc::channel();
+            let list: Large<Part> = (0..parts).map(|_| Part(sender.clone())).collect();
+            assert_eq!(list.len(), parts);
+            drop((list, sender));
+            // until all of them are gone
+            let threads: Vec<_> = freed.iter().collect();
+            assert_eq!(threads.len(), parts);
+            assert!(threads.iter().all(|&thread| (thread != std::thread::current().id()) == elsewhere));
+        }
     }
 
     #[test]

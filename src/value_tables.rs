@@ -6,7 +6,7 @@
 
 mod quantization;
 
-use self::quantization::{quantize, quantum};
+use self::quantization::{Forbidding, quantize, quantum};
 use crate::device::shared::constants;
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
@@ -54,6 +54,7 @@ pub(crate) struct ValueTables {
     pub shift: u32,
     /// What a forbidden entry costs, in entries' units.
     pub hard: i32,
+    pub forbidding: Forbidding,
     entries: Vec<i32>,
     unary: Vec<u32>,
     ranges: Vec<u32>,
@@ -76,12 +77,13 @@ impl ValueTables {
     /// The same, or [`Error::Stopped`].
     pub fn until(problem: &Arc<Problem>, price: Cost, stop: &Stop) -> Result<ValueTables, Error> {
         let n = problem.variables();
-        let (shift, hard) = quantum(problem, price, stop)?;
+        let (shift, hard, forbidding) = quantum(problem, price, stop)?;
         let mut tables = ValueTables {
             problem: problem.clone(),
             width: problem.domains.iter().map(|&d| padded(d)).collect(),
             shift,
             hard,
+            forbidding,
             entries: Vec::new(),
             unary: Vec::with_capacity(n),
             ranges: Vec::with_capacity(n + 1),
@@ -99,12 +101,13 @@ impl ValueTables {
         }
         // most functions are pairs of variables, each with rows of its own
         let rows = 2 * problem.functions.len();
+        let incidence = problem.incidence_until(stop)?;
         let mut layout = Layout {
             by_table: FxHashMap::with_capacity_and_hasher(rows, FxBuildHasher),
             by_content: FxHashMap::with_capacity_and_hasher(rows, FxBuildHasher),
             scratch: Vec::new(),
         };
-        for item in stop.each(problem.incidence_until(stop)?.iter().enumerate()) {
+        for item in stop.each(incidence.iter().enumerate()) {
             let (v, incident) = item?;
             tables.ranges.push(tables.incidences.len() as u32);
             for &f in incident {
@@ -165,20 +168,32 @@ impl ValueTables {
 
     /// For each function with copied rows, its variables and their incidences, as (function, variable, incidence) in
     /// order, by counting sort.
-    pub fn incidences_by_function(&self) -> Vec<(u32, u32, Incidence)> {
+    pub fn incidences_by_function(&self, stop: &Stop) -> Result<Vec<(u32, u32, Incidence)>, Error> {
         let mut next = vec![0u32; self.problem.functions.len()];
-        self.functions.iter().for_each(|&function| next[function as usize] += 1);
+        for &function in stop.each(&self.functions).flatten() {
+            next[function as usize] += 1;
+        }
         let mut before = 0;
         next.iter_mut().for_each(|count| before += std::mem::replace(count, before));
-        let mut all = vec![(0, 0, Incidence::default()); self.incidences.len()];
-        for v in 0..self.variables() {
+        let mut all = Vec::with_capacity(self.incidences.len());
+        while all.len() < self.incidences.len() {
+            stop.check()?;
+            all.resize((all.len() + (1 << 16)).min(self.incidences.len()), (0, 0, Incidence::default()));
+        }
+        for v in stop.each(0..self.variables()) {
+            let v = v?;
             for (&function, &incidence) in self.functions_on(v).iter().zip(self.incidences(v)) {
                 let place = &mut next[function as usize];
                 all[*place as usize] = (function, v as u32, incidence);
                 *place += 1;
             }
         }
-        all
+        Ok(all)
+    }
+
+    /// Number of incidences of all variables.
+    pub fn incidence_count(&self) -> usize {
+        self.incidences.len()
     }
 
     /// Places of all values of all variables, padding included.
@@ -351,14 +366,20 @@ impl ValueTables {
     /// The energy of an assignment: the sum of its entries in the core's units without the constant, a forbidden entry
     /// counting `hard << shift`; and how many are forbidden.
     pub fn energy(&self, values: &[u16]) -> Energy {
+        self.energy_until(values, &Stop::new()).expect("no stop is set")
+    }
+
+    /// The same, or [`Error::Stopped`].
+    pub fn energy_until(&self, values: &[u16], stop: &Stop) -> Result<Energy, Error> {
         let mut energy = Energy::default();
-        for (unary, &value) in self.problem.unary.iter().zip(values) {
+        for item in stop.finish(self.problem.unary.iter().zip(values)) {
+            let (unary, &value) = item?;
             energy.add(unary[value as usize], self.price());
         }
-        for function in &self.problem.functions {
-            energy.add(self.entry(function, values), self.price());
+        for function in stop.finish(&self.problem.functions) {
+            energy.add(self.entry(function?, values), self.price());
         }
-        energy
+        Ok(energy)
     }
 
     /// What a forbidden entry costs in the core's units.

@@ -299,7 +299,7 @@ impl Bounder {
     fn finish_shift(&mut self, upper: Cost, stop: &Stop) -> Option<BoundResult> {
         let Some(Running { work: Work::Shift(mut shift), reduced }) = self.running.take() else { return None };
         let lower = shift.lower_bound(upper.min(reduced.problem.top));
-        let (value_bounds, proof) = (Some(shift.value_bounds()), shift.proof(&reduced.reducer));
+        let (value_bounds, proof) = (shift.value_bounds(stop).ok(), shift.proof(&reduced.reducer));
         let result = BoundResult::new(reduced, lower, shift.name().into());
         let trouble = shift.take_trouble();
         let _ = self.lose_device(trouble);

@@ -3,6 +3,7 @@
 use super::{JoinGraph, Proof, Shift};
 use crate::device::DeviceError;
 use crate::elimination::Progress;
+use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN};
 use crate::reduce::Reducer;
 use crate::stop::Stop;
@@ -92,19 +93,27 @@ impl Shifting {
     }
 
     /// What a solution with each value costs at least; [`FORBIDDEN`] where none of interest has it.
-    pub fn value_bounds(&mut self) -> Vec<Vec<Cost>> {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn value_bounds(&mut self, stop: &Stop) -> Result<Vec<Vec<Cost>>, Error> {
         match &mut self.between {
-            Between::Functions(shift) => shift.value_bounds(),
-            Between::MiniBuckets(graph, shift) => shift.values(graph.value_bounds()),
+            Between::Functions(shift) => shift.value_bounds(stop),
+            Between::MiniBuckets(graph, shift) => shift.values(graph.value_bounds(stop)?, stop),
         }
     }
 }
 
 impl Shift {
     /// Bounds for the values of the shifted network as those of the original network.
-    pub(crate) fn values(&self, mut bounds: Vec<Vec<Cost>>) -> Vec<Vec<Cost>> {
-        let finite = bounds.iter_mut().flatten().filter(|bound| **bound < FORBIDDEN);
-        finite.for_each(|bound| *bound = self.bound(*bound));
-        bounds
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub(crate) fn values(&self, mut bounds: Vec<Vec<Cost>>, stop: &Stop) -> Result<Vec<Vec<Cost>>, Error> {
+        for bounds in stop.each(&mut bounds) {
+            let finite = bounds?.iter_mut().filter(|bound| **bound < FORBIDDEN);
+            finite.for_each(|bound| *bound = self.bound(*bound));
+        }
+        Ok(bounds)
     }
 }

@@ -172,7 +172,8 @@ fn schedule(
                     assert_eq!(shift.advance(u64::MAX, &stop), Progress::Done);
                     proven.push((shift.lower_bound(upper), shift.proof(reducer).expect("log and journal")));
                 }
-                values.learn(reducer, &shift.value_bounds(), shift.proof(reducer));
+                let bounds = shift.value_bounds(&Stop::new()).expect("nobody stops");
+                values.learn(reducer, &bounds, shift.proof(reducer), &Stop::new());
                 schedule.shifted(*shift, &stop);
             }
             Stage::Run(attempt, plan) => {
@@ -186,7 +187,7 @@ fn schedule(
                 // also where they are unlikely to forbid anything
                 let plain = || if attempt.is_plain() { outcome.value_bounds(&stop) } else { None };
                 if let Some(bounds) = schedule.value_bounds(&attempt, &outcome, upper, &stop).or_else(plain) {
-                    values.learn(reducer, &bounds, Some(proof));
+                    values.learn(reducer, &bounds, Some(proof), &Stop::new());
                 }
             }
             Stage::Search(mut branch, work) => {

@@ -157,9 +157,10 @@ impl Bounding {
         self.config.activity.step("");
         let mut reduced = ManuallyDrop::new(ReducedProblem::new(reducer, stop)?);
         while self.bound(&reduced, &mut values, device, ordering, stop)? {
-            let mut reducer = (*reduced.reducer).clone();
+            let mut reducer = reduced.reducer.copy(stop)?;
             reducer.tighten_by(self.upper(), &values, stop);
-            *reduced = ReducedProblem::new(reducer, stop)?;
+            let old = std::mem::replace(&mut *reduced, ReducedProblem::new(reducer, stop)?);
+            threads::free(old, self.network.domains().len());
             self.bounder.rebase();
         }
         Ok(())
@@ -198,9 +199,9 @@ impl Bounding {
                     }
                 }
                 Step::Result(result) => {
-                    self.follow(*result, values)?;
+                    self.follow(*result, values, stop)?;
                     // also where a better incumbent forbids more by what was known before
-                    let (removable, of) = values.removable(reducer, self.upper());
+                    let (removable, of) = values.removable(reducer, self.upper(), stop);
                     if removable > of / WORTH_TIGHTENING && !self.is_over(stop) {
                         return Ok(true);
                     }
@@ -265,7 +266,7 @@ impl Bounding {
     }
 
     /// What follows from a result.
-    fn follow(&mut self, result: BoundResult, values: &mut ValueBounds) -> Result<(), Error> {
+    fn follow(&mut self, result: BoundResult, values: &mut ValueBounds, stop: &Stop) -> Result<(), Error> {
         let BoundResult { reduced, lower, exact, assignment, source, tables, value_bounds, proof, .. } = result;
         if let Some(tables) = tables {
             with(&self.found, |Found { report, lower: known, .. }| {
@@ -280,9 +281,14 @@ impl Bounding {
             })?;
         }
         if let Some(assignment) = assignment {
-            let solution = reduced.reducer.lift(&assignment);
-            let evaluation = check::evaluate(self.network, &solution);
-            with(&self.found, |found| found.offer(evaluation, solution, &source))?;
+            // once the run is over nobody waits for one more, but for a first one
+            let is_first = with(&self.found, |found| found.best.is_none())?;
+            let flag = if is_first { stop.unheeded() } else { stop.clone() };
+            if let Ok(solution) = reduced.reducer.lift_until(&assignment, &flag)
+                && let Some(evaluation) = check::evaluate_unless(self.network, &solution, || flag.is_set())
+            {
+                with(&self.found, |found| found.offer(evaluation, solution, &source))?;
+            }
         }
         let reason = proof.as_ref().filter(|_| value_bounds.is_some()).cloned();
         with(&self.found, |found| {
@@ -290,7 +296,8 @@ impl Bounding {
             found.raise(lower, &source, proof)
         })??;
         if let Some(value_bounds) = value_bounds {
-            values.learn(&reduced.reducer, &value_bounds, reason);
+            values.learn(&reduced.reducer, &value_bounds, reason, stop);
+            threads::free(value_bounds, reduced.problem.variables());
         }
         Ok(())
     }

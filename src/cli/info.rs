@@ -16,6 +16,7 @@ use fangs::search::Clock;
 use fangs::search::measure::Footprint;
 use fangs::stop::Stop;
 use fangs::terminal::line;
+use fangs::threads::Large;
 use fangs::{Error, memory};
 use indicatif::HumanBytes;
 use serde::Serialize;
@@ -148,7 +149,7 @@ fn eliminations(problem: &Problem, order: &Order, config: &Config) -> Vec<Elimin
 }
 
 /// The share of all pairs of variables that share a function.
-fn density(neighbours: Vec<Vec<u32>>) -> f64 {
+fn density(neighbours: Large<Vec<u32>>) -> f64 {
     let n = neighbours.len() as f64;
     let linked: usize = neighbours.iter().map(Vec::len).sum();
     if n < 2.0 { 0.0 } else { linked as f64 / (n * (n - 1.0)) }

@@ -76,7 +76,8 @@ where
 
 /// Costs of the assignments that no function forbids.
 fn costs(problem: &Problem) -> Vec<Cost> {
-    let unlimited = Problem { top: FORBIDDEN, constant: 0, ..problem.clone() };
+    let mut unlimited = problem.clone();
+    (unlimited.top, unlimited.constant) = (FORBIDDEN, 0);
     assignments(problem).map(|values| unlimited.cost(&values)).filter(|&cost| cost < FORBIDDEN).collect()
 }
 

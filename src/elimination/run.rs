@@ -43,7 +43,7 @@ impl Run {
     pub fn on(gpu: Option<&Arc<Gpu>>, problem: Arc<Problem>, plan: Plan) -> Run {
         let Some(gpu) = gpu else { return Run::new(problem, plan) };
         let executor = match (plan.placement.rows, plan.costs.width) {
-            (Some(limits), _) => Sparse::on(gpu, &problem, &plan, limits)
+            (Some(limits), _) => Sparse::on(gpu, &plan, limits)
                 .map(|rows| rows.map(|rows| (Box::new(rows) as Box<dyn CostExecutor>, false))),
             (None, Width::I32) => on_device::<i32>(gpu, &problem, &plan),
             (None, Width::I64) => on_device::<i64>(gpu, &problem, &plan),
@@ -62,7 +62,7 @@ impl Run {
     fn begin_on_host(&mut self) {
         let (problem, plan) = (&self.problem, &self.plan);
         let executor = match (plan.placement.rows, plan.costs.width) {
-            (Some(limits), _) => Ok(Box::new(Sparse::new(problem, plan, limits)) as Box<dyn CostExecutor>),
+            (Some(limits), _) => Ok(Box::new(Sparse::new(plan, limits)) as Box<dyn CostExecutor>),
             (None, Width::I32) => on_host::<i32>(problem, plan),
             (None, Width::I64) => on_host::<i64>(problem, plan),
         };

@@ -27,7 +27,9 @@ pub(crate) fn random(rng: &mut Rng, most: u64) -> Problem {
         ..Shape::PLAIN
     };
     let top = if rng.below(3) == 0 { rng.below(3 * high as u64) as Cost } else { FORBIDDEN };
-    Problem { top, ..shape.problem(rng) }
+    let mut problem = shape.problem(rng);
+    problem.top = top;
+    problem
 }
 
 pub(crate) fn assignments(problem: &Problem) -> impl Iterator<Item = Vec<u32>> {

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::model::{ROUNDOFF, Scaled};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
+use crate::threads::Large;
 
 /// A plan for what it eliminates.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +28,7 @@ pub(super) struct Collected<S: OfNumbers> {
     /// Rounding errors that it may have, relatively, as far as the propagation makes them.
     pub error: f64,
     /// By step; empty where they were not kept.
-    pub messages: Vec<Storage<S::Entry>>,
+    pub messages: Large<Storage<S::Entry>>,
     /// By step, what it may be off and how small its entries are.
     notes: Vec<Note>,
 }
@@ -92,7 +93,7 @@ impl<'a> Planned<'a> {
                 error += notes[index].error + ROUNDOFF;
             }
         }
-        let messages = if placement.keep_messages { store.messages } else { Vec::new() };
+        let messages = if placement.keep_messages { store.messages } else { Large::default() };
         Ok(Collected { z, error, messages, notes })
     }
 

@@ -3,6 +3,7 @@
 use super::{Cost, CostFunction, FORBIDDEN, add};
 use crate::error::Error;
 use crate::stop::Stop;
+use crate::threads::{self, Large};
 
 /// A cost network in the form that search and inference work on.
 ///
@@ -23,6 +24,13 @@ pub struct Problem {
     pub top: Cost,
 }
 
+impl Drop for Problem {
+    fn drop(&mut self) {
+        let parts = self.unary.len() + self.functions.len();
+        threads::free((std::mem::take(&mut self.unary), std::mem::take(&mut self.functions)), parts);
+    }
+}
+
 impl Problem {
     /// Number of variables.
     pub fn variables(&self) -> usize {
@@ -31,32 +39,41 @@ impl Problem {
 
     /// The cost of an assignment, [`FORBIDDEN`] where an entry forbids it. Not capped at `top`.
     pub fn cost(&self, assignment: &[u32]) -> Cost {
+        self.cost_until(assignment, &Stop::new()).expect("the flag is not set")
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn cost_until(&self, assignment: &[u32], stop: &Stop) -> Result<Cost, Error> {
         let mut total = self.constant;
-        for (unary, &value) in self.unary.iter().zip(assignment) {
+        for item in stop.finish(self.unary.iter().zip(assignment)) {
+            let (unary, &value) = item?;
             total = add(total, unary[value as usize]);
         }
-        for function in &self.functions {
+        for function in stop.finish(&self.functions) {
             if total >= FORBIDDEN {
-                return FORBIDDEN;
+                return Ok(FORBIDDEN);
             }
-            total = add(total, function.cost(&self.domains, assignment));
+            total = add(total, function?.cost(&self.domains, assignment));
         }
-        total
+        Ok(total)
     }
 
     /// The variables that share a function with each variable, ascending.
     ///
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn neighbours(&self, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
-        let mut neighbours = vec![Vec::new(); self.variables()];
+    pub fn neighbours(&self, stop: &Stop) -> Result<Large<Vec<u32>>, Error> {
+        let mut neighbours = Large::from(vec![Vec::new(); self.variables()]);
         for function in stop.each(&self.functions) {
             let function = function?;
             for &v in &function.scope {
                 neighbours[v as usize].extend(function.scope.iter().copied().filter(|&u| u != v));
             }
         }
-        for list in stop.each(&mut neighbours) {
+        for list in stop.each(neighbours.iter_mut()) {
             let list = list?;
             list.sort_unstable();
             list.dedup();
@@ -66,7 +83,7 @@ impl Problem {
     }
 
     /// For each variable, the indices of the functions that read it, ascending.
-    pub fn incidence(&self) -> Vec<Vec<u32>> {
+    pub fn incidence(&self) -> Large<Vec<u32>> {
         self.incidence_until(&Stop::new()).expect("the flag is not set")
     }
 
@@ -74,8 +91,8 @@ impl Problem {
     ///
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn incidence_until(&self, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
-        let mut incidence = vec![Vec::new(); self.variables()];
+    pub fn incidence_until(&self, stop: &Stop) -> Result<Large<Vec<u32>>, Error> {
+        let mut incidence = Large::from(vec![Vec::new(); self.variables()]);
         for item in stop.each((0..).zip(&self.functions)) {
             let (index, function) = item?;
             function.scope.iter().for_each(|&v| incidence[v as usize].push(index));

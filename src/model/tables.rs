@@ -1,7 +1,7 @@
 //! Equal tables, stored once.
 
 use super::Table;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 
@@ -14,6 +14,11 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
+    /// With room for so many.
+    pub fn with_capacity(tables: usize) -> Self {
+        Tables { places: FxHashMap::with_capacity_and_hasher(tables, FxBuildHasher) }
+    }
+
     /// The place of the first table equal to this one by `is_like`; `place` where there was none.
     pub fn first(&mut self, table: &Table, place: u32, is_like: impl Fn(u32) -> bool) -> u32 {
         let mut hasher = FxHasher::default();

@@ -4,7 +4,7 @@ use super::{Method, Order};
 use crate::error::Error;
 use crate::rng::mix;
 use crate::stop::Stop;
-use crate::threads;
+use crate::threads::Large;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -57,8 +57,13 @@ fn counted(
     let tag = |v: u32| mix(seed, u64::from(v));
     let late = |v: u32| late.get(v as usize).is_some_and(|&late| late);
     if method.is_some() {
-        let all = stop.each(0..domains.len() as u32).map(|v| v.map(|v| Reverse((late(v), graph.score(v), tag(v), v))));
-        heap = all.collect::<Result<Vec<_>, Error>>()?.into();
+        // with room for new scores: to move a million entries into more takes as long as to make them
+        let mut all = Vec::with_capacity(2 * domains.len());
+        for v in stop.each(0..domains.len() as u32) {
+            let v = v?;
+            all.push(Reverse((late(v), graph.score(v), tag(v), v)));
+        }
+        heap = all.into();
     }
     for place in 0..domains.len() {
         stop.check()?;
@@ -100,9 +105,7 @@ fn counted(
     if graph.filling {
         order.sequence = postorder(&order.sequence, &graph.adjacency, stop)?;
     }
-    let steps = effort - graph.effort;
-    threads::free(graph, domains.len());
-    Ok((Some(order), steps))
+    Ok((Some(order), effort - graph.effort))
 }
 
 /// Cost of adding an edge in steps: it touches lists all over memory, where scans are sequential.
@@ -110,7 +113,7 @@ const EDGE: u64 = 100;
 
 /// The graph of the remaining variables, with a score for each, updated as edges change.
 struct Graph {
-    adjacency: Vec<Vec<u32>>,
+    adjacency: Large<Vec<u32>>,
     alive: Vec<bool>,
     /// A variable's weight in fill scores: 1, or its domain size.
     weights: Vec<u64>,

@@ -5,7 +5,7 @@ use super::{Method, Order, sweep};
 use crate::model::Problem;
 use crate::rng::mix;
 use crate::stop::Stop;
-use crate::threads;
+use crate::threads::Large;
 use rayon::prelude::*;
 
 /// Joint entries up to which elimination may still become exact, by fixing values or on a device.
@@ -20,7 +20,7 @@ const RESTARTS: u64 = 50_000_000;
 /// A resumable search for elimination orders.
 #[derive(Debug)]
 pub struct OrderSearch {
-    neighbours: Vec<Vec<u32>>,
+    neighbours: Large<Vec<u32>>,
     domains: Vec<u32>,
     seed: u64,
     keep: usize,
@@ -126,7 +126,6 @@ impl OrderSearch {
     /// The orders, best first; at least one once there was a run.
     pub fn into_orders(self) -> Vec<Order> {
         let of_all = self.greedy.is_empty() || self.is_hopeful();
-        threads::free(self.neighbours, self.domains.len());
         if of_all { self.best } else { self.of_greedy }
     }
 

@@ -12,15 +12,12 @@ use std::collections::{BTreeSet, BinaryHeap};
 /// Sweeps every component from a variable at its edge; `seed` chooses where the search for that variable begins.
 pub(super) fn sweep(neighbours: &[Vec<u32>], seed: u64, stop: &Stop) -> Result<Vec<u32>, Error> {
     let n = neighbours.len();
-    let mut frontier = Frontier {
-        neighbours,
-        seen: vec![None; n],
-        count: 0,
-        leads: neighbours.iter().map(|list| list.len() as u32).collect(),
-        waiting: BTreeSet::new(),
-    };
+    let leads = stop.each(neighbours).map(|list| Ok(list?.len() as u32)).collect::<Result<_, Error>>()?;
+    let mut frontier = Frontier { neighbours, seen: vec![None; n], count: 0, leads, waiting: BTreeSet::new() };
     // a component needs one of them
-    let mut starts: BinaryHeap<_> = (0..n as u32).map(|v| Reverse((mix(seed, u64::from(v)), v))).collect();
+    let starts = stop.each(0..n as u32).map(|v| v.map(|v| Reverse((mix(seed, u64::from(v)), v))));
+    let mut starts = BinaryHeap::from(starts.collect::<Result<Vec<_>, Error>>()?);
+    stop.check()?;
     let mut sequence = Vec::with_capacity(n);
     let mut walk = Walk { met: vec![false; n], queue: Vec::new() };
     while sequence.len() < n

@@ -38,7 +38,7 @@ fn literal(problem: &Problem, sequence: &[u32]) -> (u32, f64, f64) {
         .neighbours(&Stop::new())
         .expect("not stopped")
         .into_iter()
-        .map(|list| list.into_iter().collect())
+        .map(|list| list.iter().copied().collect())
         .collect();
     let (mut width, mut joint, mut largest) = (0, 0.0, 1f64);
     for &v in sequence {

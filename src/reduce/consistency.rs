@@ -55,7 +55,8 @@ impl Reducer {
             } else if let Some(v) = self.pending.checks.pop() {
                 self.check(v);
             } else if std::mem::take(&mut self.pending.lower) {
-                self.limit_fell();
+                // what a stop leaves out is only not reduced
+                let _ = self.limit_fell(stop);
             } else {
                 break;
             }
@@ -63,9 +64,10 @@ impl Reducer {
     }
 
     /// Queues the checks that a lower limit makes necessary.
-    fn limit_fell(&mut self) {
+    fn limit_fell(&mut self, stop: &Stop) -> Result<(), Error> {
         let limit = self.limit();
-        for (slot, function) in (0..).zip(&self.functions) {
+        for item in stop.each((0..).zip(&self.functions)) {
+            let (slot, function) = item?;
             if function.as_ref().is_some_and(|function| function.witness >= limit) {
                 self.pending.scans.push(slot);
             }
@@ -73,6 +75,7 @@ impl Reducer {
         for (v, _) in (0..).zip(&self.dearest).filter(|&(_, &dearest)| dearest >= limit) {
             self.pending.checks.push(v);
         }
+        Ok(())
     }
 
     /// Finds values without support in a function.

@@ -16,7 +16,7 @@ use std::collections::BinaryHeap;
 impl Reducer {
     /// Eliminates variables, the smallest new table first. Returns whether there was one.
     pub(super) fn eliminate_cheap(&mut self, stop: &Stop) -> bool {
-        let mut heap = BinaryHeap::new();
+        let mut heap = BinaryHeap::with_capacity(2 * self.pending.eliminations.len());
         let mut changed = false;
         loop {
             while !self.done(stop)

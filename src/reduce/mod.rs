@@ -153,7 +153,7 @@ impl Reducer {
     /// A solution of total `upper` is known: only better totals count from now on. Reduces further.
     pub fn tighten(&mut self, upper: Cost, stop: &Stop) {
         if upper < self.top {
-            self.lower_top(upper);
+            self.lower_top(upper, stop);
             self.run(stop);
         }
     }
@@ -161,18 +161,19 @@ impl Reducer {
     /// The same with value bounds, which may forbid some values also where the top stays.
     pub fn tighten_by(&mut self, upper: Cost, bounds: &ValueBounds, stop: &Stop) {
         if upper < self.top {
-            self.lower_top(upper);
+            self.lower_top(upper, stop);
         }
-        self.forbid(bounds);
+        self.forbid(bounds, stop);
         self.run(stop);
     }
 
-    fn lower_top(&mut self, upper: Cost) {
+    fn lower_top(&mut self, upper: Cost, stop: &Stop) {
         self.top = upper;
         self.note(|_| Step::Limit(upper));
         self.infeasible |= self.constant >= self.top;
         self.pending.lower = true;
-        self.queue_dear();
+        // what a stop leaves out is only not reduced
+        let _ = self.queue_dear(stop);
     }
 
     /// The reduced problem, its variables renumbered in their order. Where the reductions were stopped it may hold
@@ -211,8 +212,12 @@ impl Reducer {
     /// [`Error::Memory`] with how much it would take.
     pub fn fitting_problem(&self, stop: &Stop) -> Result<Problem, Error> {
         let problem = self.problem_until(stop)?;
-        let widest = problem.functions.iter().map(|function| function.scope.len()).max().unwrap_or(0);
-        let pairs: u64 = problem.functions.iter().map(|function| (function.scope.len() as u64).pow(2)).sum();
+        let (mut widest, mut pairs) = (0, 0u64);
+        for function in stop.each(&problem.functions) {
+            let arity = function?.scope.len();
+            widest = widest.max(arity);
+            pairs += (arity as u64).pow(2);
+        }
         let what = || format!("which variables share a function ({widest} in the largest one)");
         if pairs > u64::from(u32::MAX) {
             let most = u32::MAX;
@@ -252,30 +257,47 @@ impl Reducer {
     /// An assignment of the network from one of the reduced problem: removed variables take their best values, those
     /// that were added for global cost functions are left out.
     pub fn lift(&self, core: &[u32]) -> Vec<u32> {
+        self.lift_until(core, &Stop::new()).expect("the flag is not set")
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn lift_until(&self, core: &[u32], stop: &Stop) -> Result<Vec<u32>, Error> {
         let mut assignment = vec![0; self.domains.len()];
-        for (&v, &value) in self.core.iter().zip(core) {
+        for item in stop.finish(self.core.iter().zip(core)) {
+            let (&v, &value) = item?;
             assignment[v as usize] = self.values[v as usize][value as usize];
         }
-        for departure in self.departures.iter().rev() {
-            departure.undo(&mut assignment);
+        for departure in stop.finish(self.departures.iter().rev()) {
+            departure?.undo(&mut assignment);
         }
         // what was added behind the network's own variables
         let own = self.original.as_ref().map_or(self.report.before.variables, |network| network.domains().len());
         assignment.truncate(own);
-        assignment
+        Ok(assignment)
     }
 
     /// The reduced problem's part of an assignment of the network. A value that was removed becomes the cheapest one
     /// left.
     pub fn project(&self, assignment: &[u32]) -> Vec<u32> {
+        self.project_until(assignment, &Stop::new()).expect("the flag is not set")
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn project_until(&self, assignment: &[u32], stop: &Stop) -> Result<Vec<u32>, Error> {
         let extended = self.original.as_ref().map(|network| network.extend(assignment));
         let assignment = extended.as_deref().unwrap_or(assignment);
         let assignment = self.with_merged(assignment);
-        let value = |&v: &u32| {
-            let v = v as usize;
-            self.values[v].binary_search(&assignment[v]).unwrap_or_else(|_| cheapest(&self.unary[v])) as u32
+        let value = |v: Result<&u32, Error>| {
+            let v = *v? as usize;
+            Ok(self.values[v].binary_search(&assignment[v]).unwrap_or_else(|_| cheapest(&self.unary[v])) as u32)
         };
-        self.core.iter().map(value).collect()
+        stop.finish(&self.core).map(value).collect()
     }
 
     /// Statistics of the reductions.
@@ -329,11 +351,12 @@ impl Reducer {
     }
 
     /// Queues functions that new forbidden tuples may simplify: most have none after a small step of `top`.
-    fn queue_dear(&mut self) {
+    fn queue_dear(&mut self, stop: &Stop) -> Result<(), Error> {
         let limit = self.limit();
         let peak = |costs: &Vec<Cost>| costs.iter().copied().filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0);
-        let peaks: Vec<Cost> = self.unary.iter().map(peak).collect();
-        for (slot, function) in (0..).zip(&self.functions) {
+        let peaks = stop.each(&self.unary).map(|costs| costs.map(peak)).collect::<Result<Vec<Cost>, Error>>()?;
+        for item in stop.each((0..).zip(&self.functions)) {
+            let (slot, function) = item?;
             let Some(Function { scope, peak, .. }) = function else { continue };
             if scope.iter().fold(*peak, |total, &v| table::sum(total, peaks[v as usize])) >= limit {
                 self.pending.shapes.push(slot);
@@ -341,6 +364,7 @@ impl Reducer {
                 scope.iter().for_each(|&v| self.pending.dominance.push(v));
             }
         }
+        Ok(())
     }
 
     /// Forbids entries that alone reach the limit, and stores equal tables once.
@@ -365,7 +389,7 @@ impl Reducer {
         if is_settled {
             return Ok(());
         }
-        let mut sharing = table::Sharing::default();
+        let mut sharing = table::Sharing::new(self.functions.len());
         for function in stop.each(self.functions.iter_mut().flatten()) {
             let function = function?;
             function.settled = true;

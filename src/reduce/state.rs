@@ -85,6 +85,45 @@ impl Reducer {
         Ok(reducer)
     }
 
+    /// A copy, to be reduced further.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn copy(&self, stop: &Stop) -> Result<Reducer, Error> {
+        fn copied<T: Clone>(list: &[T], stop: &Stop) -> Result<Vec<T>, Error> {
+            stop.each(list).map(|item| item.cloned()).collect()
+        }
+        let mut by_scope = FxHashMap::with_capacity_and_hasher(self.by_scope.len(), FxBuildHasher);
+        for item in stop.each(&self.by_scope) {
+            let (scope, &slot) = item?;
+            let _ = by_scope.insert(scope.clone(), slot);
+        }
+        Ok(Reducer {
+            reduce: self.reduce,
+            infeasible: self.infeasible,
+            top: self.top,
+            constant: self.constant,
+            domains: self.domains.clone(),
+            values: copied(&self.values, stop)?,
+            unary: copied(&self.unary, stop)?,
+            dearest: self.dearest.clone(),
+            present: self.present.clone(),
+            functions: copied(&self.functions, stop)?,
+            by_scope,
+            incidence: copied(&self.incidence, stop)?,
+            departures: copied(&self.departures, stop)?,
+            merges: self.merges,
+            ties: copied(&self.ties, stop)?,
+            core: self.core.clone(),
+            pending: self.pending.clone(),
+            limits: self.limits.clone(),
+            report: self.report.clone(),
+            log: self.log.as_deref().map(|log| copied(log, stop)).transpose()?,
+            lemmas: copied(&self.lemmas, stop)?,
+            original: self.original.clone(),
+        })
+    }
+
     /// Loads one function of the network; a table stays shared unless its order or its minimum changes it.
     fn take(&mut self, scope: &[u32], table: &Table, taken: &mut Taken) {
         let Taken { forms, order, sizes } = taken;

@@ -188,7 +188,6 @@ pub(super) fn address(table: &Table) -> (usize, bool) {
 }
 
 /// Stores equal tables once.
-#[derive(Default)]
 pub(super) struct Sharing {
     /// Tables seen, by address: shared ones need no second check. The tables are kept, so that no address is used again
     /// for another one.
@@ -198,6 +197,12 @@ pub(super) struct Sharing {
 }
 
 impl Sharing {
+    /// With room for so many different tables: to make more for a million takes tenths of a second.
+    pub(super) fn new(tables: usize) -> Self {
+        let (kept, places) = (Vec::with_capacity(tables), Tables::with_capacity(tables));
+        Sharing { kept, places, seen: FxHashMap::default() }
+    }
+
     /// Forbids the entries from `limit` on and replaces the table by an equal one seen before, if there is one.
     pub(super) fn share(&mut self, table: &mut Table, limit: Cost) {
         let (address, shared) = address(table);

@@ -162,7 +162,7 @@ fn value_bounds(problem: &Problem, rng: &mut Rng) -> Vec<Vec<Cost>> {
 /// No value known to be too dear remains.
 fn removed(reducer: &Reducer, values: &ValueBounds, top: Cost) {
     if !reducer.infeasible() {
-        assert_eq!(values.removable(reducer, top).0, 0);
+        assert_eq!(values.removable(reducer, top, &Stop::new()).0, 0);
     }
 }
 
@@ -189,7 +189,7 @@ fn check_all(network: &Network, rng: &mut Rng) {
         if below(rng, 2) == 0 {
             reducer.tighten(top, &stop);
         } else {
-            values.learn(&reducer, &value_bounds(&reducer.problem(), rng), Some(Proof::default()));
+            values.learn(&reducer, &value_bounds(&reducer.problem(), rng), Some(Proof::default()), &Stop::new());
             reducer.tighten_by(top, &values, &stop);
             removed(&reducer, &values, top);
         }

@@ -49,17 +49,17 @@ impl ValueBounds {
     pub fn new(reducer: &Reducer, stop: &Stop) -> Result<Self, Error> {
         let mut values = Vec::with_capacity(reducer.values.len());
         let mut starts = Vec::with_capacity(reducer.values.len());
-        let mut all = 0;
+        let mut least = Vec::with_capacity(reducer.domains.iter().map(|&domain| domain as usize).sum());
         for own in stop.each(&reducer.values) {
             let own = own?.clone();
-            starts.push(all);
-            all += own.len();
+            starts.push(least.len());
+            least.resize(least.len() + own.len(), (Cost::MIN, 0));
             values.push(own);
         }
         Ok(ValueBounds {
             values,
             starts,
-            least: vec![(Cost::MIN, 0); all],
+            least,
             proofs: Vec::new(),
             begun: reducer.core.iter().map(|&v| reducer.domains[v as usize] as usize).sum(),
         })
@@ -67,14 +67,20 @@ impl ValueBounds {
 
     /// Learns bounds for the values of a reduced problem, in its own numbering. Tightening only removes solutions, so
     /// bounds stay valid for later reduced problems. Where the reductions keep a log, only bounds with a proof are
-    /// learned.
-    pub fn learn(&mut self, reducer: &Reducer, core: &[Vec<Cost>], proof: Option<impl BoundProof + 'static>) {
+    /// learned; once `stop` is set, some.
+    pub fn learn(
+        &mut self,
+        reducer: &Reducer,
+        core: &[Vec<Cost>],
+        proof: Option<impl BoundProof + 'static>,
+        stop: &Stop,
+    ) {
         if reducer.log.is_some() && proof.is_none() {
             return;
         }
         self.grow(reducer);
         let mut news = false;
-        for (&v, costs) in reducer.core.iter().zip(core) {
+        for (&v, costs) in stop.each(reducer.core.iter().zip(core)).map_while(Result::ok) {
             for (&value, &cost) in reducer.values[v as usize].iter().zip(costs) {
                 let Some(place) = self.place(v, value) else { continue };
                 let least = &mut self.least[place];
@@ -116,11 +122,12 @@ impl ValueBounds {
     }
 
     /// How many values of the current reduced problem they forbid below `upper` (0 without reductions), and how many it
-    /// has.
-    pub fn removable(&self, reducer: &Reducer, upper: Cost) -> (usize, usize) {
+    /// has. Once `stop` is set not all are counted.
+    pub fn removable(&self, reducer: &Reducer, upper: Cost, stop: &Stop) -> (usize, usize) {
         let of = |&v: &u32| self.values(reducer, v).filter(|&least| least >= upper).count();
         let size = reducer.core.iter().map(|&v| reducer.domains[v as usize] as usize).sum();
-        (if reducer.reduce { reducer.core.iter().map(of).sum() } else { 0 }, size)
+        let core = stop.each(&reducer.core).map_while(Result::ok);
+        (if reducer.reduce { core.map(of).sum() } else { 0 }, size)
     }
 
     /// For each value of a reduced problem how much more solutions with it cost at least than with the variable's best
@@ -143,11 +150,11 @@ impl ValueBounds {
 impl Reducer {
     /// Forbids the values of the reduced problem that only solutions at or above `top` have; the reductions then remove
     /// them.
-    pub(super) fn forbid(&mut self, bounds: &ValueBounds) {
+    pub(super) fn forbid(&mut self, bounds: &ValueBounds, stop: &Stop) {
         if !self.reduce {
             return;
         }
-        for v in self.core.clone() {
+        for v in stop.each(self.core.clone()).map_while(Result::ok) {
             let unary = &self.unary[v as usize];
             let dear = (0..).zip(bounds.values(self, v).zip(unary));
             let dear = dear.filter(|&(_, (least, &cost))| least >= self.top && cost < FORBIDDEN);

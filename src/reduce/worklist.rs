@@ -20,6 +20,10 @@ impl Worklist {
         }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
+    }
+
     pub(super) fn pop(&mut self) -> Option<u32> {
         let item = self.items.pop_front()?;
         self.queued[item as usize] = false;

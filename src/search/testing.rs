@@ -30,7 +30,9 @@ fn random_of(rng: &mut Rng, sparse: bool) -> Problem {
         ..Shape::PLAIN
     };
     let top = if rng.below(3) == 0 { rng.below(3 * high as u64) as Cost } else { FORBIDDEN };
-    Problem { top, ..shape.problem(rng) }
+    let mut problem = shape.problem(rng);
+    problem.top = top;
+    problem
 }
 
 /// A random assignment.

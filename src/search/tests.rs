@@ -7,11 +7,12 @@ use super::drivers::annealing::state::{Elite, State, hash};
 use super::drivers::annealing::sweep::sweep;
 use super::scheduler::driver::{Pool, SearchContext};
 use super::testing::{assignment, price, random, random_dense};
+use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::fang::{LocalHeuristic, Scratch, assign_variable};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::rng::Rng;
-use crate::stop::Stop;
+use crate::stop::{Stop, Watch};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -150,7 +151,7 @@ fn every_row_of_an_incidence_is_reached() {
     for _ in 0..300 {
         let problem = Arc::new(random_dense(&mut rng));
         let tables = ValueTables::new(&problem, price(&problem));
-        for (f, v, incidence) in tables.incidences_by_function() {
+        for (f, v, incidence) in tables.incidences_by_function(&Stop::new()).expect("no stop is set") {
             let others: Vec<u32> = problem.functions[f as usize].scope.iter().copied().filter(|&u| u != v).collect();
             let mut reached = BTreeSet::new();
             let values = vec![0; problem.variables()];
@@ -299,7 +300,8 @@ fn classes_and_regions_of_random_graphs() {
             }
         }
         let size = 1 + rng.index(n + 1);
-        let members: BTreeSet<u32> = region.grow(&graph, size, &mut rng).iter().copied().collect();
+        let members: BTreeSet<u32> =
+            region.grow(&graph, size, &mut rng, &Stop::new()).expect("no stop").iter().copied().collect();
         assert_eq!(members.len(), size.min(n));
         // every part but one is a whole component
         let mut left = members.clone();
@@ -339,4 +341,51 @@ fn the_pool_keeps_the_best_different_assignments() {
         }
         assert!(pool.elites().iter().all(|e| e.hash == hash(&e.values) && e.energy == tables.energy(&e.values)));
     }
+}
+
+/// Items between two looks at the stop flag.
+const ITEMS: u64 = 64;
+/// Looks after the flag is set, at most: each thread's next ones.
+const FEW: u64 = 64;
+
+/// A preparation, and how much it came to.
+type Make = fn(&SearchContext, &Stop) -> Result<usize, Error>;
+
+#[test]
+fn preparations_look_at_the_flag_all_the_way_and_begin_again_once_stopped() {
+    let network = crate::generate::generate("grid", &[("side", "40"), ("d", "3")], 1).expect("a family");
+    let reducer = crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
+    let problem = Arc::new(reducer.problem());
+    let n = problem.variables() as u64;
+    let context = || SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
+    // each with its passes over all variables: of regions and forests one for each of so many
+    let makes: [(&str, Make, u64); 3] = [
+        ("regions", |context, stop| context.regions_until(stop).map(<[u32]>::len), 32),
+        ("forests", |context, stop| context.forests_until(stop).map(|forests| forests.len()), 8),
+        ("layout", |context, stop| Ok(context.layout_until(stop)?.map_or(0, |layout| layout.affected.len())), 5),
+    ];
+    for (name, make, passes) in makes {
+        let whole = Watch::new();
+        let expected = make(&context(), &Stop::watched(&whole)).expect("the flag is not set");
+        assert!(expected > 0 && whole.looks() >= passes * n / ITEMS, "{name}: {} looks", whole.looks());
+        for part in 0..8 {
+            let (context, last) = (context(), 1 + whole.looks() * part / 8);
+            let watch = Watch::until(last);
+            let stopped = make(&context, &Stop::watched(&watch));
+            assert!(matches!(stopped, Err(Error::Stopped)), "{name}: look {last} of {}", whole.looks());
+            assert!(watch.looks() < last + FEW, "{name}: {} looks after the flag was set", watch.looks() - last);
+            assert_eq!(make(&context, &Stop::new()).expect("the flag is not set"), expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_short_is_evaluated_although_the_flag_is_set() {
+    let mut rng = Rng::new(10);
+    let (stop, problem) = (Stop::new(), Arc::new(random(&mut rng)));
+    stop.set(crate::stop::Cause::Time);
+    let tables = ValueTables::new(&problem, price(&problem));
+    let values = assignment(&problem, &mut rng);
+    let elite = Elite::until(&tables, values.clone(), &stop).expect("it has few functions");
+    assert_eq!(elite.energy, tables.energy(&values));
 }

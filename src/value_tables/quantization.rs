@@ -15,9 +15,21 @@ pub(super) fn quantize(cost: Cost, shift: u32, hard: i32) -> i32 {
     ((cost + half) >> shift).min(ROW_LIMIT) as i32
 }
 
+/// What the functions of a core forbid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Forbidding {
+    /// Whether a function does that is written out.
+    pub some: bool,
+    /// Whether more than half of all functions do nothing else.
+    pub mostly: bool,
+}
+
 /// The least shift and the price under which no variable's row passes [`ROW_LIMIT`] and no violation pays for a
-/// variable alone, unless the price asked for is so low.
-pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<(u32, i32), Error> {
+/// variable alone, unless the price asked for is so low; and what functions forbid.
+///
+/// # Errors
+/// [`Error::Stopped`].
+pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<(u32, i32, Forbidding), Error> {
     let n = problem.variables();
     let mut soft = vec![0 as Cost; n];
     let mut hard = vec![0 as Cost; n];
@@ -34,17 +46,23 @@ pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<(u3
             soft[v as usize] = soft[v as usize].saturating_add(largest);
             hard[v as usize] += forbids;
         }
+        (forbids > 0, largest == 0)
     };
     for item in stop.each(problem.unary.iter().enumerate()) {
         let (v, unary) = item?;
-        note(&[v as u32], &mut unary.iter().copied());
+        let _ = note(&[v as u32], &mut unary.iter().copied());
     }
+    let (mut some, mut pure) = (0, 0);
     for function in stop.each(&problem.functions) {
         let function = function?;
         match &function.table {
-            Table::Dense(table) => note(&function.scope, &mut table.iter().copied()),
+            Table::Dense(table) => {
+                let (forbids, free) = note(&function.scope, &mut table.iter().copied());
+                some += usize::from(forbids);
+                pure += usize::from(forbids && free);
+            }
             Table::Sparse(table) => {
-                note(&function.scope, &mut table.iter().map(|(_, cost)| cost).chain([table.default_cost()]));
+                let _ = note(&function.scope, &mut table.iter().map(|(_, cost)| cost).chain([table.default_cost()]));
             }
         }
     }
@@ -58,5 +76,6 @@ pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<(u3
         shift += 1;
     }
     let hard = (price >> shift).clamp(1, dearest.max(1));
-    Ok((shift, hard as i32))
+    let forbidding = Forbidding { some: some > 0, mostly: 2 * pure > problem.functions.len() };
+    Ok((shift, hard as i32, forbidding))
 }

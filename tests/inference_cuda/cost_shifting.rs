@@ -28,12 +28,13 @@ fn shifted(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &Order, zs: &[
         }
         let trouble = graph.take_trouble();
         assert!(trouble.is_none() && graph.on_device() == gpu.is_some(), "{trouble:?}");
-        let (bound, values) = (graph.lower_bound(FORBIDDEN), graph.value_bounds());
+        let values = graph.value_bounds(&Stop::new()).expect("nobody stops");
+        let bound = graph.lower_bound(FORBIDDEN);
         if bound == FORBIDDEN {
             // what is left of tables without a solution is of no interest
             return (bound, values, Vec::new(), Vec::new());
         }
-        let left = graph.problem().expect("the device works").expect("it has its tables");
+        let left = graph.problem(&stop).expect("the device works").expect("it has its tables");
         let dense = |function: &CostFunction| (function.scope.clone(), function.entries(&left.domains).collect());
         (bound, values, left.functions.iter().map(dense).collect(), left.unary.clone())
     };
@@ -44,8 +45,8 @@ fn shifted(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &Order, zs: &[
         };
         let plan = Plan::new(&outline, order, &Limits::new(1 << 32).with(|limits| limits.z = Some(z)));
         let graph = match last.take() {
-            Some(graph) => graph.after(outline, &plan, patience, &Stop::new()),
-            None => JoinGraph::new(&outline, &plan, patience, &Stop::new()),
+            Some(graph) => graph.after(outline, plan, patience, &Stop::new()),
+            None => JoinGraph::new(&outline, plan, patience, &Stop::new()),
         };
         let mut graph = graph.expect("small costs").on(gpu);
         all.push(look(&mut graph));
@@ -122,7 +123,7 @@ fn between_functions(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &[u3
     assert!(trouble.is_none(), "{trouble:?}");
     let (bound, values, left) = (
         shift.lower_bound(problem.top),
-        shift.value_bounds(),
+        shift.value_bounds(&Stop::new()).expect("nobody stops"),
         shift.problem(&Stop::new()).expect("the flag is not set"),
     );
     if bound == problem.top {
@@ -200,7 +201,8 @@ fn race(gpu: &Arc<Gpu>, name: &str, problem: &Arc<Problem>) {
          device {its:.4} s ({first:.4} at first), CPU {one:.4} s, {two:.4} on 2 threads, {many:.4} on 12"
     );
     assert_eq!(device.lower_bound(problem.top), bound);
-    assert_eq!(device.value_bounds(), host.value_bounds());
+    let values = |shift: &Shift| shift.value_bounds(&Stop::new()).expect("nobody stops");
+    assert_eq!(values(&device), values(&host));
     let [device, host] = [device, host].map(|shift| shift.problem(&Stop::new()).expect("the flag is not set"));
     assert!(device.unary == host.unary && device.constant == host.constant);
     for (device, host) in device.functions.iter().zip(&host.functions) {

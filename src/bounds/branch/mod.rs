@@ -93,7 +93,9 @@ impl Branch {
     /// the memory, and once `stop` is set.
     pub fn new(begin: Begin<'_>, style: Style, stop: &Stop) -> Option<Branch> {
         let Begin { problem, ub, order, memory, journal } = begin;
-        let (tables, state) = StaticData::bytes(problem);
+        // of many variables these alone are too much
+        let _ = memory.checked_sub(StaticData::pairs(problem))?;
+        let (tables, state) = StaticData::bytes(problem, stop).ok()?;
         let taken = tables.saturating_add(state.saturating_mul(STATES));
         let memory = memory.checked_sub(taken)?;
         let ub = ub.unwrap_or(problem.top).min(problem.top);
@@ -347,7 +349,7 @@ impl Search for Branch {
     }
 
     fn proof(&self, reducer: &Arc<Reducer>) -> Option<Proof> {
-        let bytes = (StaticData::bytes(&self.data.problem).1, self.memory);
+        let bytes = (StaticData::bytes_of(self.data.cells as u64), self.memory);
         Some(Proof::reductions(reducer)?.searched(self.data.bits, self.trace.as_ref()?, bytes))
     }
 

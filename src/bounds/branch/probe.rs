@@ -51,7 +51,7 @@ impl Probe {
         let data = StaticData::new(problem, ub, &order.sequence, &Stop::new())?;
         let mut state = State::new(&data, data.limit(ub.min(problem.top)));
         let set_up = SET_UP * (problem.variables() + problem.functions.len()) as u64;
-        let entries = StaticData::bytes(problem).0 / size_of::<Cost>() as u64;
+        let entries = StaticData::bytes(problem, &Stop::new()).ok()?.0 / size_of::<Cost>() as u64;
         let mut probed = Probed { solution: None, complete: true, short: false, work: set_up + entries + steps };
         if state.limit > 0 && state.propagate(&data, PROBE_PASSES, stop) {
             let dive = Dive {

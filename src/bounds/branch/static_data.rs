@@ -156,15 +156,32 @@ impl StaticData {
         self.problem.variables()
     }
 
+    /// Bytes of the pairs of variables, a bit each.
+    pub fn pairs(problem: &Problem) -> u64 {
+        (problem.variables() as u64).pow(2) / 8
+    }
+
     /// Bytes that a problem's static data takes, and a state of it.
-    pub fn bytes(problem: &Problem) -> (u64, u64) {
-        let own = written_out(problem).filter(|(_, new)| *new).map(|(bytes, _)| bytes);
-        let tables = own.fold((problem.variables() as u64).pow(2) / 8, u64::saturating_add);
-        let scopes = problem.functions.iter().flat_map(|function| &function.scope);
-        let values = problem.domains.iter().chain(scopes.map(|&v| &problem.domains[v as usize]));
-        let cells = values.map(|&domain| u64::from(domain)).sum::<u64>();
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn bytes(problem: &Problem, stop: &Stop) -> Result<(u64, u64), Error> {
+        let mut tables = StaticData::pairs(problem);
+        for item in stop.each(written_out(problem)) {
+            let (bytes, new) = item?;
+            tables = tables.saturating_add(if new { bytes } else { 0 });
+        }
+        let mut cells = problem.domains.iter().map(|&domain| u64::from(domain)).sum::<u64>();
+        for function in stop.each(&problem.functions) {
+            cells += function?.scope.iter().map(|&v| u64::from(problem.domains[v as usize])).sum::<u64>();
+        }
+        Ok((tables, StaticData::bytes_of(cells)))
+    }
+
+    /// Bytes of a state of so many cells.
+    pub fn bytes_of(cells: u64) -> u64 {
         // the trail holds a cell a few times on the way to a leaf
-        (tables, cells * size_of::<Cost>() as u64 * 4)
+        cells * size_of::<Cost>() as u64 * 4
     }
 }
 

@@ -11,16 +11,16 @@ use crate::error::Error;
 use crate::model::{Cost, Problem, Table};
 use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
-use crate::threads;
+use crate::threads::{self, Large};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// The functions of a problem, and the order of visits.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    pub functions: Vec<Function>,
+    pub functions: Large<Function>,
     /// For each variable those that are written out.
-    pub uses: Vec<Vec<Use>>,
+    pub uses: Large<Vec<Use>>,
     /// Those of a pass there.
     pub waves: Vec<Wave>,
 }
@@ -76,8 +76,8 @@ impl Layout {
         let mut known: FxHashMap<usize, Arc<[Cost]>> =
             FxHashMap::with_capacity_and_hasher(problem.functions.len(), FxBuildHasher);
         let mut constant: Cost = 0;
-        let mut uses: Vec<Vec<Use>> = vec![Vec::new(); problem.variables()];
-        let mut functions = Vec::with_capacity(problem.functions.len());
+        let mut uses: Large<Vec<Use>> = vec![Vec::new(); problem.variables()].into();
+        let mut functions = Large::from(Vec::with_capacity(problem.functions.len()));
         for item in stop.each(problem.functions.iter().enumerate()) {
             let (index, function) = item?;
             let entries = match &function.table {
@@ -122,7 +122,7 @@ impl Layout {
     }
 
     /// Nothing is taken yet.
-    pub fn costs(&self, unary: impl Iterator<Item = Vec<Cost>>, stop: &Stop) -> Result<Vec<Costs>, Error> {
+    pub fn costs(&self, unary: impl Iterator<Item = Vec<Cost>>, stop: &Stop) -> Result<Large<Costs>, Error> {
         let costs = |(unary, uses): (Vec<Cost>, &Vec<Use>)| Costs { taken: vec![0; uses.len() * unary.len()], unary };
         stop.each(unary.zip(&self.uses)).map(|item| item.map(costs)).collect()
     }

@@ -32,6 +32,7 @@ use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Table};
 use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
+use crate::threads::Large;
 pub(crate) use cuda::kernels;
 use cuda::{ShiftDevice, begin as begin_shift};
 use journal::Journal;
@@ -52,7 +53,7 @@ pub struct Shift {
     bits: u32,
     layout: Arc<Layout>,
     /// By variable, after as much as `here` tells.
-    costs: Vec<Costs>,
+    costs: Large<Costs>,
     here: State,
     /// Goes on from there, and has come as far as `there` tells.
     device: Option<Box<ShiftDevice>>,
@@ -260,7 +261,7 @@ impl Shift {
     /// Brings what a device has moved here.
     fn fetch(&mut self) -> Result<(), DeviceError> {
         if let Some(device) = &self.device {
-            (self.costs, self.here) = (device.costs()?, self.there);
+            (self.costs, self.here) = (device.costs()?.into(), self.there);
             self.device = None;
         }
         Ok(())
@@ -306,10 +307,14 @@ impl Shift {
     /// What a solution with each value costs at least: the constant, the value's own cost and what each of its
     /// functions takes for it, shares of one sum as all that is moved. [`FORBIDDEN`] where no solution below the limit
     /// has the value.
-    pub fn value_bounds(&self) -> Vec<Vec<Cost>> {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn value_bounds(&self, stop: &Stop) -> Result<Vec<Vec<Cost>>, Error> {
         // a device's costs may have come further
         let constant = self.here.constant;
         let bounds = |v: usize| {
+            stop.check()?;
             let mut sum = self.costs[v].unary.clone();
             let (mut least, mut sums) = (vec![0; sum.len()], Vec::new());
             for &own in &self.layout.uses[v] {
@@ -320,7 +325,7 @@ impl Shift {
                 total if self.infeasible || total >= self.range => FORBIDDEN,
                 total => self.unscaled(total) + self.problem.constant,
             };
-            sum.iter().map(total).collect()
+            Ok(sum.iter().map(total).collect())
         };
         (0..self.costs.len()).into_par_iter().map(bounds).collect()
     }

@@ -44,7 +44,7 @@ fn shifting_keeps_every_cost_and_bounds_never_fall_nor_pass_the_optimum() {
             }
         }
         positive += u32::from(before > problem.constant);
-        let bounds = shift.value_bounds();
+        let bounds = shift.value_bounds(&Stop::new()).expect("nobody stops");
         let shifted = shift.problem(&Stop::new()).expect("nobody stops");
         assert!(shifted.functions.iter().all(|f| f.min(&shifted.domains) >= 0), "case {case}");
         assert!(shifted.unary.iter().flatten().all(|&cost| cost >= 0), "case {case}");
@@ -263,7 +263,8 @@ fn threads_change_nothing() {
     let unlimited = made(&problem, 1).3;
     let mut lost = 0;
     for limit in [FORBIDDEN, unlimited + 700, unlimited + 100, unlimited - 500] {
-        let problem = Problem { top: limit, ..problem.clone() };
+        let mut problem = problem.clone();
+        problem.top = limit;
         let one = made(&problem, 1);
         let losses = one.1.iter().flatten().filter(|entry| matches!(entry, Step::TooDear { .. }));
         lost += losses.count();

@@ -46,9 +46,14 @@ pub(crate) fn visit(
     stop: &Stop,
 ) -> Result<(), Error> {
     let wave = layout.wave(forward, number);
-    let size = |&v: &u32| costs[v as usize].taken.len();
-    let mut memory: Vec<Cost> = vec![0; wave.variables.iter().map(size).sum()];
-    let mut jobs: Vec<Job<'_>> = Vec::new();
+    let (mut cells, mut uses) = (0, 0);
+    for v in stop.each(&wave.variables) {
+        let v = *v? as usize;
+        cells += costs[v].taken.len();
+        uses += layout.uses[v].len();
+    }
+    let mut memory: Vec<Cost> = vec![0; cells];
+    let mut jobs: Vec<Job<'_>> = Vec::with_capacity(uses);
     let mut rest = &mut memory[..];
     for v in stop.each(&wave.variables) {
         let v = *v?;

@@ -334,7 +334,7 @@ impl<E: Moved> Tables for Graph<E> {
         Ok(self.gpu.cuda().read(&self.constant)?.first().copied().unwrap_or(0))
     }
 
-    fn marginals(&mut self) -> Result<Vec<Vec<Vec<Cost>>>, DeviceError> {
+    fn marginals(&mut self, _: &Stop) -> Result<Vec<Vec<Vec<Cost>>>, DeviceError> {
         let cuda = self.gpu.cuda();
         let mut separators = Vec::new();
         let mut wave = Wave::default();

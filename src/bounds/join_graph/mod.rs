@@ -93,8 +93,9 @@ pub struct JoinGraph {
     constant: Cost,
     /// With the constant, no solution costs as much.
     range: Cost,
-    /// What was done over the graphs that it is made of, and directed and even passes over this one.
-    past: Vec<Arc<certificate::Graph>>,
+    /// What was done over the graphs that it is made of, where a certificate may be wanted, and directed and even
+    /// passes over this one.
+    past: Option<Vec<Arc<certificate::Graph>>>,
     made: (u32, u32),
     /// Waves of the pass at work that are done, and passes.
     at: usize,
@@ -109,23 +110,30 @@ pub struct JoinGraph {
 impl JoinGraph {
     /// Nothing has moved yet. `None` where costs are too large for sums of 64 bits, or the plan does not join all
     /// functions, and once `stop` is set.
-    pub fn new(problem: &Arc<Problem>, plan: &Plan, patience: Patience, stop: &Stop) -> Option<JoinGraph> {
+    pub fn new(problem: &Arc<Problem>, plan: Plan, patience: Patience, stop: &Stop) -> Option<JoinGraph> {
         JoinGraph::made(problem.clone(), problem.top, Origin::Problem(problem.clone()), plan, patience, stop)
     }
 
     /// A graph of what another one has left, by a plan for its [`outline`](JoinGraph::outline) along the same order.
     /// `None` within a pass, and once `stop` is set.
-    pub fn after(self, outline: Arc<Problem>, plan: &Plan, patience: Patience, stop: &Stop) -> Option<JoinGraph> {
+    pub fn after(self, outline: Arc<Problem>, plan: Plan, patience: Patience, stop: &Stop) -> Option<JoinGraph> {
         if self.is_within_pass() {
             return None;
         }
-        let past = self.graphs();
+        let past = self.past.is_some().then(|| self.graphs());
         let graph = JoinGraph::made(outline, self.top, Origin::Graph(Box::new(self)), plan, patience, stop)?;
         Some(JoinGraph { past, ..graph })
     }
 
-    /// The graphs that it is made of, and itself, with the passes made; scopes are of the problem's variables.
+    /// Nobody asks for a certificate.
+    pub(crate) fn without_past(self) -> JoinGraph {
+        JoinGraph { past: None, ..self }
+    }
+
+    /// The graphs that it is made of, and itself, with the passes made; scopes are of the problem's variables. None
+    /// where nobody asks for a certificate.
     pub(crate) fn graphs(&self) -> Vec<Arc<certificate::Graph>> {
+        let Some(past) = &self.past else { return Vec::new() };
         let begun = u32::from(self.at > 0);
         let (passes, even) = match self.patience {
             Patience::Long => (self.made.0, self.made.1 + begun),
@@ -137,14 +145,14 @@ impl JoinGraph {
             certificate::Cluster { over, to, beside }
         });
         let own = certificate::Graph { clusters: clusters.collect(), passes, even };
-        self.past.iter().cloned().chain([Arc::new(own)]).collect()
+        past.iter().cloned().chain([Arc::new(own)]).collect()
     }
 
     fn made(
         problem: Arc<Problem>,
         top: Cost,
         origin: Origin,
-        plan: &Plan,
+        plan: Plan,
         patience: Patience,
         stop: &Stop,
     ) -> Option<JoinGraph> {
@@ -158,8 +166,9 @@ impl JoinGraph {
         Some(JoinGraph {
             problem,
             top,
-            plan: plan.clone(),
-            layout: Arc::new(Layout::new(plan, stop).ok()?),
+            layout: Arc::new(Layout::new(&plan, stop).ok()?),
+            range: plan.cap().max(1),
+            plan,
             functions,
             unary,
             origin: Some(origin),
@@ -168,9 +177,8 @@ impl JoinGraph {
             trouble: None,
             schedules: FxHashMap::default(),
             constant: 0,
-            past: Vec::new(),
+            past: Some(Vec::new()),
             made: (0, 0),
-            range: plan.cap().max(1),
             at: 0,
             passes: 0,
             before: 0,
@@ -202,8 +210,12 @@ impl JoinGraph {
     }
 
     /// Bytes of the tables of a plan's graph and of what moves between them.
-    pub(crate) fn bytes(plan: &Plan) -> u64 {
-        Layout::entries_of(plan).saturating_mul(if plan.cap().max(1) < i32::LARGEST { 4 } else { 8 })
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub(crate) fn bytes(plan: &Plan, stop: &Stop) -> Result<u64, Error> {
+        let bytes = if plan.cap().max(1) < i32::LARGEST { 4 } else { 8 };
+        Ok(Layout::entries_of(plan, stop)?.saturating_mul(bytes))
     }
 
     /// Makes tables and moves costs for about `work` entries, on a device for more. Where that fails the bound stays,
@@ -343,21 +355,28 @@ impl JoinGraph {
 
     /// What a solution with each value costs at least: the constant and what each table that has the variable takes for
     /// the value. [`FORBIDDEN`] where no solution of interest has it.
-    pub fn value_bounds(&mut self) -> Vec<Vec<Cost>> {
-        let mut sums: Vec<Vec<Cost>> = self.problem.domains.iter().map(|&d| vec![self.constant; d as usize]).collect();
-        let own = self.tables.as_mut().map(|tables| tables.marginals()).transpose().unwrap_or_else(|error| {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn value_bounds(&mut self, stop: &Stop) -> Result<Vec<Vec<Cost>>, Error> {
+        let least = stop.each(&self.problem.domains).map(|domain| Ok(vec![self.constant; *domain? as usize]));
+        let mut sums = least.collect::<Result<Vec<Vec<Cost>>, Error>>()?;
+        let own = self.tables.as_mut().map(|tables| tables.marginals(stop)).transpose().unwrap_or_else(|error| {
             (self.trouble, self.tables) = (Some(error), None);
             None
         });
-        for (index, marginals) in own.into_iter().flatten().enumerate() {
+        for item in stop.each(own.into_iter().flatten().enumerate()) {
+            let (index, marginals) = item?;
             for (position, marginals) in self.plan.scope(index).into_iter().zip(marginals) {
                 let sums = sums[self.plan.sequence[position as usize] as usize].iter_mut();
                 sums.zip(marginals).for_each(|(sum, marginal)| *sum = (*sum + marginal).min(NEVER));
             }
         }
         let total = |sum: Cost| if sum >= self.range { FORBIDDEN } else { sum + self.problem.constant };
-        sums.iter_mut().flatten().for_each(|sum| *sum = total(*sum));
-        sums
+        for sums in stop.each(&mut sums) {
+            sums?.iter_mut().for_each(|sum| *sum = total(*sum));
+        }
+        Ok(sums)
     }
 
     /// The constant with what has become constant; the limit where there is no solution below it.
@@ -402,16 +421,17 @@ impl JoinGraph {
     }
 
     /// The problem whose functions are the mini-buckets as they are; `None` before the tables are made, and within a
-    /// pass, when what has left some of them has not come to others yet.
+    /// pass, when what has left some of them has not come to others yet; and once `stop` is set.
     ///
     /// # Errors
     /// Those of a device that has them.
-    pub fn problem(&self) -> Result<Option<Problem>, DeviceError> {
+    pub fn problem(&self, stop: &Stop) -> Result<Option<Problem>, DeviceError> {
         let Some(tables) = self.tables.as_ref().filter(|_| !self.is_within_pass()) else { return Ok(None) };
         let back = |cost: &mut Cost| *cost = if *cost >= NEVER { FORBIDDEN } else { *cost };
         let mut unary: Vec<Vec<Cost>> = self.problem.domains.iter().map(|&d| vec![0; d as usize]).collect();
         let mut functions = Vec::with_capacity(self.plan.steps.len());
-        for (index, scope) in self.scopes().enumerate() {
+        for item in stop.each(self.scopes().enumerate()) {
+            let Ok((index, scope)) = item else { return Ok(None) };
             let mut costs = tables.table(index)?;
             costs.par_iter_mut().for_each(back);
             if let [variable] = scope[..] {

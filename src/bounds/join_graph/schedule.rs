@@ -9,6 +9,7 @@ use crate::elimination::plan::{Plan, Source, Step};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::tensor::tiles::{StrideMap, Tiles};
+use crate::threads::Large;
 
 /// Changes that a table takes at a time (kernels/joingraph.cu).
 pub(crate) const INPUTS: usize = 8;
@@ -33,10 +34,10 @@ pub(crate) struct Separator {
 /// A join graph: clusters, and the edges along which costs move.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    pub clusters: Vec<Cluster>,
+    pub clusters: Large<Cluster>,
     /// Two for each edge; one for each cluster without a parent, whose least cost becomes constant.
-    pub separators: Vec<Separator>,
-    links: Vec<Links>,
+    pub separators: Large<Separator>,
+    links: Large<Links>,
     /// Clusters of each variable of the plan's sequence.
     first: Vec<u32>,
 }
@@ -74,7 +75,7 @@ pub(crate) struct Operation {
 /// Operations on different tables, and what then moves.
 #[derive(Debug, Default)]
 pub(crate) struct Wave {
-    pub operations: Vec<Operation>,
+    pub operations: Large<Operation>,
     pub moves: Vec<Move>,
     /// Entries looked at.
     pub work: u64,
@@ -94,17 +95,17 @@ impl Layout {
     /// same variable that it shares most with.
     pub fn new(plan: &Plan, stop: &Stop) -> Result<Layout, Error> {
         let scopes = stop.each(0..plan.steps.len()).map(|index| Ok(plan.scope(index?)));
-        let scopes: Vec<Vec<u32>> = scopes.collect::<Result<_, Error>>()?;
+        let scopes: Large<Vec<u32>> = scopes.collect::<Result<_, Error>>()?;
         let sizes =
             |scope: &[u32]| -> Vec<usize> { scope.iter().map(|&p| plan.domains[p as usize] as usize).collect() };
         let clusters = stop.each(&scopes).map(|scope| Ok(Cluster::new(sizes(scope?))));
-        let clusters: Vec<Cluster> = clusters.collect::<Result<_, Error>>()?;
-        let mut separators: Vec<Separator> = Vec::new();
+        let clusters: Large<Cluster> = clusters.collect::<Result<_, Error>>()?;
+        let mut separators: Large<Separator> = Large::default();
         let mut separator = |cluster: usize, shared: &[u32]| {
             separators.push(clusters[cluster].separator(cluster, &scopes[cluster], shared, &sizes(shared)));
             separators.len() as u32 - 1
         };
-        let mut links: Vec<Links> = scopes.iter().map(|_| Links { orphan: true, ..Links::default() }).collect();
+        let mut links: Large<Links> = scopes.iter().map(|_| Links { orphan: true, ..Links::default() }).collect();
         for item in stop.each(plan.steps.iter().enumerate()) {
             let (index, step) = item?;
             for input in &step.inputs {
@@ -134,16 +135,20 @@ impl Layout {
         ((!links.orphan).then(|| of(links.parent + 1)), links.sibling.map(of))
     }
 
-    /// The same of a plan's graph before it is made.
-    pub fn entries_of(plan: &Plan) -> u64 {
-        let scopes: Vec<Vec<u32>> = (0..plan.steps.len()).map(|index| plan.scope(index)).collect();
+    /// Entries of all tables and separator messages of a plan's graph before it is made.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn entries_of(plan: &Plan, stop: &Stop) -> Result<u64, Error> {
+        let scopes = stop.each(0..plan.steps.len()).map(|index| Ok(plan.scope(index?)));
+        let scopes: Large<Vec<u32>> = scopes.collect::<Result<_, Error>>()?;
         let size = |&p: &u32| u64::from(plan.domains[p as usize]);
         let sizes = |shared: &[u32]| shared.iter().map(size).fold(1, u64::saturating_mul);
         let own = |(index, step): (usize, &Step)| {
             let sibling = sibling(plan, &scopes, index).map_or(0, |(_, shared)| sizes(&shared));
             step.joint.saturating_add(2 * step.entries.saturating_add(sibling))
         };
-        plan.steps.iter().enumerate().map(own).fold(0, u64::saturating_add)
+        stop.each(plan.steps.iter().enumerate()).try_fold(0u64, |sum, step| Ok(sum.saturating_add(own(step?))))
     }
 
     /// Entries of all tables and separator messages.

@@ -29,9 +29,13 @@ pub enum Graphs {
     Growing,
 }
 
-/// Bytes of a graph on the host with those of the problem that it becomes.
-fn host_bytes(plan: &Plan) -> u64 {
-    JoinGraph::bytes(plan).saturating_add(plan.joint_entries.saturating_mul(size_of::<Cost>() as u64))
+/// A plan for the next graph.
+struct Grown {
+    plan: Plan,
+    /// Of the graph's tables, and on the host with those of the problem that it becomes.
+    bytes: u64,
+    host_bytes: u64,
+    on_device: bool,
 }
 
 /// Who else a device works for, which says what pays there.
@@ -57,8 +61,8 @@ pub(crate) struct GraphStrategy {
     gpu: Option<Arc<Gpu>>,
     /// Entries from which on a graph is the device's.
     large: u64,
-    /// Entries of a graph at most.
-    most: u64,
+    /// Whether the checker of a certificate is to follow them.
+    checked: bool,
     /// What the last graph left.
     left: Option<JoinGraph>,
     /// Those of the last plan.
@@ -101,7 +105,7 @@ impl GraphStrategy {
             graphs,
             gpu: gpu.cloned(),
             large: if device_use == DeviceUse::Shared { LARGEST } else { DEVICE_WORTHWHILE },
-            most: if checked { CHECKED_LARGEST } else { u64::MAX },
+            checked,
             left: None,
             z: begin,
             entries: 0,
@@ -138,7 +142,7 @@ impl GraphStrategy {
             self.grow(&problem, ub, memory, stop).ok()?
         };
         let matching = self.graphs == Graphs::Matching;
-        self.last |= grown.as_ref().is_none_or(|(plan, _)| plan.exact);
+        self.last |= grown.as_ref().is_none_or(|grown| grown.plan.exact);
         let patience = match (matching, self.last) {
             (true, _) => Patience::Once,
             (false, false) => Patience::Short,
@@ -147,14 +151,15 @@ impl GraphStrategy {
         self.done |= self.last && matching;
         let mut bytes = 0;
         let graph = match grown {
-            Some((plan, on_device)) => {
-                bytes = if on_device { 0 } else { host_bytes(&plan) };
+            Some(Grown { plan, host_bytes, on_device, .. }) => {
+                bytes = if on_device { 0 } else { host_bytes };
                 self.done |= plan.exact;
                 (self.z, self.entries) = (plan.z, plan.joint_entries);
                 let graph = match (self.left.take(), outline) {
-                    (Some(left), Some(outline)) => left.after(outline, &plan, patience, stop),
-                    _ => JoinGraph::new(&problem, &plan, patience, stop),
+                    (Some(left), Some(outline)) => left.after(outline, plan, patience, stop),
+                    _ => JoinGraph::new(&problem, plan, patience, stop),
                 };
+                let graph = graph.map(|graph| if self.checked { graph } else { graph.without_past() });
                 graph.map(|graph| graph.on(self.gpu.as_ref().filter(|_| on_device)))
             }
             None => self.left.take().filter(|_| !matching).map(|mut graph| {
@@ -172,36 +177,33 @@ impl GraphStrategy {
 
     /// The first plan of a larger z with several times the entries, else the largest with more of them that fits; and
     /// whether a device takes it.
-    fn grow(
-        &self,
-        problem: &Problem,
-        ub: Option<Cost>,
-        memory: u64,
-        stop: &Stop,
-    ) -> Result<Option<(Plan, bool)>, Error> {
+    fn grow(&self, problem: &Problem, ub: Option<Cost>, memory: u64, stop: &Stop) -> Result<Option<Grown>, Error> {
         let device = self.budget();
-        // the host's also take those of the problem that they become
-        let on_host = |plan: &Plan| plan.joint_entries <= LARGEST.min(self.most) && host_bytes(plan) <= memory;
-        let on_device =
-            |plan: &Plan| plan.joint_entries <= DEVICE_LARGEST.min(self.most) && JoinGraph::bytes(plan) <= device;
-        let mut best: Option<Plan> = None;
+        let most = if self.checked { CHECKED_LARGEST } else { u64::MAX };
+        let on_host = |of: &Grown| of.plan.joint_entries <= LARGEST.min(most) && of.host_bytes <= memory;
+        let on_device = |of: &Grown| of.plan.joint_entries <= DEVICE_LARGEST.min(most) && of.bytes <= device;
+        let mut best: Option<Grown> = None;
         let mut z = self.z;
         loop {
             z += 1;
             let plan = self.plan(problem, z, ub, stop)?;
+            let bytes = JoinGraph::bytes(&plan, stop)?;
+            let host_bytes = bytes.saturating_add(plan.joint_entries.saturating_mul(size_of::<Cost>() as u64));
+            let grown = Grown { plan, bytes, host_bytes, on_device: false };
+            let plan = &grown.plan;
             let stuck = plan.z < z;
-            let small = best.as_ref().map_or(self.entries, |best| best.joint_entries);
-            let fits = on_host(&plan) || on_device(&plan);
+            let small = best.as_ref().map_or(self.entries, |best| best.plan.joint_entries);
+            let fits = on_host(&grown) || on_device(&grown);
             let enough = plan.exact || plan.joint_entries / GROWTH >= self.entries;
             let found = fits && (plan.exact || plan.joint_entries > small);
             if found {
-                best = Some(plan);
+                best = Some(grown);
             }
             if found && enough || stuck || !fits {
-                let large = |plan: &Plan| plan.joint_entries >= self.large || self.left_on_device();
-                return Ok(best.map(|plan| {
-                    let on_device = on_device(&plan) && (large(&plan) || !on_host(&plan));
-                    (plan, on_device)
+                let large = |of: &Grown| of.plan.joint_entries >= self.large || self.left_on_device();
+                return Ok(best.map(|grown| {
+                    let on_device = on_device(&grown) && (large(&grown) || !on_host(&grown));
+                    Grown { on_device, ..grown }
                 }));
             }
         }
@@ -280,11 +282,11 @@ impl GraphStrategy {
         self.left.as_ref().map(JoinGraph::graphs).unwrap_or_default()
     }
 
-    /// The problem that is left, if its tables take at most so many bytes.
-    pub fn problem(&self, bytes: u64) -> Option<Problem> {
+    /// The problem that is left, if its tables take at most so many bytes and `stop` is not set.
+    pub fn problem(&self, bytes: u64, stop: &Stop) -> Option<Problem> {
         let left = self.left.as_ref()?;
         let needed = self.entries.saturating_mul(size_of::<Cost>() as u64);
         // a device that fails is noticed by the next graph
-        if needed <= bytes { left.problem().ok().flatten() } else { None }
+        if needed <= bytes { left.problem(stop).ok().flatten() } else { None }
     }
 }

@@ -12,6 +12,7 @@ use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use crate::tensor::strides;
 use crate::tensor::tiles::{Movable, StrideMap, relax};
+use crate::threads::Large;
 use rayon::prelude::*;
 use std::fmt::Debug;
 use std::ops::Range;
@@ -34,8 +35,8 @@ pub(crate) trait Tables: Debug + Send + Sync {
     fn constant(&mut self) -> Result<Cost, DeviceError>;
 
     /// For each digit of each table the least cost of each of its values, [`crate::tensor::tiles::NEVER`] where none is
-    /// allowed.
-    fn marginals(&mut self) -> Result<Vec<Vec<Vec<Cost>>>, DeviceError>;
+    /// allowed. Of no use once `stop` is set.
+    fn marginals(&mut self, stop: &Stop) -> Result<Vec<Vec<Vec<Cost>>>, DeviceError>;
 
     /// A table; [`crate::tensor::tiles::NEVER`] where nothing is allowed.
     fn table(&self, cluster: usize) -> Result<Vec<Cost>, DeviceError>;
@@ -47,10 +48,10 @@ pub(crate) trait Tables: Debug + Send + Sync {
 }
 
 #[derive(Debug)]
-pub(crate) struct Host<E> {
+pub(crate) struct Host<E: Movable> {
     layout: Arc<Layout>,
-    tables: Vec<Storage<E>>,
-    separators: Vec<Vec<E>>,
+    tables: Large<Storage<E>>,
+    separators: Large<Vec<E>>,
     constant: Cost,
 }
 
@@ -91,8 +92,8 @@ impl<E: Movable> Host<E> {
             }
             Ok(table)
         };
-        let tables: Result<_, _> = layout.clusters.par_iter().enumerate().map(build).collect();
-        let tables = tables?;
+        let tables: Result<Vec<_>, _> = layout.clusters.par_iter().enumerate().map(build).collect();
+        let tables = tables?.into();
         let separators: Result<_, Error> =
             stop.each(&layout.separators).map(|separator| Ok(vec![E::NEVER; separator?.entries])).collect();
         Ok(separators.ok().map(|separators| Host { layout: layout.clone(), tables, separators, constant: 0 }))
@@ -100,7 +101,8 @@ impl<E: Movable> Host<E> {
 
     fn operate(&mut self, wave: &Wave, limit: E, stop: &Stop) {
         let mut jobs: Vec<Job<'_, E>> = Vec::with_capacity(wave.operations.len());
-        for operation in &wave.operations {
+        for operation in stop.each(&wave.operations) {
+            let Ok(operation) = operation else { break };
             let least = operation.output.map(|separator| std::mem::take(&mut self.separators[separator as usize]));
             let table = std::mem::take(&mut self.tables[operation.cluster as usize]);
             jobs.push(Job { operation, table, least: least.unwrap_or_default() });
@@ -127,7 +129,9 @@ impl<E: Movable> Host<E> {
         } else {
             jobs.iter_mut().for_each(work)
         }
-        for Job { operation, table, least } in jobs {
+        for job in stop.each(jobs) {
+            // of no use any more
+            let Ok(Job { operation, table, least }) = job else { return };
             self.tables[operation.cluster as usize] = table;
             if let Some(separator) = operation.output {
                 self.separators[separator as usize] = least;
@@ -140,20 +144,23 @@ impl<E: Movable> Host<E> {
             return;
         }
         let mut take = |separator: u32| std::mem::take(&mut self.separators[separator as usize]);
-        let begin = |&what: &Move| {
+        let begin = |what: Result<&Move, Error>| {
+            let what = *what?;
             let (from, to) = what.separators();
             let from = take(from);
             // what goes nowhere is forgotten
             let to = to.map_or_else(|| from.clone(), &mut take);
-            Change { what, from, to, lowest: 0 }
+            Ok(Change { what, from, to, lowest: 0 })
         };
-        let mut changes: Vec<Change<E>> = wave.moves.iter().map(begin).collect();
+        let changes: Result<Vec<Change<E>>, Error> = stop.each(&wave.moves).map(begin).collect();
+        let Ok(mut changes) = changes else { return };
         if wave.work >= SHARED {
             changes.par_iter_mut().for_each(Change::make);
         } else {
-            changes.iter_mut().for_each(Change::make);
+            stop.each(&mut changes).flatten().for_each(Change::make);
         }
-        for Change { what, from, to, lowest } in changes {
+        for change in stop.each(changes) {
+            let Ok(Change { what, from, to, lowest }) = change else { return };
             let (a, b) = what.separators();
             self.separators[a as usize] = from;
             if let Some(b) = b {
@@ -230,8 +237,11 @@ impl<E: Movable> Tables for Host<E> {
         Ok(self.constant)
     }
 
-    fn marginals(&mut self) -> Result<Vec<Vec<Vec<Cost>>>, DeviceError> {
+    fn marginals(&mut self, stop: &Stop) -> Result<Vec<Vec<Vec<Cost>>>, DeviceError> {
         let least = |(table, cluster): (&Storage<E>, &Cluster)| {
+            if stop.is_set() {
+                return Vec::new();
+            }
             let steps = strides(&cluster.sizes);
             let axis = |(&size, &step): (&usize, &usize)| {
                 let mut least = vec![E::NEVER; size];
@@ -243,7 +253,7 @@ impl<E: Movable> Tables for Host<E> {
             };
             cluster.sizes.iter().zip(&steps).map(axis).collect()
         };
-        Ok(self.tables.par_iter().zip(&self.layout.clusters).map(least).collect())
+        Ok(self.tables.par_iter().zip(&*self.layout.clusters).map(least).collect())
     }
 
     fn table(&self, cluster: usize) -> Result<Vec<Cost>, DeviceError> {

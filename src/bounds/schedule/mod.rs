@@ -54,6 +54,8 @@ pub struct BoundSchedule {
     /// Shifting between functions has gained something. Where it has not, as on frequency assignment, mini-buckets of
     /// what join graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z = 5.
     gains: bool,
+    /// Bytes that shifting takes, and those of the shifted network.
+    shift_bytes: (u64, u64),
     /// Bytes of memory that join graphs have.
     graph_bytes: u64,
     /// Work of the steps, and of bounds of values.
@@ -145,6 +147,7 @@ impl BoundSchedule {
             gpu: None,
             device_use: DeviceUse::Shared,
             gains: false,
+            shift_bytes: (0, 0),
             graph_bytes: 0,
             best: Cost::MIN,
             forward: 0,
@@ -284,7 +287,7 @@ impl BoundSchedule {
                 match self.next_graph(ub, stop) {
                     Some(shifting) => return Some(Stage::Shift(Box::new(shifting))),
                     None => {
-                        let _ = self.follow_graphs();
+                        let _ = self.follow_graphs(stop);
                         self.graphs = None;
                     }
                 }
@@ -296,7 +299,7 @@ impl BoundSchedule {
                 [shifted, _] => shifted.is_none(),
             };
             if !plain && self.gains {
-                let _ = self.follow_graphs();
+                let _ = self.follow_graphs(stop);
             }
             let strategy_slot = if plain { &mut self.plain } else { &mut self.shifted };
             let Strategy { base, sizes, .. } = strategy_slot.as_mut()?;
@@ -312,9 +315,9 @@ impl BoundSchedule {
     }
 
     /// Plans of the shifted network go on with what the last graph left; whether the memory takes that.
-    fn follow_graphs(&mut self) -> bool {
+    fn follow_graphs(&mut self, stop: &Stop) -> bool {
         let (Some(prefix), Some(graphs)) = (self.left.take(), &self.graphs) else { return true };
-        let Some(problem) = graphs.problem(self.sizes.memory() / 4).map(Arc::new) else { return false };
+        let Some(problem) = graphs.problem(self.sizes.memory() / 4, stop).map(Arc::new) else { return false };
         let rows = self.rows.as_mut().map(|strategy| &mut strategy.base);
         let shifted = self.shifted.as_mut().filter(|_| self.gains).map(|strategy| &mut strategy.base);
         for base in [rows, shifted].into_iter().flatten() {
@@ -340,7 +343,7 @@ impl BoundSchedule {
     /// The next join graph. It may take half of the memory, which the plans then have less.
     fn next_graph(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Shifting> {
         if self.graphs.as_ref().is_some_and(|graphs| graphs.along.is_some()) {
-            let _ = self.follow_graphs();
+            let _ = self.follow_graphs(stop);
         }
         let held = self.graph_bytes;
         let (shifting, bytes) = self.graphs.as_mut()?.next(ub, (self.sizes.memory() + held) / 2, stop)?;
@@ -350,10 +353,15 @@ impl BoundSchedule {
     }
 
     /// Whether shifting comes first: not where elimination is exact at once, nor where its tables take too much.
-    fn shifts(&self, stop: &Stop) -> bool {
+    fn shifts(&mut self, stop: &Stop) -> bool {
         let exact = self.strategies.plain && self.sizes.affordable();
         let wanted = self.strategies.shift || self.strategies.go_on_from_shifting();
-        wanted && !exact && Shift::bytes(&self.problem, stop).is_ok_and(|(own, _)| own <= self.sizes.memory() / 4)
+        if !wanted || exact {
+            return false;
+        }
+        let Ok(bytes) = Shift::bytes(&self.problem, stop) else { return false };
+        self.shift_bytes = bytes;
+        bytes.0 <= self.sizes.memory() / 4
     }
 
     /// Costs are shifted: what comes next works on what they left. Nothing does once `stop` is set.
@@ -365,7 +373,7 @@ impl BoundSchedule {
                 if shift.has_lost_device() {
                     self.gpu = None;
                 }
-                let Ok((own, shifted)) = Shift::bytes(&self.problem, stop) else { return };
+                let (own, shifted) = self.shift_bytes;
                 if !self.strategies.go_on_from_shifting() || shifted > self.sizes.memory() / 4 {
                     return;
                 }
@@ -442,7 +450,7 @@ impl BoundSchedule {
         }
         self.backward += work;
         let bounds = outcome.value_bounds(stop)?;
-        let bounds = if let Some(shift) = &attempt.base.shift { shift.values(bounds) } else { bounds };
+        let bounds = if let Some(shift) = &attempt.base.shift { shift.values(bounds, stop).ok()? } else { bounds };
         let dearest = bounds.iter().flatten().copied().max().unwrap_or(0).min(ub);
         self.reach = Some(dearest.saturating_sub(attempt.lower_bound(outcome)));
         Some(bounds)

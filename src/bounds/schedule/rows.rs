@@ -42,7 +42,7 @@ impl BoundSchedule {
             return None;
         }
         strategy.tried = Some((gap, work));
-        if !self.follow_graphs() {
+        if !self.follow_graphs(stop) {
             return None;
         }
         let base = self.rows.as_ref()?.base.clone();

@@ -52,7 +52,7 @@ fn join_graphs_keep_every_cost_and_their_bounds_never_fall_nor_pass_the_optimum(
             let limits = Limits { z: Some(1 + rng.below(4) as u32), ..Limits::new(1 << 30) };
             let plan = Plan::new(&now, &order, &limits);
             let plain = shift.bound(run(&now, plan.clone()).lower_bound()).min(limit);
-            let graph = JoinGraph::new(&now, &plan, patience, &Stop::new()).expect("small costs");
+            let graph = JoinGraph::new(&now, plan.clone(), patience, &Stop::new()).expect("small costs");
             let between = Between::MiniBuckets(graph, shift.clone());
             let mut shifting = Shifting { name: "jg".into(), between };
             loop {
@@ -64,14 +64,14 @@ fn join_graphs_keep_every_cost_and_their_bounds_never_fall_nor_pass_the_optimum(
                     break;
                 }
             }
-            check_values(&shifting.value_bounds(), &all, limit);
+            check_values(&shifting.value_bounds(&Stop::new()).expect("nobody stops"), &all, limit);
             if plan.exact {
                 assert_eq!(before, optimum.min(limit), "{number}");
                 exact += 1;
             }
             above += u32::from(before > plain);
             let Between::MiniBuckets(graph, _) = shifting.between else { return };
-            now = Arc::new(graph.problem().expect("no device").expect("it has its tables"));
+            now = Arc::new(graph.problem(&Stop::new()).expect("no device").expect("it has its tables"));
             for (values, cost) in &all {
                 if *cost < limit && *cost < FORBIDDEN {
                     assert_eq!(now.cost(values), shift.scaled(*cost), "{number}: {values:?}");
@@ -90,17 +90,17 @@ fn shifted_by(threads: usize, problem: &Arc<Problem>, plan: &Plan, next: &Plan) 
     pool.install(|| {
         let stop = Stop::new();
         let mut bounds = Vec::new();
-        let mut graph = JoinGraph::new(problem, plan, Patience::Short, &Stop::new()).expect("small costs");
+        let mut graph = JoinGraph::new(problem, plan.clone(), Patience::Short, &Stop::new()).expect("small costs");
         while graph.advance(1 << 20, &stop) == Progress::More {
             bounds.push(graph.lower_bound(FORBIDDEN));
         }
         let outline = Arc::new(graph.outline(&Stop::new()).expect("nobody stops"));
-        let mut graph = graph.after(outline, next, Patience::Long, &Stop::new()).expect("small costs");
+        let mut graph = graph.after(outline, next.clone(), Patience::Long, &Stop::new()).expect("small costs");
         while graph.advance(1 << 20, &stop) == Progress::More {
             bounds.push(graph.lower_bound(FORBIDDEN));
         }
         bounds.push(graph.lower_bound(FORBIDDEN));
-        bounds.extend(graph.value_bounds().into_iter().flatten());
+        bounds.extend(graph.value_bounds(&Stop::new()).expect("nobody stops").into_iter().flatten());
         let tables = graph.tables().expect("they are made");
         (bounds, (0..next.steps.len()).map(|index| tables.table(index).expect("no device")).collect())
     })
@@ -161,7 +161,7 @@ fn no_method_passes_the_optimum() {
             let (bound, values) = match stage {
                 Stage::Shift(mut shifting) => {
                     while shifting.advance(1000, &stop) == Progress::More {}
-                    let known = (shifting.lower_bound(limit), Some(shifting.value_bounds()));
+                    let known = (shifting.lower_bound(limit), shifting.value_bounds(&stop).ok());
                     schedule.shifted(*shifting, &Stop::new());
                     known
                 }

@@ -7,6 +7,7 @@ use crate::elimination::plan::Source;
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
+use crate::threads::Large;
 use rayon::prelude::*;
 
 /// Combinations between two looks at the stop flag: some milliseconds of one core.
@@ -75,7 +76,7 @@ pub(crate) fn fill<S: Semiring>(join: &Join<'_, S>, domain: u64, first: usize, o
 #[derive(Debug)]
 pub(crate) struct Store<S: Semiring> {
     /// By step; empty where not made yet, or freed.
-    pub messages: Vec<Storage<S::Entry>>,
+    pub messages: Large<Storage<S::Entry>>,
     /// The messages without variables, combined.
     pub total: S::Entry,
     /// Functions of the step at work, by place among its inputs.
@@ -185,7 +186,7 @@ impl<S: Semiring> Store<S> {
 
 /// Messages in the host's memory.
 #[derive(Debug)]
-struct Tables<S: Semiring>(Vec<Storage<S::Entry>>);
+struct Tables<S: Semiring>(Large<Storage<S::Entry>>);
 
 impl<S: Semiring> Messages<S> for Tables<S> {
     fn tables(&self) -> Option<&[Storage<S::Entry>]> {

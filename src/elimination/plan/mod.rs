@@ -10,6 +10,7 @@ mod planner;
 use super::sparse::RowLimits;
 use super::spill::Spill;
 use crate::model::Cost;
+use crate::threads::Large;
 pub(crate) use planner::{THREADS, temporary};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -87,7 +88,7 @@ pub struct EliminationPlan {
     /// The variables, the first eliminated first.
     pub sequence: Vec<u32>,
     /// Mini-buckets in the order of their execution; those of one variable follow each other.
-    pub steps: Vec<Step>,
+    pub steps: Large<Step>,
     /// `steps[first[p]..first[p + 1]]` eliminate position `p`.
     pub first: Vec<u32>,
     /// Domain size at each position.

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::order::Order;
 use crate::stop::Stop;
+use crate::threads::Large;
 
 /// Mini-buckets of one bucket that an input tries, newest first. Only hubs with thousands of functions ever
 /// have more.
@@ -140,7 +141,8 @@ impl EliminationPlan {
         let context = Context::new(problem, order, &both, entry_bytes, stop)?;
         let plan = context.plan(order.width.saturating_add(1), both.max_bytes / entry_bytes, true)?;
         let Some((plan, mut placement)) = plan.filter(|(plan, _)| plan.exact) else { return Ok(None) };
-        Ok(share(&plan, &mut placement, entry_bytes, (max_bytes, room)).map(|()| (plan, placement)))
+        let shared = share(&plan, &mut placement, entry_bytes, (max_bytes, room), stop)?;
+        Ok(shared.map(|()| (plan, placement)))
     }
 }
 
@@ -152,7 +154,7 @@ struct Context<'a> {
     entry_bytes: u64,
     domains: Vec<u32>,
     /// The scope of each function as ascending positions.
-    scopes: Vec<Box<[u32]>>,
+    scopes: Large<Box<[u32]>>,
     stop: &'a Stop,
 }
 
@@ -207,14 +209,14 @@ impl<'a> Context<'a> {
     fn plan(&self, z: u32, message_entries: u64, bounded: bool) -> Result<Option<(EliminationPlan, Placement)>, Error> {
         let n = self.order.sequence.len();
         let bytes = self.entry_bytes;
-        let mut buckets: Vec<Vec<Input>> = (0..n).map(|_| Vec::new()).collect();
+        let mut buckets: Large<Vec<Input>> = (0..n).map(|_| Vec::new()).collect();
         for item in self.stop.each(self.scopes.iter().enumerate()) {
             let (index, scope) = item?;
             buckets[scope[0] as usize].push(Input { source: Source::Function(index as u32), scope: scope.clone() });
         }
         let mut plan = EliminationPlan {
             sequence: self.order.sequence.clone(),
-            steps: Vec::with_capacity(n),
+            steps: Vec::with_capacity(n).into(),
             first: Vec::with_capacity(n + 1),
             domains: self.domains.clone(),
             z,

@@ -2,8 +2,10 @@
 
 use super::key::Key;
 use super::{Row, RowLimits, loader};
-use crate::elimination::plan::{Plan, Source, Step};
+use crate::elimination::plan::{Plan, Source};
+use crate::error::Error;
 use crate::model::{Cost, Problem, add};
+use crate::stop::Stop;
 
 /// Combinations that a row looked at counts: it takes as long as so many of dense tables, 20 to 60 ns of one core.
 const WORK: u64 = 32;
@@ -30,6 +32,8 @@ pub(crate) struct Accounting {
     /// Rows looked at.
     work: u64,
     end: Option<End>,
+    /// Whether the total counts all functions.
+    begun: bool,
     /// Where the entries that each message leaves out begin.
     #[cfg(test)]
     pub(crate) dropped: Vec<Cost>,
@@ -54,23 +58,38 @@ impl Open {
 }
 
 impl Accounting {
-    pub fn new(problem: &Problem, plan: &Plan, limits: RowLimits) -> Self {
-        let least = |step: &Step| {
-            let inputs = step.inputs.iter().filter(|input| !matches!(input.source, Source::Message(_)));
-            inputs.map(|input| loader::least(problem, plan, step, input)).fold(0, add)
-        };
+    pub fn new(plan: &Plan, limits: RowLimits) -> Self {
         Accounting {
             limits,
             step: 0,
             least: vec![0; plan.steps.len()],
             rows: vec![0; plan.steps.len()],
-            total: plan.steps.iter().map(least).fold(0, add).min(plan.costs.cap),
+            total: 0,
             held: 0,
             work: 0,
             end: None,
+            begun: false,
             #[cfg(test)]
             dropped: Vec::new(),
         }
+    }
+
+    /// Counts what all functions cost at least, once, before the first step.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn begin(&mut self, problem: &Problem, plan: &Plan, stop: &Stop) -> Result<(), Error> {
+        if self.begun {
+            return Ok(());
+        }
+        let mut total = 0;
+        for step in stop.each(&plan.steps) {
+            let step = step?;
+            let inputs = step.inputs.iter().filter(|input| !matches!(input.source, Source::Message(_)));
+            total = inputs.map(|input| loader::least(problem, plan, step, input)).fold(total, add);
+        }
+        (self.total, self.begun) = (total.min(plan.costs.cap), true);
+        Ok(())
     }
 
     /// The step that is next.

@@ -10,7 +10,8 @@ use std::ops::{BitAnd, BitOr, Shl, Shr};
 
 /// An integer that holds keys.
 pub(crate) trait Key:
-    Copy
+    'static
+    + Copy
     + Ord
     + Hash
     + Debug

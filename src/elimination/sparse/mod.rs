@@ -32,6 +32,7 @@ use crate::elimination::run::{CostExecutor, CostMessages};
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::stop::Stop;
+use crate::threads::Large;
 use accounting::Open;
 pub(crate) use cuda::DeviceRows;
 use join::{Join, Limits};
@@ -92,8 +93,8 @@ pub(crate) enum Listed {
 
 impl Sparse {
     /// Begins with a plan that has limits for rows.
-    pub fn new(problem: &Problem, plan: &Plan, limits: RowLimits) -> Self {
-        let accounting = Accounting::new(problem, plan, limits);
+    pub fn new(plan: &Plan, limits: RowLimits) -> Self {
+        let accounting = Accounting::new(plan, limits);
         let narrow = widest(plan) <= <u64 as Key>::BITS;
         Sparse::Host(Box::new(if narrow {
             Listed::Narrow(Elimination::new(accounting, plan))
@@ -103,11 +104,11 @@ impl Sparse {
     }
 
     /// The same on a device; `None` where keys are too wide for it.
-    pub fn on(gpu: &Arc<Gpu>, problem: &Problem, plan: &Plan, limits: RowLimits) -> Result<Option<Self>, DeviceError> {
+    pub fn on(gpu: &Arc<Gpu>, plan: &Plan, limits: RowLimits) -> Result<Option<Self>, DeviceError> {
         if !DeviceRows::fits(widest(plan)) {
             return Ok(None);
         }
-        let rows = DeviceRows::new(gpu.clone(), Accounting::new(problem, plan, limits), plan.steps.len())?;
+        let rows = DeviceRows::new(gpu.clone(), Accounting::new(plan, limits), plan.steps.len())?;
         Ok(Some(Sparse::Device(Box::new(rows))))
     }
 }
@@ -120,12 +121,25 @@ impl Sparse {
             Sparse::Device(rows) => &rows.accounting,
         }
     }
+
+    fn accounting_mut(&mut self) -> &mut Accounting {
+        match self {
+            Sparse::Device(rows) => &mut rows.accounting,
+            Sparse::Host(rows) => match &mut **rows {
+                Listed::Narrow(elimination) => &mut elimination.accounting,
+                Listed::Wide(elimination) => &mut elimination.accounting,
+            },
+        }
+    }
 }
 
 impl CostExecutor for Sparse {
     /// What a device has made is on the host once all is done.
     fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Failure> {
         let progress = |ended| if ended { Progress::Done } else { Progress::More };
+        if self.accounting_mut().begin(problem, plan, stop).is_err() {
+            return Ok(Progress::More);
+        }
         let rows = match self {
             Sparse::Host(rows) => return Ok(progress(rows.advance(problem, plan, work, stop))),
             Sparse::Device(rows) => rows,
@@ -136,7 +150,11 @@ impl CostExecutor for Sparse {
             let mut messages = if solved && plan.placement.keep_messages { rows.messages()? } else { Vec::new() };
             messages.iter_mut().for_each(|rows| rows.par_sort_unstable());
             let accounting = std::mem::take(&mut rows.accounting);
-            *self = Sparse::Host(Box::new(Listed::Narrow(Elimination { accounting, messages, current: None })));
+            *self = Sparse::Host(Box::new(Listed::Narrow(Elimination {
+                accounting,
+                messages: messages.into(),
+                current: None,
+            })));
         }
         Ok(progress(ended))
     }
@@ -207,10 +225,10 @@ impl Listed {
 
 /// An elimination with keys of one width.
 #[derive(Debug)]
-pub(crate) struct Elimination<K> {
+pub(crate) struct Elimination<K: Key> {
     accounting: Accounting,
     /// By step, sorted by key; empty where not made yet.
-    messages: Vec<Vec<Row<K>>>,
+    messages: Large<Vec<Row<K>>>,
     current: Option<Current<K>>,
 }
 

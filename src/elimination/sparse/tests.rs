@@ -106,7 +106,9 @@ fn slices_threads_and_widths_make_the_same_rows() {
             while run.advance(1, &Stop::new()) == Progress::More {}
             run.finish().expect("done")
         });
-        let mut long = Elimination::<u128>::new(Accounting::new(&problem, &plan, ROOMY), &plan);
+        let mut accounting = Accounting::new(&plan, ROOMY);
+        accounting.begin(&problem, &plan, &Stop::new()).expect("nobody stops");
+        let mut long = Elimination::<u128>::new(accounting, &plan);
         assert!(long.advance(&problem, &plan, u64::MAX, &Stop::new()));
         assert_eq!(whole.lower_bound(), sliced.lower_bound());
         for step in 0..plan.steps.len() {

@@ -4,6 +4,8 @@ use super::Spill;
 use crate::elimination::cpu::kernel::Shape;
 use crate::elimination::plan::{EliminationPlan, Placement, Source, THREADS, temporary};
 use crate::elimination::slices::{Cut, entries};
+use crate::error::Error;
+use crate::stop::Stop;
 use std::sync::Arc;
 
 /// Entries of a slice of a message, at most: some milliseconds of work, and for a slow disk some tenths of a second
@@ -21,7 +23,8 @@ pub(crate) fn share(
     placement: &mut Placement,
     entry_bytes: u64,
     (memory, room): (u64, u64),
-) -> Option<()> {
+    stop: &Stop,
+) -> Result<Option<()>, Error> {
     let mut sizes: Vec<u64> = plan.steps.iter().map(|step| step.entries).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     sizes.dedup();
@@ -30,27 +33,35 @@ pub(crate) fn share(
         let filed = plan.steps.iter().zip(&files).filter(|(_, filed)| **filed);
         let bytes = filed.map(|(step, _)| step.entries * entry_bytes).sum();
         if bytes > room {
-            return None;
+            return Ok(None);
         }
         let mut spill = Spill { files, cuts: vec![None; plan.steps.len()], bytes };
-        if let Some(peak) = cut_all(plan, placement.keep_messages, entry_bytes, &mut spill, memory) {
+        if let Some(peak) = cut_all(plan, placement.keep_messages, entry_bytes, &mut spill, memory, stop)? {
             placement.peak_bytes = peak;
             placement.spill = Some(Arc::new(spill));
-            return Some(());
+            return Ok(Some(()));
         }
     }
-    None
+    Ok(None)
 }
 
 /// Cuts the steps that need it. Returns the bytes of memory that are taken at the worst moment, if they are there.
-fn cut_all(plan: &EliminationPlan, keep_messages: bool, bytes: u64, spill: &mut Spill, memory: u64) -> Option<u64> {
+fn cut_all(
+    plan: &EliminationPlan,
+    keep_messages: bool,
+    bytes: u64,
+    spill: &mut Spill,
+    memory: u64,
+    stop: &Stop,
+) -> Result<Option<u64>, Error> {
     let (mut alive, mut peak) = (0, 0);
-    for (index, step) in plan.steps.iter().enumerate() {
+    for item in stop.each(plan.steps.iter().enumerate()) {
+        let (index, step) = item?;
         let concerned = spill.concerns(plan, index);
         let own = if spill.files[index] { 0 } else { step.entries * bytes };
-        let free = memory.checked_sub(alive + own)?;
+        let Some(free) = memory.checked_sub(alive + own) else { return Ok(None) };
         let temporary = if concerned {
-            let (cut, entries) = cut(plan, spill, index, free / bytes)?;
+            let Some((cut, entries)) = cut(plan, spill, index, free / bytes) else { return Ok(None) };
             spill.cuts[index] = cut;
             entries * bytes
         } else {
@@ -66,10 +77,10 @@ fn cut_all(plan: &EliminationPlan, keep_messages: bool, bytes: u64, spill: &mut 
         }
         alive += if step.scope.is_empty() { 0 } else { own };
         if alive > memory / 2 || peak > memory {
-            return None;
+            return Ok(None);
         }
     }
-    Some(peak)
+    Ok(Some(peak))
 }
 
 /// How a step is cut so that it takes no more than so many entries besides what stays, and how many it takes.

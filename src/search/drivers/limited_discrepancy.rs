@@ -10,7 +10,7 @@ use super::tuning::ROUND_WORK;
 use super::tuning::limited_discrepancy::{BEGIN, FUNCTION_WORK, LEAST_PASSES, LEAST_REACH, MOST_REACH, PASSES};
 use crate::bounds::Probe;
 use crate::model::Problem;
-use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext};
+use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate};
 use crate::stop::Stop;
 use std::cell::OnceCell;
 
@@ -94,7 +94,7 @@ impl Driver for LimitedDiscrepancy {
         Effort { ratings: work, work: if work == 0 { ROUND_WORK } else { work }, ..Effort::default() }
     }
 
-    fn rebase(&mut self, _: &SearchContext, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    fn rebase(&mut self, _: &SearchContext, _: &Translate<'_>) {
         *self = LimitedDiscrepancy::default();
     }
 }

@@ -16,18 +16,20 @@ use super::tuning::lns::{
     SEARCH_WORK, SHRINKAGE, TRIED, TURN_WORK, VARIABLE_WORK,
 };
 use crate::bounds::{Probe, Probed};
+use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN};
 use crate::rng::Rng;
 use crate::search::context::subproblem::{Base, Choice, Subproblem, Whole};
-use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext};
+use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate};
 use crate::stop::Stop;
+use crate::threads::Large;
 use rayon::prelude::*;
 
 pub(crate) struct Lns {
     rng: Rng,
     states: Vec<LnsState>,
     /// By variable the functions that read it.
-    incidence: Vec<Vec<u32>>,
+    incidence: Large<Vec<u32>>,
 }
 
 /// One of them.
@@ -48,11 +50,11 @@ struct LnsState {
 
 impl Lns {
     pub fn new(rng: Rng) -> Self {
-        Lns { rng, states: Vec::new(), incidence: Vec::new() }
+        Lns { rng, states: Vec::new(), incidence: Large::default() }
     }
 
-    fn open(&mut self, context: &SearchContext) {
-        self.incidence = context.tables.problem.incidence();
+    fn open(&mut self, context: &SearchContext, stop: &Stop) -> Result<(), Error> {
+        self.incidence = context.tables.problem.incidence_until(stop)?;
         let rng = &mut self.rng;
         self.states = DISCREPANCIES
             .map(|discrepancies| LnsState {
@@ -66,6 +68,31 @@ impl Lns {
                 links: vec![0; context.variables()],
             })
             .into();
+        Ok(())
+    }
+
+    /// One round; whether it did anything.
+    fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, Error> {
+        if self.states.is_empty() {
+            self.open(context, stop)?;
+        }
+        // made here: a thread that made them amid turns might be given another turn, which would wait for them for ever
+        let _ = context.regions_until(stop)?;
+        if pool.elites().is_empty() {
+            let values = (0..context.variables()).map(|v| self.rng.index(context.tables.domain(v)) as u16).collect();
+            pool.offer(&Elite::until(&context.tables, values, stop)?);
+        }
+        let elites = pool.elites();
+        self.settle(elites);
+        let whole = Whole { tables: &context.tables, incidence: &self.incidence };
+        let turns: Vec<Effort> =
+            self.states.par_iter_mut().map(|state| state.turn(context, &whole, elites, stop)).collect();
+        for state in self.states.iter().filter(|state| state.elite.is_known()) {
+            pool.offer(&state.elite);
+        }
+        let mut effort = Effort::default();
+        turns.iter().for_each(|turn| effort.add(turn));
+        Ok(effort)
     }
 
     /// Sends states elsewhere that have none yet or find nothing: the first one follows the best of all.
@@ -94,7 +121,8 @@ impl LnsState {
             let fuses = elites.len() > 1 && self.rng.below(FUSION) == 0;
             let choices = if fuses {
                 let other = self.rng.index(elites.len());
-                self.fusion(context, &values, &elites[other].values)
+                let Ok(choices) = self.fusion(context, &values, &elites[other].values, stop) else { break };
+                choices
             } else {
                 self.cluster(context, &values)
             };
@@ -120,7 +148,8 @@ impl LnsState {
                 (values, total) = (better, cost);
             }
         }
-        self.elite = Elite::new(&context.tables, values);
+        // what it cannot evaluate any more is lost
+        self.elite = Elite::until(&context.tables, values, stop).unwrap_or_else(|_| Elite::none());
         turn.work += context.variables() as u64 + 4 * context.tables.problem.functions.len() as u64;
         turn
     }
@@ -179,10 +208,19 @@ impl LnsState {
 
     /// Where two assignments differ, with the values of both; where that is more than a turn's work, a connected part
     /// of it.
-    fn fusion(&mut self, context: &SearchContext, ours: &[u16], theirs: &[u16]) -> Vec<Choice> {
+    fn fusion(
+        &mut self,
+        context: &SearchContext,
+        ours: &[u16],
+        theirs: &[u16],
+        stop: &Stop,
+    ) -> Result<Vec<Choice>, Error> {
         let n = ours.len();
         let differing = |v: &u32| ours[*v as usize] != theirs[*v as usize];
-        let mut chosen: Vec<u32> = (0..n as u32).filter(differing).collect();
+        let mut chosen = Vec::new();
+        for v in stop.each(0..n as u32) {
+            chosen.extend(Some(v?).filter(differing));
+        }
         let degree = |v: &u32| context.tables.degree(*v as usize);
         if chosen.iter().map(degree).sum::<usize>() > FUSED {
             let region = &context.regions()[self.rng.index(context.regions().len() / n) * n..][..n];
@@ -191,9 +229,11 @@ impl LnsState {
                 room = room.saturating_sub(degree(v));
                 room > 0
             };
-            chosen = region.iter().copied().filter(differing).take_while(fits).collect();
+            let region = stop.each(region).map_while(|v| v.ok().copied());
+            chosen = region.filter(differing).take_while(fits).collect();
+            stop.check()?;
         }
-        chosen.into_iter().map(|v| (v, vec![theirs[v as usize], ours[v as usize]])).collect()
+        Ok(chosen.into_iter().map(|v| (v, vec![theirs[v as usize], ours[v as usize]])).collect())
     }
 }
 
@@ -239,37 +279,20 @@ impl Driver for Lns {
     }
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
-        if self.states.is_empty() {
-            self.open(context);
-        }
-        if pool.elites().is_empty() {
-            let values = (0..context.variables()).map(|v| self.rng.index(context.tables.domain(v)) as u16).collect();
-            pool.offer(&Elite::new(&context.tables, values));
-        }
-        let elites = pool.elites();
-        self.settle(elites);
-        // made here: a thread that made them amid turns might be given another turn, which would wait for them for ever
-        let _ = context.regions();
-        let whole = Whole { tables: &context.tables, incidence: &self.incidence };
-        let turns: Vec<Effort> =
-            self.states.par_iter_mut().map(|state| state.turn(context, &whole, elites, stop)).collect();
-        for state in &self.states {
-            pool.offer(&state.elite);
-        }
-        let mut effort = Effort::default();
-        turns.iter().for_each(|turn| effort.add(turn));
-        effort
+        self.search(context, pool, stop).unwrap_or_default()
     }
 
-    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>) {
         if self.states.is_empty() {
             return;
         }
         let old = std::mem::take(&mut self.states);
-        self.open(context);
+        if self.open(context, &Stop::new()).is_err() {
+            return;
+        }
         for (state, old) in self.states.iter_mut().zip(old) {
             if old.elite.is_known() {
-                state.elite = Elite::new(&context.tables, translate(&old.elite.values));
+                state.elite = translate(&old.elite.values).unwrap_or_else(Elite::none);
             }
             (state.size, state.reach, state.failed) = (old.size, old.reach, old.failed);
         }
@@ -325,7 +348,7 @@ mod tests {
             let context = context(&problem, &mut rng);
             let values = assignment(&problem, &mut rng);
             let mut lns = Lns::new(rng.split());
-            lns.open(&context);
+            lns.open(&context, &Stop::new()).expect("no stop is set");
             let state = &mut lns.states[0];
             state.size = 1.0 + rng.below(6) as f64;
             let cluster = state.cluster(&context, &values);
@@ -349,10 +372,15 @@ mod tests {
             let context = context(&problem, &mut rng);
             let (ours, theirs) = (assignment(&problem, &mut rng), assignment(&problem, &mut rng));
             let mut lns = Lns::new(rng.split());
-            lns.open(&context);
+            lns.open(&context, &Stop::new()).expect("no stop is set");
             let state = &mut lns.states[0];
             let leaf = [4.0, LEAST_REACH as f64][rng.index(2)];
-            let Some((cost, least)) = improved(&context, &ours, &state.fusion(&context, &ours, &theirs), leaf) else {
+            let Some((cost, least)) = improved(
+                &context,
+                &ours,
+                &state.fusion(&context, &ours, &theirs, &Stop::new()).expect("no stop is set"),
+                leaf,
+            ) else {
                 continue;
             };
             assert_eq!(cost, least, "case {case}");
@@ -372,9 +400,9 @@ mod tests {
         let problem = complete(n);
         let context = context(&problem, &mut rng);
         let mut lns = Lns::new(rng.split());
-        lns.open(&context);
+        lns.open(&context, &Stop::new()).expect("no stop is set");
         let (ours, theirs) = (vec![0; n], (0..n).map(|v| (v % 3 > 0) as u16).collect::<Vec<_>>());
-        let chosen = lns.states[0].fusion(&context, &ours, &theirs);
+        let chosen = lns.states[0].fusion(&context, &ours, &theirs, &Stop::new()).expect("no stop is set");
         assert!(chosen.len().abs_diff(FUSED / (n - 1)) < 2 && FUSED / (n - 1) < 2 * n / 3, "{}", chosen.len());
         assert!(chosen.iter().all(|(v, values)| values[..] == [1, 0] && v % 3 > 0));
     }

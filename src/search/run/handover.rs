@@ -36,7 +36,7 @@ impl DeviceHandover {
     ) -> Result<(Option<DeviceHandover>, Opened), Error> {
         let there = match opening.poll()? {
             None if waits || !opening.is_ahead() => {
-                let _ = (context.regions(), context.forests());
+                let _ = (context.regions_until(stop)?, context.forests_until(stop)?);
                 Some(opening.wait(stop)?)
             }
             there => there,

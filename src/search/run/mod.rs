@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
             self.take_device()?;
             self.split_threads();
             if self.core.problem.variables() == 0 {
-                self.core_solution(&self.core.clone(), &[], "reduce")?;
+                let _ = self.core_solution(&self.core.clone(), &[], "reduce")?;
                 let proof = Proof::reductions(&self.core.reducer);
                 self.raise(self.upper.min(self.network.top()), "reduce", proof);
                 continue;
@@ -201,7 +201,7 @@ impl<'a> Run<'a> {
         }
         self.bounds.finish();
         while let Some(mut step) = self.bounds.finished() {
-            self.take(&mut step)?;
+            let _ = self.take(&mut step)?;
         }
         self.tell_of_bounds();
         self.tell_of_losses();
@@ -224,10 +224,16 @@ impl<'a> Run<'a> {
         reached(self.network, self.options, self.value.map(|value| (self.upper, value)), self.lower)
     }
 
+    /// The flag for what was found: once the run is over nobody waits for one more, but for a first one.
+    fn checking(&self) -> Stop {
+        if self.value.is_some() { self.stop.clone() } else { self.stop.unheeded() }
+    }
+
     fn finished(&self) -> Option<StoppedBy> {
         let is_last = self.options.rounds.is_some_and(|rounds| self.totals.rounds >= rounds);
         let rounds = || is_last.then_some(StoppedBy::Rounds);
-        self.reached().or_else(rounds).or_else(|| self.stop.cause().map(StoppedBy::from))
+        let stopped = || self.stop.is_set().then(|| self.stop.cause().map(StoppedBy::from)).flatten();
+        self.reached().or_else(rounds).or_else(stopped)
     }
 
     fn round(&mut self) -> Result<(), Error> {
@@ -291,29 +297,35 @@ impl<'a> Run<'a> {
         let total = self.core.problem.constant.saturating_add(elite.energy.total);
         if total < self.upper.min(self.core.problem.top) {
             let assignment: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
-            self.core_solution(&self.core.clone(), &assignment, source)?;
+            let _ = self.core_solution(&self.core.clone(), &assignment, source)?;
         }
         Ok(())
     }
 
-    /// A solution of the core: lifted, checked on the network, and kept if it is better.
-    fn core_solution(&mut self, core: &ReducedProblem, assignment: &[u32], source: &str) -> Result<(), Error> {
-        let expected = core.problem.cost(assignment);
-        let solution = core.reducer.lift(assignment);
-        // once the run is over nobody waits for one more
-        let gives_up = || self.stop.is_set() && self.value.is_some();
-        let Some(evaluation) = check::evaluate_unless(self.network, &solution, gives_up) else { return Ok(()) };
-        let cost = self.solution(solution, &evaluation, source)?;
+    /// A solution of the core: lifted, which is returned, checked on the network, and kept if it is better. Nothing
+    /// once nobody waits for it.
+    fn core_solution(
+        &mut self,
+        core: &ReducedProblem,
+        assignment: &[u32],
+        source: &str,
+    ) -> Result<Option<Vec<u32>>, Error> {
+        let stop = self.checking();
+        let Ok(expected) = core.problem.cost_until(assignment, &stop) else { return Ok(None) };
+        let Ok(solution) = core.reducer.lift_until(assignment, &stop) else { return Ok(None) };
+        let evaluation = check::evaluate_unless(self.network, &solution, || stop.is_set());
+        let Some(evaluation) = evaluation else { return Ok(None) };
+        let cost = self.solution(&solution, &evaluation, source)?;
         if expected < core.problem.top && cost != Some(expected) && self.options.assertions >= Assertions::Incumbent {
             return Err(Error::Internal(format!(
                 "{source}: a solution costs {expected} in the core, but {cost:?} by the independent evaluator"
             )));
         }
-        Ok(())
+        Ok(Some(solution))
     }
 
     /// Checks an assignment of the network and keeps it if it is better. Returns its cost where it is a solution.
-    fn solution(&mut self, solution: Vec<u32>, evaluation: &Evaluation, source: &str) -> Result<Option<Cost>, Error> {
+    fn solution(&mut self, solution: &[u32], evaluation: &Evaluation, source: &str) -> Result<Option<Cost>, Error> {
         if !evaluation.is_solution() {
             return Ok(None);
         }
@@ -322,7 +334,7 @@ impl<'a> Run<'a> {
             return Err(Error::Internal(format!("{source}: cost {cost} is below the proven bound {}", self.lower)));
         }
         if cost < self.upper {
-            let Some(value) = evaluation.value(self.network, &solution) else {
+            let Some(value) = evaluation.value(self.network, solution) else {
                 return Err(Error::Internal(format!("{source}: a solution of cost {cost} that the file forbids")));
             };
             self.meeting.found(cost);
@@ -390,21 +402,23 @@ impl<'a> Run<'a> {
 
     fn follow(&mut self, mut step: BoundResult) -> Result<(), Error> {
         let (before, reason) = (self.gap(), step.proof.as_ref().filter(|_| step.value_bounds.is_some()).cloned());
-        self.take(&mut step)?;
+        let solution = self.take(&mut step)?;
         if self.reached().is_some() {
             return Ok(());
         }
-        if let Some(assignment) = &step.assignment {
-            self.offer_projected(&step.reduced.reducer.lift(assignment));
+        if let Some(solution) = solution {
+            self.offer_projected(&solution);
         }
         let closed = (before - self.gap()) as f64 / before.max(1) as f64;
         if let Some(bounds) = self.bounds.here() {
             bounds.note(closed);
         }
-        if let Some(values) = &step.value_bounds {
-            self.values.learn(&step.reduced.reducer, values, reason);
+        if let Some(values) = step.value_bounds.take() {
+            self.values.learn(&step.reduced.reducer, &values, reason, self.stop);
+            threads::free(values, step.reduced.problem.variables());
             self.look_at_reduced();
-            let (removable, of) = self.values.removable(&self.core.reducer, self.upper.min(self.network.top()));
+            let upper = self.upper.min(self.network.top());
+            let (removable, of) = self.values.removable(&self.core.reducer, upper, self.stop);
             if removable > of / WORTH_TIGHTENING {
                 self.tighten();
             }
@@ -415,13 +429,15 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn take(&mut self, step: &mut BoundResult) -> Result<(), Error> {
-        if let Some(assignment) = &step.assignment {
-            self.core_solution(&step.reduced, assignment, &step.source)?;
-        }
+    /// Returns the lifted assignment of a step, where there is one.
+    fn take(&mut self, step: &mut BoundResult) -> Result<Option<Vec<u32>>, Error> {
+        let solution = match &step.assignment {
+            Some(assignment) => self.core_solution(&step.reduced, assignment, &step.source)?,
+            None => None,
+        };
         // a bound of the core speaks of what is better than the incumbent
         self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source, step.proof.take());
-        Ok(())
+        Ok(solution)
     }
 
     fn gap(&self) -> Cost {
@@ -449,9 +465,11 @@ impl<'a> Run<'a> {
         if !self.has_search {
             return;
         }
-        let core = self.core.reducer.project(assignment);
+        let Ok(core) = self.core.reducer.project_until(assignment, self.stop) else { return };
         let values = core.into_iter().map(|value| value as u16).collect();
-        self.pool.offer(&Elite::new(&self.context.tables, values));
+        if let Ok(elite) = Elite::until(&self.context.tables, values, self.stop) {
+            self.pool.offer(&elite);
+        }
     }
 }
 

@@ -4,7 +4,9 @@ use super::{Run, fits_search};
 use crate::bounds::Proof;
 use crate::model::Problem;
 use crate::reduce::ReducedProblem;
+use crate::search::drivers::annealing::state::Elite;
 use crate::search::scheduler::driver::SearchContext;
+use crate::threads;
 use std::sync::Arc;
 
 impl Run<'_> {
@@ -13,14 +15,14 @@ impl Run<'_> {
     pub(super) fn tighten(&mut self) {
         self.tightened = (self.upper, self.budget.search_work);
         let upper = self.upper.min(self.network.top());
-        let mut reducer = (*self.core.reducer).clone();
+        // the loop sees the flag, here and below
+        let Ok(mut reducer) = self.core.reducer.copy(self.stop) else { return };
         reducer.tighten_by(upper, &self.values, self.stop);
         let reducer = Arc::new(reducer);
         if reducer.infeasible() {
             self.raise(upper, "reduce", Proof::reductions(&reducer));
             return;
         }
-        // the loop sees the flag
         let Ok(problem) = reducer.problem_until(self.stop) else { return };
         let size = |p: &Problem| (p.variables(), p.domains.iter().sum::<u32>(), p.functions.len(), p.constant);
         if size(&problem) == size(&self.core.problem) {
@@ -36,13 +38,16 @@ impl Run<'_> {
         self.context = context;
         self.has_search = fits_search(&self.core.problem);
         self.look_at_reduced();
-        let new = &self.core.reducer;
-        let translate = |values: &[u16]| -> Vec<u16> {
+        let (new, context, stop) = (&self.core.reducer, &self.context, self.stop);
+        let translate = |values: &[u16]| -> Option<Elite> {
             let assignment: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
-            new.project(&old.reducer.lift(&assignment)).into_iter().map(|value| value as u16).collect()
+            let core = new.project_until(&old.reducer.lift_until(&assignment, stop).ok()?, stop).ok()?;
+            Elite::until(&context.tables, core.into_iter().map(|value| value as u16).collect(), stop).ok()
         };
-        self.pool.rebase(&self.context, &translate);
+        self.pool.rebase(&translate);
         self.group.rebase(&self.context, &translate);
         self.bounds.rebase();
+        let parts = self.network.domains().len();
+        threads::free(old, parts);
     }
 }

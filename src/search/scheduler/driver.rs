@@ -38,12 +38,13 @@ pub(crate) struct SearchContext {
     pub strides: Vec<u32>,
     /// Where [`SearchContext::forests`] come from, and they.
     forest_draw: u64,
-    forests: OnceLock<Vec<Forest>>,
+    forests: Lazy<Vec<Forest>>,
     /// Where [`SearchContext::regions`] come from, and they.
     region_draw: u64,
-    regions: OnceLock<Vec<u32>>,
-    layout: OnceLock<Arc<Layout>>,
-    is_coloring: OnceLock<bool>,
+    regions: Lazy<Vec<u32>>,
+    layout: Lazy<Arc<Layout>>,
+    /// How many values there are, where all are interchangeable, as colors are.
+    pub interchangeable: Option<usize>,
     is_large: bool,
     /// Temperatures.
     pub schedule: Schedule,
@@ -83,8 +84,9 @@ impl SearchContext {
     ) -> Result<SearchContext, Error> {
         let of_rows = || {
             let tables = ValueTables::until(problem, price, stop)?;
-            let schedule = Schedule::of(&tables);
-            Ok::<_, Error>((tables, schedule))
+            let schedule = Schedule::of(&tables, stop)?;
+            let interchangeable = interchangeable(problem, stop)?;
+            Ok::<_, Error>((tables, schedule, interchangeable))
         };
         let of_graph = || {
             let graph = Graph::new(problem, stop)?;
@@ -92,7 +94,7 @@ impl SearchContext {
             Ok::<_, Error>((graph, classes))
         };
         let (of_rows, of_graph) = rayon::join(of_rows, of_graph);
-        let ((tables, schedule), (graph, classes)) = (of_rows?, of_graph?);
+        let ((tables, schedule, interchangeable), (graph, classes)) = (of_rows?, of_graph?);
         let n = problem.variables();
         let choices = (0..n).filter(|&v| tables.domain(v) > 1 && tables.degree(v) > 0).count();
         let sweep_work = (0..n).map(|v| 30 + tables.degree(v) as u64 * (2 + u64::from(tables.width[v]) / 4)).sum();
@@ -104,11 +106,11 @@ impl SearchContext {
             classes,
             is_large,
             forest_draw: rng.draw(),
-            forests: OnceLock::new(),
+            forests: Lazy::default(),
             region_draw: rng.draw(),
-            regions: OnceLock::new(),
-            layout: OnceLock::new(),
-            is_coloring: OnceLock::new(),
+            regions: Lazy::default(),
+            layout: Lazy::default(),
+            interchangeable,
             schedule,
             constant: problem.constant,
             sweep_work,
@@ -138,41 +140,68 @@ impl SearchContext {
     /// Orders of all variables whose every prefix is a connected region, one after the other. Made when first asked
     /// for: the first solutions do not wait for them.
     pub fn regions(&self) -> &[u32] {
-        self.regions.get_or_init(|| {
+        self.regions_until(&Stop::new()).expect("no stop is set")
+    }
+
+    /// The same, or [`Error::Stopped`] before they are made.
+    pub fn regions_until(&self, stop: &Stop) -> Result<&[u32], Error> {
+        let made = self.regions.get(|| {
             let n = self.variables();
             let count = (2_000_000 / n.max(1)).clamp(32, 256) as u64;
-            let grow =
-                |region: &mut Region, k| region.grow(&self.graph, n, &mut Rng::new(mix(self.region_draw, k))).to_vec();
-            (0..count).into_par_iter().map_init(Region::default, grow).flatten().collect()
-        })
+            let grow = |region: &mut Region, k| {
+                let mut rng = Rng::new(mix(self.region_draw, k));
+                region.grow(&self.graph, n, &mut rng, stop).map(<[u32]>::to_vec)
+            };
+            let grown = (0..count).into_par_iter().map_init(Region::default, grow);
+            let mut regions = Vec::with_capacity(count as usize * n);
+            for region in grown.collect::<Result<Vec<_>, Error>>()? {
+                stop.check()?;
+                regions.extend_from_slice(&region);
+            }
+            Ok(regions)
+        });
+        made.map(Vec::as_slice)
     }
 
     /// Random induced forests for tree moves; none where they would hold next to nothing. Made when first asked for, as
     /// regions are; code that makes children in parallel asks before.
     pub fn forests(&self) -> &[Forest] {
-        self.forests.get_or_init(|| {
+        self.forests_until(&Stop::new()).expect("no stop is set")
+    }
+
+    /// The same, or [`Error::Stopped`] before they are made.
+    pub fn forests_until(&self, stop: &Stop) -> Result<&[Forest], Error> {
+        let made = self.forests.get(|| {
             let n = self.variables();
             let count = (1_000_000 / n.max(1)).clamp(8, 128) as u64;
             let largest = if self.is_large() { LARGE_TREE } else { u32::MAX };
-            let forest = |k| Forest::random(&self.tables, largest, &mut Rng::new(mix(self.forest_draw, k)));
+            let forest = |k| Forest::random(&self.tables, largest, &mut Rng::new(mix(self.forest_draw, k)), stop);
             // alone, a forest of few edges is a sweep that costs more
-            let first = forest(0);
+            let first = forest(0)?;
             if first.edges() * 10 < n {
-                return Vec::new();
+                return Ok(Vec::new());
             }
-            [vec![first], (1..count).into_par_iter().map(forest).collect()].concat()
-        })
+            let others = (1..count).into_par_iter().map(forest).collect::<Result<Vec<_>, Error>>()?;
+            Ok(std::iter::once(first).chain(others).collect())
+        });
+        made.map(Vec::as_slice)
     }
 
     /// Which ratings a move changes; nothing where some tables are read in place. Made when first asked for, by all
     /// threads, as regions are.
     pub fn layout(&self) -> Option<&Arc<Layout>> {
-        self.tables.all_copied().then(|| self.layout.get_or_init(|| Arc::new(Layout::new(&self.tables))))
+        self.layout_until(&Stop::new()).expect("no stop is set")
+    }
+
+    /// The same, or [`Error::Stopped`] before it is made.
+    pub fn layout_until(&self, stop: &Stop) -> Result<Option<&Arc<Layout>>, Error> {
+        let make = || Layout::until(&self.tables, stop).map(Arc::new);
+        self.tables.all_copied().then(|| self.layout.get(make)).transpose()
     }
 
     /// Whether all values are interchangeable, as colors are.
     pub fn is_coloring(&self) -> bool {
-        *self.is_coloring.get_or_init(|| interchangeable(&self.tables.problem).is_some())
+        self.interchangeable.is_some()
     }
 
     /// How much more solutions with each value cost at least than with the best value of its variable, where bounds say
@@ -192,6 +221,38 @@ impl SearchContext {
     /// Whether few states with long sweeps, which are merged by parts, do better than many with short ones.
     pub fn is_large(&self) -> bool {
         self.is_large
+    }
+}
+
+/// What is made when it is first asked for, unless that is stopped.
+#[derive(Debug)]
+struct Lazy<T> {
+    made: OnceLock<T>,
+    /// Held by who makes it: others wait.
+    making: Mutex<()>,
+}
+
+impl<T> Default for Lazy<T> {
+    fn default() -> Self {
+        Lazy { made: OnceLock::new(), making: Mutex::default() }
+    }
+}
+
+impl<T> Lazy<T> {
+    fn get(&self, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
+        if let Some(made) = self.made.get() {
+            return Ok(made);
+        }
+        let making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = match self.made.get() {
+            Some(made) => made,
+            None => {
+                let made = make()?;
+                self.made.get_or_init(|| made)
+            }
+        };
+        drop(making);
+        Ok(made)
     }
 }
 
@@ -290,6 +351,9 @@ impl Picks {
     }
 }
 
+/// Turns an assignment of an old core into one of the new; none once the run is stopped.
+pub(crate) type Translate<'a> = dyn Fn(&[u16]) -> Option<Elite> + Sync + 'a;
+
 /// Improves solutions in bounded rounds.
 pub(crate) trait Driver: Send {
     fn population(&self) -> usize;
@@ -336,8 +400,8 @@ pub(crate) trait Driver: Send {
     /// A bound step has left messages that rate partial assignments.
     fn guide(&mut self, _: &Arc<Outcome>) {}
 
-    /// The core has changed: `translate` turns an assignment of the old one into one of the new.
-    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync));
+    /// The core has changed.
+    fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>);
 }
 
 /// The best different assignments that any driver found, best first.
@@ -371,9 +435,9 @@ impl Pool {
         self.elites.first().map_or(Cost::MAX, |elite| elite.energy.total)
     }
 
-    pub fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    pub fn rebase(&mut self, translate: &Translate<'_>) {
         for elite in std::mem::take(&mut self.elites) {
-            self.offer(&Elite::new(&context.tables, translate(&elite.values)));
+            translate(&elite.values).iter().for_each(|elite| self.offer(elite));
         }
     }
 

@@ -3,7 +3,7 @@
 //! (results/notes/search-cuda.md). On many threads those do that leave most of them idle.
 
 use super::background::BackgroundTask;
-use super::driver::{Effort, Pool, SearchContext};
+use super::driver::{Effort, Pool, SearchContext, Translate};
 use super::portfolio::{Lost, Portfolio};
 use super::threads::Threads;
 use crate::device::Cuda;
@@ -108,7 +108,7 @@ impl DriverGroup {
         self.turns.guide(outcome);
     }
 
-    pub fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    pub fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>) {
         if let Some(concurrent) = &mut self.concurrent {
             concurrent.rebase(context, translate);
         }
@@ -185,11 +185,11 @@ impl ConcurrentDrivers {
         lost.extend(self.drivers.take_lost().map(|what| Lost { source: "drivers", what }));
     }
 
-    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>) {
         if let Some(drivers) = self.halt() {
             drivers.rebase(context, translate);
         }
-        lock(&self.found).pool.rebase(context, translate);
+        lock(&self.found).pool.rebase(translate);
     }
 }
 
@@ -297,8 +297,8 @@ mod tests {
             (0..3).for_each(|_| drop(group.round(context, pool, &stop)));
         };
         rounds(&mut group, &context, &mut pool);
-        let same = |values: &[u16]| values.to_vec();
-        pool.rebase(&other, &same);
+        let same = |values: &[u16]| Some(Elite::new(&other.tables, values.to_vec()));
+        pool.rebase(&same);
         group.rebase(&other, &same);
         rounds(&mut group, &other, &mut pool);
         assert!(group.finish(&mut pool).is_some());

@@ -1,7 +1,7 @@
 //! The drivers side by side: each round goes to one of them, more work to those that improved the best solution lately
 //! ([`Shares`]).
 
-use super::driver::{Driver, Effort, Pool, SearchContext};
+use super::driver::{Driver, Effort, Pool, SearchContext, Translate};
 use super::shares::Shares;
 use crate::activity::Activity;
 use crate::device::Cuda;
@@ -223,7 +223,7 @@ impl Portfolio {
         self.shares = None;
     }
 
-    pub fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    pub fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>) {
         self.guide = None;
         self.drivers.iter_mut().for_each(|member| member.driver.rebase(context, translate));
     }

@@ -8,6 +8,7 @@ use super::state::{Elite, State, hash};
 use super::sweep::sweep;
 use super::tree_move::{TreeScratch, tree_move};
 use crate::device::DeviceError;
+use crate::error::Error;
 use crate::fang::Scratch;
 use crate::fang::boltzmann::Boltzmann;
 use crate::memory;
@@ -95,12 +96,11 @@ impl MakeChild<'_> {
         let of_child = storage.ratings.get_mut();
         of_child.copy(ratings, total);
         storage.before.clone_from(&parent.values);
-        of_child.follow(&context.tables, layout, &mut storage.before, values);
-        true
+        of_child.follow(&context.tables, layout, &mut storage.before, values, self.stop).is_ok()
     }
 
     /// The parent's values with a connected region of a second parent's or, where that is a copy, of random ones.
-    fn cross(&mut self, key: u64, plan: Plan) -> Vec<u16> {
+    fn cross(&mut self, key: u64, plan: Plan) -> Result<Vec<u16>, Error> {
         let (elites, context) = (&self.population.elites, self.context);
         let total = |slot: usize| elites[slot].energy.total;
         let (second_parent, differs) =
@@ -119,10 +119,11 @@ impl MakeChild<'_> {
         }
         if differs && plan.before && context.is_large() {
             let mut merged = elites[self.slot].values.clone();
-            self.storage.merge.take_better(&context.tables, &mut merged, &values, mix(key, decision::TIES_BEFORE));
+            let draw = mix(key, decision::TIES_BEFORE);
+            self.storage.merge.take_better(&context.tables, &mut merged, &values, draw, self.stop)?;
             values = merged;
         }
-        values
+        Ok(values)
     }
 }
 
@@ -148,7 +149,7 @@ impl pulp::WithSimd for MakeChild<'_> {
                 *value = below(mix(draw, v as u64), tables.domain(v) as u64) as u16;
             }
         } else {
-            state.values = self.cross(key, plan);
+            state.values = self.cross(key, plan).ok()?;
             known = cool && self.inherits(&state.values);
         }
         let (storage, sweeps) = (self.storage, generation.sweeps);
@@ -180,16 +181,24 @@ impl pulp::WithSimd for MakeChild<'_> {
                 let forest = below(mix(group, number + 1), context.forests().len() as u64) as usize;
                 let draw = mix(key, number + 1);
                 storage.before.clone_from(&state.values);
-                tree_move(&context.forests()[forest], tables, boltzmann, draw, &mut state, &mut storage.tree);
-                if let Some(layout) = kept {
-                    storage.ratings.get_mut().follow(tables, layout, &mut storage.before, &state.values);
+                let forest = &context.forests()[forest];
+                let moved = tree_move(forest, tables, boltzmann, draw, &mut state, &mut storage.tree, stop);
+                let (ratings, before) = (storage.ratings.get_mut(), &mut storage.before);
+                let followed = moved.and_then(|()| match kept {
+                    Some(layout) => ratings.follow(tables, layout, before, &state.values, stop),
+                    None => Ok(()),
+                });
+                if followed.is_err() {
+                    known = false;
+                    break;
                 }
             }
         }
         // an anneal that was told to stop still gives what it has improved by components
         if context.is_large() && !generation.opens() {
             let draw = mix(key, decision::TIES_AFTER);
-            storage.merge.take_better(tables, &mut state.values, &population.elites[slot].values, draw);
+            let theirs = &population.elites[slot].values;
+            storage.merge.take_better(tables, &mut state.values, theirs, draw, stop).ok()?;
         }
         let State { values, moves, ratings: rated, .. } = state;
         let ratings = if known && keeps { storage.ratings.take() } else { RatingCache::default() };
@@ -199,7 +208,7 @@ impl pulp::WithSimd for MakeChild<'_> {
                 let hash = hash(&values);
                 Elite { values, energy: Energy { total, violations: 0 }, hash }
             }
-            _ => Elite::new(tables, values),
+            _ => Elite::until(tables, values, stop).ok()?,
         };
         Some(Child { elite, ratings, plan, first_moves, moves, rated })
     }

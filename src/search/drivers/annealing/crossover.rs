@@ -2,9 +2,11 @@
 //! each other; of each part the cheaper version is taken.
 
 use super::tree_move::find;
+use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN};
 use crate::rng::mix;
 use crate::search::context::value_tables::ValueTables;
+use crate::stop::Stop;
 
 /// Scratch of the merge.
 #[derive(Clone, Debug, Default)]
@@ -15,14 +17,25 @@ pub(crate) struct PartitionCrossover {
 
 impl PartitionCrossover {
     /// Makes `ours` the best combination of both by components; a tie goes by a random bit.
-    pub fn take_better(&mut self, tables: &ValueTables, ours: &mut [u16], theirs: &[u16], draw: u64) {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn take_better(
+        &mut self,
+        tables: &ValueTables,
+        ours: &mut [u16],
+        theirs: &[u16],
+        draw: u64,
+        stop: &Stop,
+    ) -> Result<(), Error> {
         let n = ours.len();
         self.root.clear();
         self.root.extend(0..n as u32);
         self.delta.clear();
         self.delta.resize(n, 0);
         let problem = &tables.problem;
-        for function in &problem.functions {
+        for function in stop.finish(&problem.functions) {
+            let function = function?;
             let mut differing = function.scope.iter().copied().filter(|&v| ours[v as usize] != theirs[v as usize]);
             if let Some(first) = differing.next() {
                 for other in differing {
@@ -31,21 +44,24 @@ impl PartitionCrossover {
             }
         }
         let price = |cost: Cost| if cost >= FORBIDDEN { tables.price() } else { cost };
-        for function in &problem.functions {
+        for function in stop.finish(&problem.functions) {
+            let function = function?;
             let differing = function.scope.iter().copied().find(|&v| ours[v as usize] != theirs[v as usize]);
             if let Some(v) = differing {
                 let root = self.find(v) as usize;
                 self.delta[root] += price(tables.entry(function, theirs)) - price(tables.entry(function, ours));
             }
         }
-        for v in 0..n {
+        for v in stop.finish(0..n) {
+            let v = v?;
             if ours[v] != theirs[v] {
                 let root = self.find(v as u32) as usize;
                 self.delta[root] +=
                     price(problem.unary[v][theirs[v] as usize]) - price(problem.unary[v][ours[v] as usize]);
             }
         }
-        for v in 0..n {
+        for v in stop.finish(0..n) {
+            let v = v?;
             if ours[v] != theirs[v] {
                 let root = self.find(v as u32) as usize;
                 let delta = self.delta[root];
@@ -54,6 +70,7 @@ impl PartitionCrossover {
                 }
             }
         }
+        Ok(())
     }
 
     fn find(&mut self, v: u32) -> u32 {
@@ -112,7 +129,7 @@ mod tests {
             };
             let best = (0..1 << parts.len()).map(combined).min();
             let mut merged = a.clone();
-            merge.take_better(&tables, &mut merged, &b, rng.draw());
+            merge.take_better(&tables, &mut merged, &b, rng.draw(), &Stop::new()).expect("no stop is set");
             assert_eq!(Some(tables.energy(&merged).total), best, "case {case}");
             assert!(merged.iter().zip(a.iter().zip(&b)).all(|(m, (a, b))| m == a || m == b));
         }

@@ -5,7 +5,7 @@ use super::cuda::launch_shape::FirstKernels;
 use super::state::Elite;
 use crate::device::Source;
 use crate::search::drivers::tuning::annealing::{LARGE_FLOOR, MOVED, WEIGHT};
-use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext};
+use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate};
 use crate::stop::Stop;
 use rayon::prelude::*;
 
@@ -39,6 +39,9 @@ impl Driver for Annealing {
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
         let mut effort = Effort::default();
+        if self.prepare(context, stop).is_err() {
+            return effort;
+        }
         if let Err(error) = self.advance(context, pool, stop, &mut effort) {
             self.go_on_on_the_host();
             effort.lost = Some(error);
@@ -46,10 +49,10 @@ impl Driver for Annealing {
         effort
     }
 
-    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    fn rebase(&mut self, _: &SearchContext, translate: &Translate<'_>) {
         let moved = |elites: Vec<Elite>| -> Vec<Elite> {
             let known = elites.into_par_iter().filter(Elite::is_known);
-            known.map(|elite| Elite::new(&context.tables, translate(&elite.values))).collect()
+            known.filter_map(|elite| translate(&elite.values)).collect()
         };
         self.archive = moved(std::mem::take(&mut self.archive));
         self.temperatures.clear();

@@ -29,6 +29,7 @@ use super::tuning::annealing::{
     LEAST_SUBPOPULATION, LONG_SWEEPS, LONG_WORK, OPENING_SWEEPS, PATIENCE, SHORT_OPENING_SWEEPS, TREE_EVERY,
 };
 use crate::device::{Cuda, DeviceError};
+use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::Rng;
 use crate::search::context::cuda::unfit;
@@ -142,6 +143,14 @@ impl Annealing {
         }
     }
 
+    /// What offspring need of a core is there after that.
+    fn prepare(&self, context: &SearchContext, stop: &Stop) -> Result<(), Error> {
+        let on_host = self.device.is_none();
+        let layout = || if on_host { context.layout_until(stop).map(drop) } else { Ok(()) };
+        let (layout, regions) = rayon::join(layout, || context.regions_until(stop).map(drop));
+        layout.and(regions)
+    }
+
     /// Begins a pool, `seeds` among it and, where `fill`, their copies.
     fn open(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
         self.states = match (self.long, context.population) {
@@ -237,6 +246,9 @@ impl Annealing {
         let threads = if context.portable { 1 } else { rayon::current_num_threads() as u64 };
         let mut work = 0;
         loop {
+            if self.phase == Phase::Evolve && context.forests_until(stop).is_err() {
+                return Ok(());
+            }
             let generation = match self.generation {
                 Some(begun) => begun,
                 None => self.next_generation(context)?,

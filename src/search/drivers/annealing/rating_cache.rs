@@ -6,8 +6,10 @@
 
 use super::heat_bath::RatingSource;
 use super::state::State;
+use crate::error::Error;
 use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::tabu::walk::{Layout, UNWATCHED};
+use crate::stop::Stop;
 use std::cell::RefCell;
 
 /// The ratings of one state.
@@ -42,15 +44,27 @@ impl RatingCache {
         self.total = total;
     }
 
-    /// What moved otherwise, in any order: `old` becomes `new`.
+    /// What moved otherwise, in any order: `old` becomes `new`. Nothing here is of use once `stop` is set.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
     #[inline(always)]
-    pub fn follow(&mut self, tables: &ValueTables, layout: &Layout, old: &mut [u16], new: &[u16]) {
-        for v in 0..new.len() {
+    pub fn follow(
+        &mut self,
+        tables: &ValueTables,
+        layout: &Layout,
+        old: &mut [u16],
+        new: &[u16],
+        stop: &Stop,
+    ) -> Result<(), Error> {
+        for v in stop.finish(0..new.len()) {
+            let v = v?;
             if old[v] != new[v] {
                 self.moves(tables, layout, old, v, new[v]);
                 old[v] = new[v];
             }
         }
+        Ok(())
     }
 
     #[inline(always)]
@@ -129,7 +143,7 @@ mod tests {
             for _ in 0..8 {
                 other.copy(&own, known.map(|_| energy(&state)));
                 let (mut old, new) = (state.values.clone(), assignment(&problem, &mut rng));
-                other.follow(&tables, &layout, &mut old, &new);
+                other.follow(&tables, &layout, &mut old, &new, &Stop::new()).expect("no stop is set");
                 state.values = new;
                 assert_eq!(other.total, known.map(|_| energy(&state)));
                 exact += usize::from(other.total.is_some());
@@ -141,7 +155,7 @@ mod tests {
             other.known[0] = false;
             let mut old = state.values.clone();
             let moved: Vec<u16> = (0..old.len()).map(|v| (old[v] + 1) % tables.domain(v) as u16).collect();
-            other.follow(&tables, &layout, &mut old, &moved);
+            other.follow(&tables, &layout, &mut old, &moved, &Stop::new()).expect("no stop is set");
             assert!(other.total.is_none() || tables.domain(0) == 1);
         }
         assert!(exact > 2000, "{exact}");

@@ -1,9 +1,11 @@
 //! A state of the local search: one assignment of the core with its random stream.
 
+use crate::error::Error;
 use crate::fang;
 use crate::fang::Active;
 use crate::rng::{Rng, mix};
 use crate::search::context::value_tables::{Energy, ValueTables};
+use crate::stop::Stop;
 
 /// The longest domain that local search has room for.
 pub(crate) const LONGEST: u32 = u16::MAX as u32;
@@ -70,8 +72,13 @@ impl Elite {
 
     /// Evaluates an assignment.
     pub fn new(tables: &ValueTables, values: Vec<u16>) -> Self {
-        let energy = tables.energy(&values);
+        Elite::until(tables, values, &Stop::new()).expect("no stop is set")
+    }
+
+    /// The same, or [`Error::Stopped`].
+    pub fn until(tables: &ValueTables, values: Vec<u16>, stop: &Stop) -> Result<Self, Error> {
+        let energy = tables.energy_until(&values, stop)?;
         let hash = hash(&values);
-        Elite { values, energy, hash }
+        Ok(Elite { values, energy, hash })
     }
 }

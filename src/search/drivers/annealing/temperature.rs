@@ -1,8 +1,10 @@
 //! The temperatures of a core, from its tables alone.
 
+use crate::error::Error;
 use crate::search::context::value_tables::ValueTables;
 pub(crate) use crate::search::drivers::tuning::annealing::ENDS;
 use crate::search::drivers::tuning::annealing::{HOT, SAMPLES, SETTLED_ROWS, WORTH_A_THREAD};
+use crate::stop::Stop;
 use rayon::prelude::*;
 
 /// A geometric schedule between two temperatures, in the rows' units.
@@ -20,7 +22,10 @@ const NOTHING: f64 = 60.0;
 
 impl Schedule {
     /// Reads the spread of rows and the smallest steps off the tables.
-    pub fn of(tables: &ValueTables) -> Schedule {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn of(tables: &ValueTables, stop: &Stop) -> Result<Schedule, Error> {
         let mut sum_of_variances = 0.0;
         let mut steps: Vec<i32> = Vec::new();
         // of at most 50000 variables, evenly
@@ -39,7 +44,8 @@ impl Schedule {
             steps.extend(soft().map(|&cost| (cost - first).abs()).filter(|&step| step > 0).min());
             soft().map(|&cost| (f64::from(cost) - mean).powi(2)).sum::<f64>() / count
         };
-        for v in (0..tables.variables()).step_by(stride) {
+        for v in stop.each((0..tables.variables()).step_by(stride)) {
+            let v = v?;
             let domain = tables.domain(v);
             if domain < 2 {
                 continue;
@@ -61,7 +67,7 @@ impl Schedule {
         let unit = if steps.is_empty() { 1 } else { *steps.select_nth_unstable(low).1 };
         let spread = (sum_of_variances / looked_at.max(1.0)).sqrt();
         let unit = f64::from(unit.max(1));
-        Schedule { hot: spread.max(4.0 * unit), cold: 0.15 * unit }
+        Ok(Schedule { hot: spread.max(4.0 * unit), cold: 0.15 * unit })
     }
 
     /// Narrows the schedule to where variables of settled assignments begin to leave their best values: its cold end is
@@ -130,7 +136,7 @@ mod tests {
         for case in 0..1000 {
             let problem = Arc::new(random(&mut rng));
             let tables = ValueTables::new(&problem, price(&problem));
-            let schedule = Schedule::of(&tables);
+            let schedule = Schedule::of(&tables, &Stop::new()).expect("no stop is set");
             assert!(falls(schedule), "case {case}: {schedule:?}");
             let samples: Vec<Vec<u16>> = (0..4).map(|_| assignment(&problem, &mut rng)).collect();
             let samples: Vec<&[u16]> = samples.iter().map(|values| &values[..]).collect();
@@ -151,7 +157,7 @@ mod tests {
                 let unary = vec![vec![cost; size]; n];
                 let problem = Problem { domains: vec![d; n], unary, functions, constant: 0, top: FORBIDDEN };
                 let tables = ValueTables::new(&Arc::new(problem), FORBIDDEN);
-                let schedule = Schedule::of(&tables);
+                let schedule = Schedule::of(&tables, &Stop::new()).expect("no stop is set");
                 assert!(falls(schedule), "{n} variables of {d} values, all {cost}: {schedule:?}");
                 let narrowed = schedule.narrowed(&tables, &[&vec![0; n]], ENDS[0]);
                 assert!(falls(narrowed), "{n} variables of {d} values, all {cost}: {narrowed:?}");

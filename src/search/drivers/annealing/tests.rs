@@ -113,7 +113,7 @@ fn generations_choose_where_anneals_end_on_large_cores_alone() {
         let last = |temperatures: &Vec<Boltzmann>| temperatures[STEPS - 1].numbers();
         assert!(choices == 1 || last(&anneal.temperatures[0]) != last(&anneal.temperatures[1]));
         // a new core has temperatures of its own
-        anneal.rebase(&context, &|values| values.to_vec());
+        anneal.rebase(&context, &|values| Some(Elite::new(&context.tables, values.to_vec())));
         assert!(anneal.temperatures.is_empty());
     }
 }
@@ -132,8 +132,11 @@ fn a_core_that_is_large_no_more_has_the_states_and_children_of_a_small_one() {
     }
     let before = (anneal.sweeps, anneal.states);
     // one after the other, before anybody has looked at the first
-    anneal.rebase(&small, &|values| values[..small.variables()].to_vec());
-    anneal.rebase(&smaller, &|values| values[..smaller.variables()].to_vec());
+    let to = |context: &SearchContext, values: &[u16]| {
+        Some(Elite::new(&context.tables, values[..context.variables()].to_vec()))
+    };
+    anneal.rebase(&small, &|values| to(&small, values));
+    anneal.rebase(&smaller, &|values| to(&smaller, values));
     let seeds: Vec<u64> = anneal.moved.iter().flatten().map(|elite| elite.hash).collect();
     assert!(!seeds.is_empty() && (anneal.sweeps, anneal.states) == before);
     drop(anneal.round(&smaller, &mut Pool::default(), &Stop::new()));
@@ -141,7 +144,7 @@ fn a_core_that_is_large_no_more_has_the_states_and_children_of_a_small_one() {
     assert!(before.0 > 2 && before.1 < anneal.states && anneal.moved.is_none());
     // the same kind goes on as it was
     anneal.sweeps = 8;
-    anneal.rebase(&smaller, &|values| values.to_vec());
+    anneal.rebase(&smaller, &|values| to(&smaller, values));
     let states = anneal.states;
     drop(anneal.round(&smaller, &mut Pool::default(), &Stop::new()));
     assert_eq!((anneal.sweeps, anneal.states), (8, states));

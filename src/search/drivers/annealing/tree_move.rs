@@ -3,10 +3,12 @@
 
 use super::heat_bath::{HeatBath, RatingSource};
 use super::state::State;
+use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::fang::{Scratch, assign_variable};
 use crate::rng::{Rng, mix};
 use crate::search::context::value_tables::ValueTables;
+use crate::stop::Stop;
 
 pub(crate) const NO_PARENT: u32 = u32::MAX;
 
@@ -41,7 +43,10 @@ pub(crate) struct Forest {
 impl Forest {
     /// Draws an induced forest: variables in random order, each taken unless it closes a cycle, shares a larger
     /// function with one taken before, or joins a tree of more than `largest` variables.
-    pub fn random(tables: &ValueTables, largest: u32, rng: &mut Rng) -> Forest {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn random(tables: &ValueTables, largest: u32, rng: &mut Rng, stop: &Stop) -> Result<Forest, Error> {
         let n = tables.variables();
         let mut order: Vec<u32> = (0..n as u32).collect();
         rng.shuffle(&mut order);
@@ -49,8 +54,8 @@ impl Forest {
         let mut root: Vec<u32> = (0..n as u32).collect();
         let mut size = vec![1u32; n];
         let mut roots = Vec::new();
-        for &v in &order {
-            let v = v as usize;
+        for v in stop.each(&order) {
+            let v = *v? as usize;
             roots.clear();
             for (_, other, _) in tables.incidences(v).iter().filter_map(ValueTables::binary) {
                 if member[other] {
@@ -69,18 +74,25 @@ impl Forest {
                 root[r as usize] = v as u32;
             }
         }
-        Self::rooted(tables, &order, member, &mut root)
+        Self::rooted(tables, &order, member, &mut root, stop)
     }
 
     /// The forest of these members, whose trees are the sets of `root`; trees in the order of their first members.
-    fn rooted(tables: &ValueTables, order: &[u32], member: Vec<bool>, root: &mut [u32]) -> Forest {
+    fn rooted(
+        tables: &ValueTables,
+        order: &[u32],
+        member: Vec<bool>,
+        root: &mut [u32],
+        stop: &Stop,
+    ) -> Result<Forest, Error> {
         let mut forest = Forest { nodes: Vec::new(), levels: Vec::new(), member, row_entries: 0 };
         let mut has_root = vec![false; order.len()];
         let push = |forest: &mut Forest, node: Node| {
             forest.nodes.push(Node { row: forest.row_entries as u32, ..node });
             forest.row_entries += tables.width[node.variable as usize] as usize;
         };
-        for &v in order {
+        for v in stop.each(order) {
+            let v = *v?;
             let tree = find(root, v) as usize;
             if forest.member[v as usize] && !std::mem::replace(&mut has_root[tree], true) {
                 let variable = centre(tables, &forest.member, v);
@@ -92,7 +104,8 @@ impl Forest {
             forest.levels.push(head as u32);
             let level = head..forest.nodes.len();
             head = level.end;
-            for place in level {
+            for place in stop.each(level) {
+                let place = place?;
                 let parent = forest.nodes[place];
                 let above = forest.nodes.get(parent.parent as usize).map(|node| node.variable as usize);
                 for incidence in tables.incidences(parent.variable as usize) {
@@ -110,7 +123,7 @@ impl Forest {
             }
         }
         forest.levels.push(forest.nodes.len() as u32);
-        forest
+        Ok(forest)
     }
 
     /// Candidate values that a tree move rates.
@@ -194,6 +207,9 @@ impl RatingSource for GivenParent<'_> {
 
 /// Assigns a forest's variables given the others: min-sum upward, heat bath downward, each variable's bits mixed from
 /// `draw`.
+///
+/// # Errors
+/// [`Error::Stopped`], some of the variables being assigned.
 #[inline(always)]
 pub(crate) fn tree_move(
     forest: &Forest,
@@ -202,19 +218,22 @@ pub(crate) fn tree_move(
     draw: u64,
     state: &mut State,
     scratch: &mut TreeScratch,
-) {
+    stop: &Stop,
+) -> Result<(), Error> {
     let TreeScratch { ratings: buffer, message, scratch } = scratch;
     if buffer.len() < forest.row_entries {
         buffer.resize(forest.row_entries, 0);
     }
     let width = |node: &Node| tables.width[node.variable as usize] as usize;
-    for node in &forest.nodes {
+    for node in stop.finish(&forest.nodes) {
+        let node = node?;
         let row = &mut buffer[node.row as usize..node.row as usize + width(node)];
         tables.rate(node.variable as usize, &state.values, row, |incidence| {
             ValueTables::binary(incidence).is_none_or(|edge| !forest.member[edge.1])
         });
     }
-    for node in forest.nodes.iter().rev() {
+    for node in stop.finish(forest.nodes.iter().rev()) {
+        let node = node?;
         if node.parent == NO_PARENT {
             continue;
         }
@@ -238,7 +257,8 @@ pub(crate) fn tree_move(
         target[tables.domain(parent.variable as usize)..].fill(crate::search::context::value_tables::PADDING);
         state.ratings += (domain * tables.domain(parent.variable as usize)) as u64;
     }
-    for node in &forest.nodes {
+    for node in stop.finish(&forest.nodes) {
+        let node = node?;
         let edge = (node.parent != NO_PARENT).then(|| {
             let parent = forest.nodes[node.parent as usize].variable as usize;
             let value = usize::from(state.values[parent]);
@@ -249,6 +269,7 @@ pub(crate) fn tree_move(
         let bits = mix(draw, u64::from(node.variable));
         let _ = assign_variable(&bath, state, node.variable as usize, bits, scratch);
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -263,7 +284,7 @@ mod tests {
         for _ in 0..1000 {
             let problem = Arc::new(random(&mut rng));
             let tables = ValueTables::new(&problem, price(&problem));
-            let forest = Forest::random(&tables, u32::MAX, &mut rng);
+            let forest = Forest::random(&tables, u32::MAX, &mut rng, &Stop::new()).expect("no stop is set");
             let mut variables: Vec<u32> = forest.nodes.iter().map(|node| node.variable).collect();
             variables.sort_unstable();
             let members: Vec<u32> = (0..).zip(&forest.member).filter_map(|(v, &member)| member.then_some(v)).collect();
@@ -298,7 +319,7 @@ mod tests {
         for case in 0..1500 {
             let problem = Arc::new(random(&mut rng));
             let tables = ValueTables::new(&problem, price(&problem));
-            let forest = Forest::random(&tables, u32::MAX, &mut rng);
+            let forest = Forest::random(&tables, u32::MAX, &mut rng, &Stop::new()).expect("no stop is set");
             let mut state = State::new(tables.variables(), rng.split());
             state.values = assignment(&problem, &mut rng);
             let members: Vec<u32> = forest.nodes.iter().map(|node| node.variable).collect();
@@ -307,7 +328,8 @@ mod tests {
                 best = best.min(tables.energy(values).total);
             });
             let before = state.values.clone();
-            tree_move(&forest, &tables, Boltzmann::GREEDY, case, &mut state, &mut scratch);
+            tree_move(&forest, &tables, Boltzmann::GREEDY, case, &mut state, &mut scratch, &Stop::new())
+                .expect("no stop is set");
             for (v, &value) in state.values.iter().enumerate() {
                 assert!(usize::from(value) < tables.domain(v) && (forest.member[v] || value == before[v]));
             }
@@ -330,11 +352,13 @@ mod tests {
         for _ in 0..500 {
             let problem = Arc::new(random(&mut rng));
             let tables = ValueTables::new(&problem, price(&problem));
-            let forest = Forest::random(&tables, u32::MAX, &mut rng);
+            let forest = Forest::random(&tables, u32::MAX, &mut rng, &Stop::new()).expect("no stop is set");
             let mut state = State::new(tables.variables(), rng.split());
             state.values = assignment(&problem, &mut rng);
             for temperature in [0.1, 10.0, 1e12] {
-                tree_move(&forest, &tables, Boltzmann::new(temperature), rng.draw(), &mut state, &mut scratch);
+                let boltzmann = Boltzmann::new(temperature);
+                tree_move(&forest, &tables, boltzmann, rng.draw(), &mut state, &mut scratch, &Stop::new())
+                    .expect("no stop is set");
                 assert!(state.values.iter().enumerate().all(|(v, &value)| usize::from(value) < tables.domain(v)));
             }
         }

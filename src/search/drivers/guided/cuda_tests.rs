@@ -108,7 +108,9 @@ fn compare(
     for number in 0..rounds {
         let what = format!("{name}, {heuristic}, round {number}");
         if number == rounds / 2 {
-            drivers.iter_mut().for_each(|driver| driver.rebase(context, &|values| values.to_vec()));
+            drivers.iter_mut().for_each(|driver| {
+                driver.rebase(context, &|values| Some(Elite::new(&context.tables, values.to_vec())));
+            });
         }
         if number % (rounds / 2) == 1 {
             drivers.iter_mut().for_each(|driver| driver.guide(&outcome));

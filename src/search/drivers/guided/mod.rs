@@ -42,7 +42,7 @@ use crate::elimination::Outcome;
 use crate::heuristics::{Needs, ValueHeuristic};
 use crate::rng::{Rng, mix};
 use crate::search::scheduler::bandit::Bandit;
-use crate::search::scheduler::driver::{Driver, Effort, POOL, Picks, Pool};
+use crate::search::scheduler::driver::{Driver, Effort, POOL, Picks, Pool, Translate};
 use crate::search::tuning::guided::{
     BEGIN, LENGTHS, LONGEST, MOVED, OPENING_PASSES, OPENING_STATES, OPENING_WORK, PATIENCE, ROUND_WORK, SHORTEST,
     STARTS, STATES, WEIGHT,
@@ -165,7 +165,10 @@ fn wanted(context: &SearchContext) -> Option<usize> {
 
 /// Where rows stand, and which a change of a value changes.
 fn layout_of(context: &SearchContext) -> Arc<Layout> {
-    context.layout().cloned().unwrap_or_else(|| Arc::new(Layout::new(&context.tables)))
+    context
+        .layout()
+        .cloned()
+        .unwrap_or_else(|| Arc::new(Layout::until(&context.tables, &Stop::new()).expect("no stop is set")))
 }
 
 impl Driver for Guided {
@@ -249,7 +252,7 @@ impl Driver for Guided {
         }
     }
 
-    fn rebase(&mut self, context: &SearchContext, translate: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>) {
         self.guidance = None;
         self.schedule = None;
         self.layout = None;
@@ -268,7 +271,8 @@ impl Driver for Guided {
         if let Ok(moved) = moved
             && let Ok(count) = self.choose(&round, &mut Effort::default())
         {
-            let moved: Vec<Vec<u16>> = moved.par_iter().map(|values| translate(values)).collect();
+            let moved = moved.par_iter().map(|values| translate(values).map(|elite| elite.values));
+            let Some(moved) = moved.collect::<Option<Vec<Vec<u16>>>>() else { return };
             let starts = moved.iter().cycle().take(count).cloned().collect();
             if self.backend.open(&round, starts).is_ok() {
                 self.stalled = vec![0; count];

@@ -3,6 +3,7 @@
 //! is 1 where a move has it.
 
 use super::walk::{HELD, Layout, WalkProgress, energy};
+use crate::error::Error;
 use crate::fang::{Active, LocalHeuristic, Scratch, assign_variable};
 use crate::rng::mix;
 use crate::search::context::value_tables::ValueTables;
@@ -185,7 +186,13 @@ impl pulp::WithSimd for Steps<'_> {
 }
 
 impl Walk<WalkProgress, Layout> for TabuWalk {
-    fn begin(&mut self, tables: &ValueTables, layout: &Layout, progress: WalkProgress, values: &[u16]) {
+    fn begin(
+        &mut self,
+        (tables, layout): (&ValueTables, &Layout),
+        progress: WalkProgress,
+        values: &[u16],
+        _: &Stop,
+    ) -> Result<(), Error> {
         self.gamma = vec![0; layout.moves()];
         self.until = vec![HELD; layout.moves()];
         self.seen = vec![0; REMEMBERED];
@@ -205,6 +212,7 @@ impl Walk<WalkProgress, Layout> for TabuWalk {
         self.progress = progress.at_begin(energy(tables, layout, values), hash(values), conflicts);
         self.best = values.to_vec();
         self.values = values.to_vec();
+        Ok(())
     }
 
     fn walk(&mut self, tables: &ValueTables, layout: &Layout, limit: Limit, stop: &Stop) -> u64 {
@@ -236,7 +244,7 @@ mod tests {
 
     fn begun(tables: &ValueTables, layout: &Layout, values: Vec<u16>, key: u64) -> TabuWalk {
         let mut walk = TabuWalk::default();
-        walk.begin(tables, layout, WalkProgress::new(key, 0), &values);
+        walk.begin((tables, layout), WalkProgress::new(key, 0), &values, &Stop::new()).expect("no stop is set");
         walk
     }
 

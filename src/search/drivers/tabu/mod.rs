@@ -21,8 +21,10 @@ use super::tuning::tabu::{MOST_MOVES, STATES, TWO_PARENT_FLOOR, TWO_PARENT_WEIGH
 use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
 use super::walks::{Limit, LocalSearch, Start, Turn, WalkDriver, Walks};
 use crate::device::DeviceError;
+use crate::error::Error;
 use crate::rng::Rng;
 use crate::search::scheduler::driver::{Effort, POOL, Pool, SearchContext};
+use crate::stop::Stop;
 use std::sync::Arc;
 
 pub(crate) type Tabu = WalkDriver<TabuSearch>;
@@ -68,9 +70,9 @@ impl LocalSearch for TabuSearch {
         if context.is_coloring() { (TWO_PARENT_WEIGHT, TWO_PARENT_FLOOR) } else { (1.0, 0.0) }
     }
 
-    fn layout(&mut self, context: &SearchContext) -> Arc<Layout> {
-        self.restarts = Restarts::new(&context.tables.problem);
-        context.layout().cloned().unwrap_or_default()
+    fn layout(&mut self, context: &SearchContext, stop: &Stop) -> Result<Arc<Layout>, Error> {
+        self.restarts = Restarts::new(context.interchangeable);
+        Ok(context.layout_until(stop)?.cloned().unwrap_or_default())
     }
 
     fn count(&self, context: &SearchContext, device: Option<usize>) -> usize {

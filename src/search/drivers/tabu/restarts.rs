@@ -8,6 +8,7 @@
 //! Coloring Problems", 2018). Elsewhere walks begin at elites of which some values are changed.
 
 use super::walk::WalkProgress;
+use crate::error::Error;
 use crate::model::{CostFunction, Odometer, Problem, Table};
 use crate::rng::{below, mix};
 use crate::search::context::value_tables::ValueTables;
@@ -15,6 +16,7 @@ use crate::search::drivers::annealing::state::Elite;
 use crate::search::drivers::tuning::tabu::{CYCLE, DOUBLINGS, PATIENCE, SCATTER, SHORT_WALK};
 use crate::search::drivers::walks::Start;
 use crate::search::scheduler::driver::POOL;
+use crate::stop::Stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -54,9 +56,9 @@ pub(crate) struct WalkPair {
 }
 
 impl Restarts {
-    /// Those that suit a core.
-    pub fn new(problem: &Problem) -> Restarts {
-        match interchangeable(problem) {
+    /// Those that suit a core with so many interchangeable values.
+    pub fn new(interchangeable: Option<usize>) -> Restarts {
+        match interchangeable {
             Some(values) => Restarts::TwoParents(values, Vec::new()),
             None => Restarts::Elites,
         }
@@ -184,21 +186,34 @@ fn scattered(tables: &ValueTables, key: u64, elites: &[Elite]) -> Vec<u16> {
 /// How many values there are, where all are interchangeable: permuting those of all variables in the same way changes
 /// no cost. All permutations are made of the exchange of the first two and the cycle of all. Of two values only the
 /// names can be exchanged, and a child would have nothing of its second parent.
-pub(crate) fn interchangeable(problem: &Problem) -> Option<usize> {
-    let values = *problem.domains.first()?;
+///
+/// # Errors
+/// [`Error::Stopped`].
+pub(crate) fn interchangeable(problem: &Problem, stop: &Stop) -> Result<Option<usize>, Error> {
+    let values = problem.domains.first().copied().unwrap_or(0);
     let equal = |costs: &[i64]| costs.iter().all(|&cost| cost == costs[0]);
-    if values < 3 || problem.domains.iter().any(|&d| d != values) || !problem.unary.iter().all(|costs| equal(costs)) {
-        return None;
+    if values < 3 || problem.domains.iter().any(|&d| d != values) {
+        return Ok(None);
+    }
+    for costs in stop.each(&problem.unary) {
+        if !equal(costs?) {
+            return Ok(None);
+        }
     }
     let mut known = FxHashSet::default();
-    let symmetric = |function: &CostFunction| match &function.table {
+    let mut symmetric = |function: &CostFunction| match &function.table {
         Table::Dense(table) => {
             !known.insert((Arc::as_ptr(table).cast::<i64>(), function.scope.len()))
                 || is_symmetric(table, values as usize, function.scope.len())
         }
         Table::Sparse(_) => false,
     };
-    problem.functions.iter().all(symmetric).then_some(values as usize)
+    for function in stop.each(&problem.functions) {
+        if !symmetric(function?) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(values as usize))
 }
 
 /// Whether a table costs the same where all its variables exchange their first two values, or take each the next value.
@@ -266,7 +281,6 @@ mod tests {
     use crate::model::FORBIDDEN;
     use crate::reduce::Reducer;
     use crate::rng::Rng;
-    use crate::stop::Stop;
 
     fn partition(rng: &mut Rng, n: usize, values: usize) -> Vec<u16> {
         (0..n).map(|_| rng.index(values) as u16).collect()
@@ -324,15 +338,19 @@ mod tests {
     fn colors_are_interchangeable_and_costs_of_values_are_not() {
         let network = generate("coloring", &[("n", "30"), ("p", "0.5"), ("k", "4")], 1).expect("a graph is generated");
         let mut problem = Reducer::new(&network, false, &Stop::new()).expect("no stop is set").problem();
-        assert_eq!(interchangeable(&problem), Some(4));
+        assert_eq!(interchangeable(&problem, &Stop::new()).expect("no stop"), Some(4));
         let mut dearer = problem.clone();
         dearer.unary[3][2] += 1;
-        assert_eq!(interchangeable(&dearer), None);
+        assert_eq!(interchangeable(&dearer, &Stop::new()).expect("no stop"), None);
         let mut distance = (0..16i64).map(|entry| i64::from((entry / 4 - entry % 4).abs() < 2)).collect::<Vec<_>>();
         problem.functions[0].table = Table::dense(distance.clone());
-        assert_eq!(interchangeable(&problem), None, "neighbouring values are not all values");
+        assert_eq!(
+            interchangeable(&problem, &Stop::new()).expect("no stop"),
+            None,
+            "neighbouring values are not all values"
+        );
         distance = (0..16i64).map(|entry| if entry / 4 == entry % 4 { FORBIDDEN } else { 7 }).collect();
         problem.functions[0].table = Table::dense(distance);
-        assert_eq!(interchangeable(&problem), Some(4));
+        assert_eq!(interchangeable(&problem, &Stop::new()).expect("no stop"), Some(4));
     }
 }

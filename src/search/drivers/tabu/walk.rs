@@ -1,13 +1,16 @@
 //! Tabu walks on gamma tables: what a walk decides, and the tables that it reads. Tenures are integers.
 
 use crate::device::shared::{constants, device_structs};
+use crate::error::Error;
 use crate::rng::{below, mix};
 use crate::search::context::value_tables::{PADDING, ValueTables};
 use crate::search::drivers::tuning::tabu::{CALM, CONFLICTS, REMEMBERED, SPARSE};
 use crate::search::drivers::tuning::{tabu, walks::LOOK_EVERY};
 use crate::search::drivers::walks::Progress;
+use crate::stop::Stop;
+use crate::threads::Large;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// The value that a variable has is tabu for good, and so are the padded places of its row: taking it changes nothing,
 /// and aspiration needs a gain.
@@ -60,6 +63,9 @@ impl Affected {
     pub const NONE: u32 = u32::MAX;
 }
 
+/// Entries between two looks at the stop flag, some of them at a time.
+const ENTRIES: usize = 1 << 10;
+
 /// For updates that are not watched.
 pub(crate) const UNWATCHED: Option<fn(usize, i32, i32)> = None;
 
@@ -91,20 +97,24 @@ struct SparseRows {
 
 impl SparseRows {
     /// Of the functions' rows, which begin at the entry `first`; none where most entries cost something.
-    fn new(entries: &[i32], first: usize) -> Option<SparseRows> {
+    fn until(entries: &[i32], first: usize, stop: &Stop) -> Result<Option<SparseRows>, Error> {
         let listed = |&(at, &cost): &(usize, &i32)| at >= first && cost != 0;
-        let count = entries.iter().enumerate().filter(listed).count();
-        if count * SPARSE > entries.len() - first {
-            return None;
+        let (most, mut count) = ((entries.len() - first) / SPARSE, 0);
+        for costs in stop.each(entries[first..].chunks(ENTRIES)) {
+            count += costs?.iter().filter(|&&cost| cost != 0).count();
+            if count > most {
+                return Ok(None);
+            }
         }
         let mut sparse = SparseRows { starts: Vec::with_capacity(entries.len() / 4 + 1), entries: Vec::new() };
-        for (quad, costs) in entries.chunks(4).enumerate() {
+        for item in stop.each(entries.chunks(4).enumerate()) {
+            let (quad, costs) = item?;
             sparse.starts.push(sparse.entries.len() as u32);
             let costs = costs.iter().enumerate().map(|(k, cost)| (4 * quad + k, cost)).filter(listed);
             sparse.entries.extend(costs.map(|(at, &cost)| (at as u32, cost)));
         }
         sparse.starts.push(sparse.entries.len() as u32);
-        Some(sparse)
+        Ok(Some(sparse))
     }
 
     /// Of a row that begins at `base`: places in it and costs.
@@ -117,16 +127,26 @@ impl SparseRows {
 }
 
 impl Layout {
+    #[cfg(test)]
     pub fn new(tables: &ValueTables) -> Self {
+        Layout::until(tables, &Stop::new()).expect("no stop is set")
+    }
+
+    /// Reads it off the tables.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn until(tables: &ValueTables, stop: &Stop) -> Result<Self, Error> {
         let n = tables.variables();
         let mut layout = Layout { starts: (0..n).map(|v| tables.unary_at(v)).collect(), ..Layout::default() };
         layout.starts.push(tables.moves() as u32);
-        layout.floors = floors(tables);
-        layout.sparse = SparseRows::new(tables.entries(), layout.moves());
-        let incidences = tables.incidences_by_function();
+        layout.floors = floors(tables, stop)?;
+        layout.sparse = SparseRows::until(tables.entries(), layout.moves(), stop)?;
+        let incidences = tables.incidences_by_function(stop)?;
         // where the incidences of each function end, after a zero
         let mut ends = vec![0; tables.problem.functions.len() + 1];
-        for (k, &(function, variable, incidence)) in incidences.iter().enumerate() {
+        for item in stop.each(incidences.iter().enumerate()) {
+            let (k, &(function, variable, incidence)) = item?;
             let first = k == 0 || incidences[k - 1].0 != function;
             let pairs = layout.pairs.len() as u32;
             layout.pairs.extend(tables.others(&incidence));
@@ -135,19 +155,22 @@ impl Layout {
         }
         (1..ends.len()).for_each(|k| ends[k] += ends[k - 1]);
         layout.incidents.push(Incident { pairs: layout.pairs.len() as u32, ..Incident::default() });
-        let affected = |v: usize| -> Vec<Affected> {
+        let affected = |v: usize| -> Result<Vec<Affected>, Error> {
+            stop.check()?;
             let incidences = || tables.functions_on(v).iter().map(|&f| ends[f as usize]..ends[f as usize + 1]);
             let mut affected = Vec::with_capacity(incidences().map(|incidences| incidences.len()).sum());
             affected.extend(incidences().flatten().filter_map(|k| layout.affected_by(tables, k, v as u32)));
-            affected
+            Ok(affected)
         };
-        let affected: Vec<Vec<Affected>> = (0..n).into_par_iter().map(affected).collect();
+        let affected: Vec<Vec<Affected>> = (0..n).into_par_iter().map(affected).collect::<Result<_, Error>>()?;
+        let affected = Large::from(affected);
         layout.ranges.push(0);
-        for rows in &affected {
-            layout.ranges.push(layout.ranges[layout.ranges.len() - 1] + rows.len() as u32);
+        layout.affected.reserve_exact(affected.iter().map(Vec::len).sum());
+        for rows in stop.each(&affected) {
+            layout.affected.extend_from_slice(rows?);
+            layout.ranges.push(layout.affected.len() as u32);
         }
-        layout.affected = affected.concat();
-        layout
+        Ok(layout)
     }
 
     /// The row of an incident, if a move of `v` changes it.
@@ -372,10 +395,12 @@ pub(crate) fn energy(tables: &ValueTables, layout: &Layout, values: &[u16]) -> i
 }
 
 /// For each variable the sum of what its functions cost at least, whatever the others' values.
-fn floors(tables: &ValueTables) -> Vec<i32> {
+fn floors(tables: &ValueTables, stop: &Stop) -> Result<Vec<i32>, Error> {
     let least = |costs: &[i32]| costs.iter().copied().min().unwrap_or(0);
-    let mut known: FxHashMap<(u32, usize), i32> = FxHashMap::default();
-    let floor = |v: usize| {
+    // most tables are those of one incidence: to make room for more of a million takes tenths of a second
+    let mut known = FxHashMap::with_capacity_and_hasher(tables.incidence_count(), FxBuildHasher);
+    let floor = |v: Result<usize, Error>| {
+        let v = v?;
         let (domain, width) = (tables.domain(v), tables.width[v] as usize);
         let of_functions = tables.incidences(v).iter().map(|incidence| {
             let of_table = || {
@@ -384,7 +409,7 @@ fn floors(tables: &ValueTables) -> Vec<i32> {
             };
             *known.entry((incidence.base, domain)).or_insert_with(of_table)
         });
-        least(&tables.unary(v)[..domain]) + of_functions.sum::<i32>()
+        Ok(least(&tables.unary(v)[..domain]) + of_functions.sum::<i32>())
     };
-    (0..tables.variables()).map(floor).collect()
+    stop.each(0..tables.variables()).map(floor).collect()
 }

@@ -11,9 +11,10 @@ use self::cuda::{CudaWalks, DeviceSearch};
 use super::annealing::state::Elite;
 use super::tuning::walks::BEGIN;
 use crate::device::{Cuda, DeviceError, Source};
+use crate::error::Error;
 use crate::rng::Rng;
 use crate::search::context::value_tables::ValueTables;
-use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, shorter};
+use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate, shorter};
 use crate::stop::Stop;
 use rayon::prelude::*;
 use std::cell::OnceCell;
@@ -45,7 +46,11 @@ pub(crate) struct Limit {
 
 /// One walk on the CPU.
 pub(crate) trait Walk<P, L>: Clone + Default + Send + Sync {
-    fn begin(&mut self, tables: &ValueTables, layout: &L, progress: P, values: &[u16]);
+    /// Begins at an assignment.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`]: it is as it was, or good for nothing but to begin once more.
+    fn begin(&mut self, core: (&ValueTables, &L), progress: P, values: &[u16], stop: &Stop) -> Result<(), Error>;
 
     /// Goes on until a limit; returns its work where that is counted.
     fn walk(&mut self, tables: &ValueTables, layout: &L, limit: Limit, stop: &Stop) -> u64;
@@ -96,8 +101,10 @@ impl<S: LocalSearch> Walks<S::Progress> for CpuWalks<S> {
     ) -> Walked<S::Progress> {
         let (tables, layout) = (&context.tables, &*self.layout);
         let work = self.walks.par_iter_mut().enumerate().map(|(slot, walk)| {
-            if let Some(start) = begin.iter().find(|start| start.slot == slot) {
-                walk.begin(tables, layout, start.progress, &start.values);
+            if let Some(start) = begin.iter().find(|start| start.slot == slot)
+                && walk.begin((tables, layout), start.progress, &start.values, stop).is_err()
+            {
+                return 0;
             }
             walk.walk(tables, layout, limit, stop)
         });
@@ -120,6 +127,7 @@ pub(crate) struct Turn<'a, S: LocalSearch> {
     pub on_device: bool,
     /// By how many halves it is shorter.
     pub shorter: u32,
+    pub stop: &'a Stop,
 }
 
 /// A kind of walks, and what is known of a core for them.
@@ -141,7 +149,10 @@ pub(crate) trait LocalSearch: Default + Send + 'static {
     fn share(&self, context: &SearchContext, pool: &Pool) -> (f64, f64);
 
     /// Prepares for a core.
-    fn layout(&mut self, context: &SearchContext) -> Arc<Self::Layout>;
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    fn layout(&mut self, context: &SearchContext, stop: &Stop) -> Result<Arc<Self::Layout>, Error>;
 
     /// How many walks suit a core, on a device that has room for so many.
     fn count(&self, context: &SearchContext, device: Option<usize>) -> usize;
@@ -149,7 +160,7 @@ pub(crate) trait LocalSearch: Default + Send + 'static {
     /// How far walks go.
     fn limit(&self, turn: &Turn<Self>) -> Limit;
 
-    /// Which walks begin before a turn, and where.
+    /// Which walks begin before a turn, and where; none once the flag is set.
     fn begin(
         &mut self,
         turn: &Turn<Self>,
@@ -190,8 +201,9 @@ struct Open<S: LocalSearch> {
 }
 
 impl<S: LocalSearch> Open<S> {
-    fn turn<'a>(&'a self, context: &'a SearchContext, pool: &'a Pool, shorter: u32) -> Turn<'a, S> {
-        Turn { context, layout: &self.layout, progress: &self.progress, pool, on_device: self.on_device, shorter }
+    fn turn<'a>(&'a self, context: &'a SearchContext, pool: &'a Pool, shorter: u32, stop: &'a Stop) -> Turn<'a, S> {
+        let (layout, progress, on_device) = (&*self.layout, &self.progress[..], self.on_device);
+        Turn { context, layout, progress, pool, on_device, shorter, stop }
     }
 }
 
@@ -205,24 +217,26 @@ impl<S: DeviceSearch> WalkDriver<S> {
         self.device.as_ref().filter(|_| S::fits_device(context))
     }
 
-    /// Walks on a core, where they do best.
-    fn open(&mut self, context: &SearchContext) -> Result<Open<S>, DeviceError> {
-        let (layout, device) = (self.search.layout(context), self.device(context));
+    /// Walks on a core, where they do best; none once the flag is set.
+    fn open(&mut self, context: &SearchContext, stop: &Stop) -> Result<Option<Open<S>>, DeviceError> {
+        let Ok(layout) = self.search.layout(context, stop) else { return Ok(None) };
+        let device = self.device(context);
         let on_device = device.is_some() && !context.portable;
         let count = |room| self.search.count(context, on_device.then_some(room));
         let walks: Box<dyn Walks<S::Progress>> = match device {
             Some(cuda) => Box::new(CudaWalks::<S>::open(cuda, context, &layout, count)?),
             None => Box::new(CpuWalks::<S>::new(layout.clone(), count(0))),
         };
-        Ok(Open { progress: vec![S::Progress::default(); walks.count()], walks, layout, on_device })
+        Ok(Some(Open { progress: vec![S::Progress::default(); walks.count()], walks, layout, on_device }))
     }
 
     /// Turns of the walks until a round's work is done or something better was found.
     fn advance(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, DeviceError> {
-        let mut open = match self.open.take() {
-            Some(open) => open,
-            None => self.open(context)?,
+        let open = match self.open.take() {
+            Some(open) => Some(open),
+            None => self.open(context, stop)?,
         };
+        let Some(mut open) = open else { return Ok(Effort::default()) };
         let (mut effort, best) = (Effort::default(), pool.best());
         loop {
             effort.add(&self.turn(&mut open, context, pool, stop)?);
@@ -243,7 +257,7 @@ impl<S: DeviceSearch> WalkDriver<S> {
         stop: &Stop,
     ) -> Result<Effort, DeviceError> {
         let shorter = shorter(self.rounds);
-        let turn = open.turn(context, pool, shorter);
+        let turn = open.turn(context, pool, shorter, stop);
         let limit = self.search.limit(&turn);
         let begin = self.search.begin(&turn, &mut self.rng, &*open.walks)?;
         for start in &begin {
@@ -251,14 +265,18 @@ impl<S: DeviceSearch> WalkDriver<S> {
         }
         let (after, work) = open.walks.walk(context, &begin, limit, stop)?;
         let before = std::mem::replace(&mut open.progress, after);
-        let turn = open.turn(context, pool, shorter);
+        let turn = open.turn(context, pool, shorter, stop);
         let is_better = |&slot: &usize| turn.progress[slot].quality() < before[slot].quality();
         let slots = self.search.choose(&turn, (0..before.len()).filter(is_better).collect());
         let elite = |(&slot, values): (&usize, Vec<u16>)| {
+            // one that was stopped before it began
+            if values.is_empty() {
+                return Ok(None);
+            }
             S::verify(&turn, slot, &values)?;
-            Ok(Elite::new(&context.tables, values))
+            Ok(Elite::until(&context.tables, values, stop).ok())
         };
-        let elites: Result<Vec<Elite>, DeviceError> =
+        let elites: Result<Vec<Option<Elite>>, DeviceError> =
             slots.par_iter().zip(open.walks.bests(&slots)?).map(elite).collect();
         let mut effort = Effort { work, ..Effort::default() };
         for (after, before) in turn.progress.iter().zip(&before).map(|(a, b)| (a.counted(), b.counted())) {
@@ -266,7 +284,7 @@ impl<S: DeviceSearch> WalkDriver<S> {
             effort.ratings += after.1 - before.1;
         }
         self.search.account(&turn, limit.steps, begin.len(), &mut effort);
-        elites?.iter().for_each(|elite| pool.offer(elite));
+        elites?.iter().flatten().for_each(|elite| pool.offer(elite));
         Ok(effort)
     }
 }
@@ -310,7 +328,7 @@ impl<S: DeviceSearch> Driver for WalkDriver<S> {
         })
     }
 
-    fn rebase(&mut self, _: &SearchContext, _: &(dyn Fn(&[u16]) -> Vec<u16> + Sync)) {
+    fn rebase(&mut self, _: &SearchContext, _: &Translate<'_>) {
         // the shared pool carries over what the walks found
         self.open = None;
         self.search = S::default();

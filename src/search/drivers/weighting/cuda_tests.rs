@@ -24,7 +24,8 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, r
     let mut rng = Rng::new(4);
     let context = SearchContext::new(problem, price(problem), None, &mut rng);
     let begin = |slot: usize| {
-        let values = without_forbidden(&context.tables, assignment(problem, &mut rng));
+        let values = without_forbidden(&context.tables, assignment(problem, &mut rng), &Stop::new());
+        let values = values.expect("no stop is set");
         let mut progress = WalkProgress::new(rng.draw(), slot % 2 == 1);
         // phases end often
         progress.phase_end = 30;

@@ -14,50 +14,25 @@ use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
 use super::tuning::weighting::{FLOOR, LOOKED_AT, OFFERED, SOLVED_WEIGHT, TURN_WORK, WALKS, WEIGHT};
 use super::walks::{Limit, LocalSearch, Progress, Start, Turn, WalkDriver, Walks};
 use crate::device::DeviceError;
-use crate::model::{FORBIDDEN, Problem, Table};
+use crate::error::Error;
 use crate::rng::Rng;
 use crate::search::context::value_tables::ValueTables;
 use crate::search::scheduler::driver::{Effort, Pool, SearchContext};
+use crate::stop::Stop;
 use rayon::prelude::*;
-use std::cell::OnceCell;
 use std::sync::Arc;
 
 pub(crate) type Weighting = WalkDriver<ConstraintWeighting>;
 
 /// Constraint-weighting walks on a core.
 #[derive(Default)]
-pub(crate) struct ConstraintWeighting {
-    /// What its functions are like, once that was asked for.
-    functions: OnceCell<Functions>,
-}
+pub(crate) struct ConstraintWeighting;
 
-#[derive(Clone, Copy)]
-struct Functions {
-    /// Some forbid something.
-    forbid: bool,
-    /// More than half of them do nothing else.
-    mostly_forbid: bool,
-}
-
-impl Functions {
-    fn of(problem: &Problem) -> Self {
-        let (mut some, mut pure) = (0, 0);
-        for function in &problem.functions {
-            if let Table::Dense(costs) = &function.table
-                && costs.iter().any(|&cost| cost >= FORBIDDEN)
-            {
-                some += 1;
-                pure += usize::from(costs.iter().all(|&cost| cost == 0 || cost >= FORBIDDEN));
-            }
-        }
-        Functions { forbid: some > 0, mostly_forbid: 2 * pure > problem.functions.len() }
-    }
-}
-
-/// About the work of a step on the CPU, and how long one of all walks takes on a device, in nanoseconds.
+/// About the work of a step on the CPU, and how long one of all walks takes on a device, in nanoseconds. All functions
+/// are copied.
 fn step_work(tables: &ValueTables, on_device: bool) -> u64 {
     let n = tables.variables().max(1);
-    let degrees = (0..n).map(|v| tables.degree(v)).sum::<usize>().max(1);
+    let degrees = tables.incidence_count().max(1);
     let width = tables.moves() / n;
     if on_device {
         return (5000 + 40 * (degrees / n) * (8 + width)) as u64;
@@ -85,16 +60,16 @@ impl LocalSearch for ConstraintWeighting {
     }
 
     fn pays(&self, context: &SearchContext, pool: &Pool) -> bool {
-        let functions = self.functions.get_or_init(|| Functions::of(&context.tables.problem));
-        if pool.solved { functions.mostly_forbid } else { functions.forbid }
+        let functions = context.tables.forbidding;
+        if pool.solved { functions.mostly } else { functions.some }
     }
 
     fn share(&self, _: &SearchContext, pool: &Pool) -> (f64, f64) {
         if pool.solved { (SOLVED_WEIGHT, 0.0) } else { (WEIGHT, FLOOR) }
     }
 
-    fn layout(&mut self, context: &SearchContext) -> Arc<IncidenceLists> {
-        Arc::new(IncidenceLists::new(&context.tables))
+    fn layout(&mut self, context: &SearchContext, stop: &Stop) -> Result<Arc<IncidenceLists>, Error> {
+        Ok(Arc::new(IncidenceLists::until(&context.tables, stop)?))
     }
 
     fn count(&self, context: &SearchContext, device: Option<usize>) -> usize {
@@ -122,13 +97,14 @@ impl LocalSearch for ConstraintWeighting {
         }
         let tables = &turn.context.tables;
         let begin = |(slot, mut rng): (usize, Rng)| {
+            turn.stop.check()?;
             let mut random = || (0..tables.variables()).map(|v| rng.index(tables.domain(v)) as u16).collect();
             let values = turn.pool.elites().get(slot).map_or_else(&mut random, |elite| elite.values.clone());
             let progress = WalkProgress::new(rng.draw(), slot % 2 == 1).after(&turn.progress[slot]);
-            Start { slot, progress, values: without_forbidden(tables, values) }
+            Ok::<_, Error>(Start { slot, progress, values: without_forbidden(tables, values, turn.stop)? })
         };
         let streams: Vec<(usize, Rng)> = (0..turn.progress.len()).map(|slot| (slot, rng.split())).collect();
-        Ok(streams.into_par_iter().map(begin).collect())
+        Ok(streams.into_par_iter().map(begin).collect::<Result<_, Error>>().unwrap_or_default())
     }
 
     fn choose(&self, turn: &Turn<Self>, mut better: Vec<usize>) -> Vec<usize> {
@@ -154,7 +130,6 @@ mod tests {
     use crate::reduce::Reducer;
     use crate::search::scheduler::driver::Driver;
     use crate::search::testing::price;
-    use crate::stop::Stop;
 
     fn context(kind: &str, parameters: &[(&str, &str)], seed: u64) -> SearchContext {
         let network = generate(kind, parameters, seed).expect("a family");

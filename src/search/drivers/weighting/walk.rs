@@ -4,6 +4,7 @@
 //! one of a variable of a violated function.
 
 use crate::device::shared::{constants, device_structs};
+use crate::error::Error;
 use crate::rng::{below, mix};
 use crate::search::context::value_tables::{Incidence, ValueTables};
 use crate::search::drivers::tuning::walks::LOOK_EVERY;
@@ -40,14 +41,24 @@ pub(crate) struct IncidenceLists {
 }
 
 impl IncidenceLists {
+    #[cfg(test)]
     pub fn new(tables: &ValueTables) -> Self {
+        IncidenceLists::until(tables, &Stop::new()).expect("no stop is set")
+    }
+
+    /// Those of a core.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn until(tables: &ValueTables, stop: &Stop) -> Result<Self, Error> {
         let (mut starts, mut incidences) = (Vec::new(), Vec::new());
-        for (function, variable, incidence) in tables.incidences_by_function() {
+        for item in stop.each(tables.incidences_by_function(stop)?) {
+            let (function, variable, incidence) = item?;
             starts.resize(function as usize + 1, incidences.len() as u32);
             incidences.push((variable, incidence));
         }
         starts.resize(tables.problem.functions.len() + 1, incidences.len() as u32);
-        IncidenceLists { starts, incidences }
+        Ok(IncidenceLists { starts, incidences })
     }
 
     fn of(&self, function: u32) -> &[(u32, Incidence)] {
@@ -69,14 +80,18 @@ pub(crate) struct WalkInput<'a> {
 }
 
 /// Gives variables whose value is forbidden by itself their cheapest one: walks never take such values.
-pub(crate) fn without_forbidden(tables: &ValueTables, mut values: Vec<u16>) -> Vec<u16> {
-    for (v, value) in values.iter_mut().enumerate() {
+///
+/// # Errors
+/// [`Error::Stopped`].
+pub(crate) fn without_forbidden(tables: &ValueTables, mut values: Vec<u16>, stop: &Stop) -> Result<Vec<u16>, Error> {
+    for item in stop.each(values.iter_mut().enumerate()) {
+        let (v, value) = item?;
         let unary = &tables.unary(v)[..tables.domain(v)];
         if unary[usize::from(*value)] >= tables.hard {
             *value = (0..unary.len()).min_by_key(|&value| unary[value]).unwrap_or(0) as u16;
         }
     }
-    values
+    Ok(values)
 }
 
 device_structs! {
@@ -163,7 +178,16 @@ type Rated = (i64, u32, (u32, u16));
 const NO_MOVE: Rated = (i64::MAX, u32::MAX, (u32::MAX, u16::MAX));
 
 impl WeightingWalk {
+    #[cfg(test)]
     pub fn new(input: WalkInput, values: Vec<u16>, progress: WalkProgress) -> Self {
+        WeightingWalk::until(input, values, progress, &Stop::new()).expect("no stop is set")
+    }
+
+    /// A walk at its beginning.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn until(input: WalkInput, values: Vec<u16>, progress: WalkProgress, stop: &Stop) -> Result<Self, Error> {
         let WalkInput { tables, incidences } = input;
         let (n, functions) = (tables.variables(), tables.problem.functions.len());
         let mut walk = WeightingWalk {
@@ -181,7 +205,8 @@ impl WeightingWalk {
             work: 0,
         };
         walk.progress.cost = (0..n).map(|v| i64::from(tables.unary(v)[usize::from(walk.values[v])])).sum();
-        for function in 0..functions as u32 {
+        for function in stop.each(0..functions as u32) {
+            let function = function?;
             for (place, (v, incidence)) in incidences.of(function).iter().enumerate() {
                 let sums = sums_of(tables, *v);
                 let row = tables.row(tables.offset(incidence, &walk.values), sums.len());
@@ -200,7 +225,7 @@ impl WeightingWalk {
             }
         }
         walk.progress.violated = walk.violated.len() as u32;
-        walk
+        Ok(walk)
     }
 
     /// Keeps where the walk stands if fewer functions are violated than ever. On the way down that would be a copy a
@@ -217,7 +242,7 @@ impl WeightingWalk {
     }
 
     /// One step towards fewer violated functions.
-    fn repair(&mut self, input: WalkInput, draw: u64) {
+    fn repair(&mut self, input: WalkInput, draw: u64, stop: &Stop) -> Result<(), Error> {
         let count = self.violated.len();
         let drawn = |number| below(mix(draw, number), count as u64) as usize;
         let mut best = NO_MOVE;
@@ -230,7 +255,7 @@ impl WeightingWalk {
             }
         }
         if best.0 >= 0 {
-            self.raise_weights(input);
+            self.raise_weights(input, stop)?;
             best = NO_MOVE;
             for &(v, _) in input.incidences.of(self.violated[drawn(AT_RANDOM)]) {
                 self.rate(input, v, &mut best);
@@ -240,6 +265,7 @@ impl WeightingWalk {
             let (v, value) = best.2;
             self.assign(input, draw, v, value);
         }
+        Ok(())
     }
 
     /// Rates a variable's moves; costs count once there was an allowed assignment.
@@ -262,10 +288,10 @@ impl WeightingWalk {
     }
 
     /// What is violated weighs more from now on.
-    fn raise_weights(&mut self, input: WalkInput) {
+    fn raise_weights(&mut self, input: WalkInput, stop: &Stop) -> Result<(), Error> {
         self.note(input);
-        for k in 0..self.violated.len() {
-            let function = self.violated[k];
+        for k in stop.each(0..self.violated.len()) {
+            let function = self.violated[k?];
             if self.weights[function as usize] == 1 {
                 self.heavy.push(function);
             }
@@ -274,7 +300,8 @@ impl WeightingWalk {
         self.progress.stuck += 1;
         if self.progress.stuck >= self.progress.phase_end {
             if self.progress.remembers == 1 {
-                for function in std::mem::take(&mut self.heavy) {
+                for function in stop.each(std::mem::take(&mut self.heavy)) {
+                    let function = function?;
                     self.change_weight(input, function, 1 - self.weights[function as usize]);
                 }
             }
@@ -284,13 +311,15 @@ impl WeightingWalk {
             progress.phases += 1;
             (progress.stuck, progress.phase_end) = (0, PHASE << (progress.phases / 2).min(LONGEST));
         } else if self.progress.remembers == 0 && self.progress.stuck.is_multiple_of(SMOOTHING) {
-            let mut heavy = std::mem::take(&mut self.heavy);
-            heavy.retain(|&function| {
+            for function in stop.each(std::mem::take(&mut self.heavy)) {
+                let function = function?;
                 self.change_weight(input, function, -1);
-                self.weights[function as usize] > 1
-            });
-            self.heavy = heavy;
+                if self.weights[function as usize] > 1 {
+                    self.heavy.push(function);
+                }
+            }
         }
+        Ok(())
     }
 
     fn change_weight(&mut self, WalkInput { tables, incidences }: WalkInput, function: u32, change: i32) {
@@ -385,8 +414,15 @@ impl WeightingWalk {
 }
 
 impl Walk<WalkProgress, IncidenceLists> for WeightingWalk {
-    fn begin(&mut self, tables: &ValueTables, incidences: &IncidenceLists, progress: WalkProgress, values: &[u16]) {
-        *self = WeightingWalk::new(WalkInput { tables, incidences }, values.to_vec(), progress);
+    fn begin(
+        &mut self,
+        (tables, incidences): (&ValueTables, &IncidenceLists),
+        progress: WalkProgress,
+        values: &[u16],
+        stop: &Stop,
+    ) -> Result<(), Error> {
+        *self = WeightingWalk::until(WalkInput { tables, incidences }, values.to_vec(), progress, stop)?;
+        Ok(())
     }
 
     fn walk(&mut self, tables: &ValueTables, incidences: &IncidenceLists, limit: Limit, stop: &Stop) -> u64 {
@@ -400,9 +436,16 @@ impl Walk<WalkProgress, IncidenceLists> for WeightingWalk {
                 break;
             }
             let draw = mix(self.progress.key, u64::from(self.progress.step));
-            match self.violated.is_empty() {
-                true => self.improve(input, draw),
-                false => self.repair(input, draw),
+            let ended = match self.violated.is_empty() {
+                true => {
+                    self.improve(input, draw);
+                    Ok(())
+                }
+                false => self.repair(input, draw, stop),
+            };
+            if ended.is_err() {
+                // some weights are raised: it goes on from there
+                break;
             }
         }
         self.note(input);

@@ -36,7 +36,8 @@ fn sums_and_violations_are_those_counted_again() {
         let tables = ValueTables::new(&problem, price(&problem));
         let incidences = IncidenceLists::new(&tables);
         let input = WalkInput { tables: &tables, incidences: &incidences };
-        let begin = without_forbidden(&tables, assignment(&problem, &mut rng));
+        let begin = without_forbidden(&tables, assignment(&problem, &mut rng), &Stop::new());
+        let begin = begin.expect("no stop is set");
         // phases end often
         let progress = WalkProgress { phase_end: 20, ..WalkProgress::new(rng.draw(), case % 2 == 0) };
         let mut walk = WeightingWalk::new(input, begin, progress);
