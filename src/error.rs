@@ -126,6 +126,14 @@ pub enum ModelError {
         /// Its domain size.
         domain: u32,
     },
+    /// A potential that is negative or not finite.
+    #[error("function {function}: entry {entry} is no potential: finite and not negative")]
+    NoPotential {
+        /// Index of the function.
+        function: usize,
+        /// Index of the entry.
+        entry: usize,
+    },
     /// A finite cost too large for the arithmetic.
     #[error("function {function}: cost {cost} is beyond ±{limit}")]
     CostTooLarge {

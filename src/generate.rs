@@ -8,12 +8,22 @@ use crate::model::{Builder, Cost, FORBIDDEN, Network};
 use crate::rng::Rng;
 use rustc_hash::FxHashSet;
 
+mod arrangements;
+mod frequency;
 mod graph;
 mod hidden;
+mod kinds;
 mod location;
+mod schedules;
+mod tied;
 
+pub use arrangements::{cliques, permutation, routes};
+pub use frequency::{Frequency, frequency};
 pub use hidden::{latin, sat};
+pub use kinds::KINDS;
 pub use location::warehouse;
+pub use schedules::{Timetable, roster, timetable};
+pub use tied::{Parity, Quads, parity, quads, side_chains};
 
 /// Most table entries of a generated network: 2 GiB.
 const ENTRIES: u64 = 1 << 28;
@@ -48,123 +58,6 @@ pub struct Parameter {
     /// Whether it is a whole number.
     pub whole: bool,
 }
-
-const fn whole(name: &'static str, about: &'static str, default: u32, range: (u32, u32)) -> Parameter {
-    Parameter { name, about, default: default as f64, range: (range.0 as f64, range.1 as f64), whole: true }
-}
-
-const fn share(name: &'static str, about: &'static str, default: f64) -> Parameter {
-    Parameter { name, about, default, range: (0.0, 1.0), whole: false }
-}
-
-const N: Parameter = whole("n", "Number of variables", 10, (1, 10_000_000));
-const D: Parameter = whole("d", "Values of each variable", 10, (1, 10_000));
-const SIDE: Parameter = whole("side", "Rows and columns of the grid", 10, (1, 3000));
-const P2: Parameter = share("p2", "Share of the entries of each table that are forbidden", 0.9);
-
-/// Every kind.
-pub static KINDS: [Kind; 11] = [
-    Kind {
-        name: "random",
-        about: "a connected random network with random costs and forbidden entries",
-        parameters: &[N, D, share("p1", "Share of all pairs of variables that have a function", 0.3), P2],
-        build: |v, rng| random(v.whole("n"), v.whole("d"), v.real("p1"), v.real("p2"), rng),
-    },
-    Kind {
-        name: "scale-free",
-        about: "a scale-free network by preferential attachment, two functions for each new variable",
-        parameters: &[N, D, P2],
-        build: |v, rng| scale_free(v.whole("n"), v.whole("d"), v.real("p2"), rng),
-    },
-    Kind {
-        name: "grid",
-        about: "a square grid with random costs and forbidden entries",
-        parameters: &[SIDE, D, P2],
-        build: |v, rng| grid(v.whole("side"), v.whole("d"), v.real("p2"), rng),
-    },
-    Kind {
-        name: "large-sparse",
-        about: "a large network with few functions a variable, random costs, nothing forbidden",
-        parameters: &[
-            whole("n", "Number of variables", 1000, (1, 10_000_000)),
-            D,
-            whole("functions", "Number of functions, of two variables each", 5000, (0, 100_000_000)),
-            whole("max-cost", "Largest cost of an entry", 100, (0, 1_000_000_000)),
-        ],
-        build: |v, rng| large_sparse(v.whole("n"), v.whole("d"), v.whole("functions"), v.whole("max-cost"), rng),
-    },
-    Kind {
-        name: "coloring",
-        about: "a random graph to color with as few edges of one color as possible",
-        parameters: &[
-            whole("n", "Number of vertices", 100, (1, 10_000_000)),
-            share("p", "Share of all pairs of vertices that are edges", 0.1),
-            whole("k", "Number of colors", 4, (1, 1000)),
-        ],
-        build: |v, rng| coloring(v.whole("n"), v.real("p"), v.whole("k"), rng),
-    },
-    Kind {
-        name: "queens",
-        about: "a board of queens that must not attack each other, each square with a random cost",
-        parameters: &[
-            whole("n", "Rows and columns of the board", 8, (1, 1000)),
-            whole("max-cost", "Largest cost of a square", 100, (0, 1_000_000_000)),
-        ],
-        build: |v, rng| queens(v.whole("n"), v.whole("max-cost"), rng),
-    },
-    Kind {
-        name: "ising",
-        about: "an Ising spin glass on a square grid, couplings and fields of either sign",
-        parameters: &[
-            SIDE,
-            whole("wrap", "Whether the grid closes to a torus: 1 yes, 0 no", 0, (0, 1)),
-            whole("coupling", "Largest strength of a coupling", 100, (0, 1_000_000_000)),
-            whole("field", "Largest strength of a field", 100, (0, 1_000_000_000)),
-        ],
-        build: |v, rng| ising(v.whole("side"), v.whole("wrap") == 1, v.whole("coupling"), v.whole("field"), rng),
-    },
-    Kind {
-        name: "potts",
-        about: "a Potts grid of labels: random data costs, a price for unequal neighbours",
-        parameters: &[
-            SIDE,
-            D,
-            whole("smoothness", "Largest price of unequal neighbours", 100, (0, 1_000_000_000)),
-            whole("data", "Largest data cost", 100, (0, 1_000_000_000)),
-        ],
-        build: |v, rng| potts(v.whole("side"), v.whole("d"), v.whole("smoothness"), v.whole("data"), rng),
-    },
-    Kind {
-        name: "sat",
-        about: "clauses of three literals that can all be satisfied, a cost for one value of each variable",
-        parameters: &[
-            whole("n", "Number of variables", 100, (3, 10_000_000)),
-            whole("clauses", "Number of clauses; about 4.2 for each variable are hard", 400, (0, 100_000_000)),
-            whole("max-cost", "Largest cost of a value", 100, (0, 1_000_000_000)),
-        ],
-        build: |v, rng| sat(v.whole("n"), v.whole("clauses"), v.whole("max-cost"), rng),
-    },
-    Kind {
-        name: "latin",
-        about: "a Latin square with holes to fill in, a random cost for each symbol in each",
-        parameters: &[
-            whole("order", "Rows, columns and symbols", 10, (1, 200)),
-            whole("holes", "Cells to fill in; about 0.42 of all are hard", 42, (0, 40_000)),
-            whole("max-cost", "Largest cost of a symbol", 100, (0, 1_000_000_000)),
-        ],
-        build: |v, rng| latin(v.whole("order"), v.whole("holes"), v.whole("max-cost"), rng),
-    },
-    Kind {
-        name: "warehouse",
-        about: "warehouses to open and stores to supply from one each, at a cost that grows with the distance",
-        parameters: &[
-            whole("warehouses", "Places for a warehouse", 10, (1, 10_000)),
-            whole("stores", "Number of stores", 30, (1, 1_000_000)),
-            whole("open", "Largest cost of an open warehouse", 9000, (0, 1_000_000_000)),
-        ],
-        build: |v, rng| warehouse(v.whole("warehouses"), v.whole("stores"), v.whole("open"), rng),
-    },
-];
 
 /// Generates a network of a kind; parameters that are not given have their defaults.
 ///

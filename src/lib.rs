@@ -37,6 +37,7 @@ pub mod check;
 pub mod device;
 pub mod elimination;
 pub mod error;
+pub mod explain;
 pub mod fang;
 #[doc(hidden)]
 pub mod files;
@@ -46,6 +47,7 @@ pub mod globals;
 mod graph;
 pub mod heuristics;
 pub mod kernels;
+pub mod marginals;
 #[doc(hidden)]
 pub mod memory;
 pub mod model;

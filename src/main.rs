@@ -33,6 +33,10 @@ fn run(command: Command, started: Instant) -> Result<Exit, Error> {
         Command::Bound(flags) => cli::bound::run(flags.try_into()?, started),
         Command::Info(flags) => cli::info::run(flags.try_into()?, started),
         Command::Check(flags) => cli::check::run(flags.try_into()?),
+        Command::Convert(flags) => cli::convert::run(flags.try_into()?),
+        Command::Explain(flags) => cli::explain::run(flags.try_into()?, started),
+        Command::Diff(flags) => cli::diff::run(flags.try_into()?),
+        Command::Marginals(flags) => cli::marginals::run((*flags).try_into()?, started),
         Command::Generate(flags) => cli::generate::run(flags),
         Command::Plot(flags) => cli::plot::run(flags),
         Command::Heuristics(flags) => cli::heuristics::run(flags),
@@ -40,8 +44,5 @@ fn run(command: Command, started: Instant) -> Result<Exit, Error> {
         Command::Bench(flags) => cli::bench::run(flags),
         Command::Completions(flags) => cli::manual::completions(flags),
         Command::Man(flags) => cli::manual::man(flags),
-        Command::Convert(_) => cli::reserved("`fangs convert`"),
-        Command::Explain(_) => cli::reserved("`fangs explain`"),
-        Command::Diff(_) => cli::reserved("`fangs diff`"),
     }
 }

@@ -80,7 +80,7 @@ fn no_bound_cuts_off_a_published_value() -> Result<(), Error> {
         // formats to come and global functions are refused, others read
         let Ok(mut network) = read(&file, graph.then_some(best as u32)) else { continue };
         if let Some(evidence) = row[more].split(',').find(|name| name.ends_with(".evid")) {
-            let observed = formats::read_evidence(&folder.join(evidence), &network, &Stop::new())?.pairs;
+            let observed = formats::read_evidence(&folder.join(evidence), network.variables(), &Stop::new())?.pairs;
             network.observe(&observed)?;
         }
         let best = if graph { 0.0 } else { best };

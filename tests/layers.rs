@@ -14,9 +14,9 @@ const LAYERS: &[&[&str]] = &[
     &["algebra", "globals"],
     &["certificate", "formats", "generate", "graph", "kernels", "order", "tensor", "value_tables"],
     &["check", "elimination", "fang", "reduce"],
-    &["bounds", "heuristics"],
+    &["bounds", "heuristics", "marginals"],
     &["search"],
-    &["bench", "record"],
+    &["bench", "explain", "record"],
     &["all_kernels"],
     &["cli"],
 ];

@@ -1,6 +1,6 @@
 //! Least sums of costs: min and +.
 
-use super::{Entry, OfCosts, Semiring};
+use super::{Division, Entry, OfCosts, Semiring};
 use crate::model::Cost;
 use std::ops::Add;
 
@@ -65,6 +65,13 @@ impl<E: CostEntry> Semiring for MinSum<E> {
     #[inline(always)]
     fn settle(self, a: E) -> E {
         a.min(self.cap)
+    }
+}
+
+impl<E: CostEntry> Division for MinSum<E> {
+    #[inline(always)]
+    fn divide(self, all: E, part: E) -> E {
+        E::from_cost(all.cost() - part.cost())
     }
 }
 

@@ -5,9 +5,11 @@
 
 mod counting;
 mod min_sum;
+mod sum_product;
 
 pub use counting::Counting;
 pub use min_sum::{CostEntry, MinSum};
+pub use sum_product::{OfNumbers, Range, SumProduct, WideSumProduct};
 
 use crate::model::Cost;
 use std::fmt::Debug;
@@ -48,6 +50,12 @@ pub trait Semiring: Copy + Debug + Send + Sync + 'static {
         }
         sum
     }
+}
+
+/// A semiring in which a part can be taken out of a combination.
+pub trait Division: Semiring {
+    /// What a settled combination is without a settled part of it; anything settled where either is zero.
+    fn divide(self, all: Self::Entry, part: Self::Entry) -> Self::Entry;
 }
 
 /// A semiring whose entries costs stand for.
@@ -99,5 +107,8 @@ mod tests {
         laws(MinSum { cap: 60i64 }, &mut || rng.below(61) as i64);
         laws(Counting { most: u64::MAX }, &mut || rng.draw() >> rng.below(64));
         laws(Counting { most: 1000 }, &mut || rng.below(1001));
+        // integers that doubles hold, sixteen times
+        laws(SumProduct, &mut || rng.below(1 << 7) as f64);
+        laws(WideSumProduct, &mut || WideSumProduct.of_double(rng.below(1 << 7) as f64));
     }
 }

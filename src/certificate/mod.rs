@@ -137,6 +137,14 @@ pub enum Step {
         /// The value for each value of `by`, ascending.
         image: Box<[u32]>,
     },
+    /// Two variables leave for a new one, whose values are pairs of theirs: all other pairs are too dear. Its number is
+    /// the next one that no variable has had, and its values are numbered from 0.
+    Merge {
+        /// The variables that leave, ascending.
+        variables: [u32; 2],
+        /// The pair for each value.
+        pairs: Box<[(u32, u32)]>,
+    },
     /// Costs move from a function to one of its variables, which its scope then lacks: the least over its values stays.
     Separate {
         /// The function.

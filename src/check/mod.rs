@@ -13,6 +13,7 @@ mod graph_tests;
 mod lemma;
 #[cfg(test)]
 mod lemma_tests;
+mod marginals;
 mod potentials;
 mod replay;
 mod rows;
@@ -28,6 +29,7 @@ mod tuning;
 
 pub use elimination::Effort;
 pub use globals::global_cost;
+pub use marginals::{MarginalsCheck, MarginalsClaim, check_marginals};
 pub use potentials::verify;
 pub use replay::Replay;
 
@@ -78,11 +80,7 @@ pub fn evaluate_unless(network: &Network, assignment: &[u32], gives_up: impl Fn(
         if index % ASKED == 0 && gives_up() {
             return None;
         }
-        let cost = match function {
-            Function::Table(function) => entry(function, domains, assignment),
-            Function::Global(global) => global_cost(global, domains, assignment),
-        };
-        match cost {
+        match cost_of(function, domains, assignment) {
             FORBIDDEN.. => violated.push(index),
             cost => sum += i128::from(cost),
         }
@@ -95,6 +93,14 @@ pub fn evaluate_unless(network: &Network, assignment: &[u32], gives_up: impl Fn(
 /// The edges whose ends have one color.
 pub fn monochromatic<'a>(edges: &'a [[u32; 2]], colors: &'a [u32]) -> impl Iterator<Item = [u32; 2]> + 'a {
     edges.iter().copied().filter(|&[u, v]| colors[u as usize] == colors[v as usize])
+}
+
+/// The cost of a function of either kind under an assignment of all variables.
+pub fn cost_of(function: Function<'_>, domains: &[u32], assignment: &[u32]) -> Cost {
+    match function {
+        Function::Table(function) => entry(function, domains, assignment),
+        Function::Global(global) => global_cost(global, domains, assignment),
+    }
 }
 
 /// The entry of one function under an assignment of all variables.

@@ -129,7 +129,7 @@ fn follow(mut state: State, branch: &Branch) -> Result<Cost, String> {
 /// Adds the effort of steps on variables with `sizes` values, and updates `sizes`; `held` are the bytes of the last
 /// graph's tables. Returns whether some variable loses all its values. A malformed step is reported when it is
 /// followed.
-fn steps_effort(steps: &[Step], sizes: &mut [usize], effort: &mut Effort, held: &mut u64) -> Result<bool, String> {
+fn steps_effort(steps: &[Step], sizes: &mut Vec<usize>, effort: &mut Effort, held: &mut u64) -> Result<bool, String> {
     let room = |sizes: &[usize], scope: &[u32]| {
         let size = |&v: &u32| sizes.get(v as usize).map_or(1, |&size| size as u64);
         scope.iter().map(size).fold(1, u64::saturating_mul)
@@ -157,6 +157,12 @@ fn steps_effort(steps: &[Step], sizes: &mut [usize], effort: &mut Effort, held: 
                 lose(sizes, *variable, usize::MAX);
             }
             Step::Substitute { variable, .. } => lose(sizes, *variable, usize::MAX),
+            Step::Merge { variables, pairs } => {
+                let entries = room(sizes, variables);
+                effort.add(entries, entries.saturating_mul(8), 0);
+                variables.iter().for_each(|&v| lose(sizes, v, usize::MAX));
+                sizes.push(pairs.len());
+            }
             Step::Graph(graph) => {
                 let (own, stay) = super::graph::effort(graph, sizes)?;
                 effort.add(own.joint_entries, own.bytes, *held);

@@ -1,6 +1,7 @@
 //! The network as the replay of a certificate changes it.
 
 use super::tables::{self, combinations, sum};
+use super::tuning::MOST_ENTRIES;
 use crate::model::{Cost, FORBIDDEN, Network, Table};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub(super) struct State {
     pub(super) closed: bool,
     /// Variables and values that are in no assignment below the limit, by lemmas.
     pub(super) known: FxHashSet<(u32, u32)>,
+    /// Entries of tables that merged variables made.
+    merged: u64,
     /// Changes since minima were moved to the constant.
     changed_functions: Vec<u32>,
     changed_variables: Vec<u32>,
@@ -290,6 +293,23 @@ impl State {
         self.values[variable] = kept.iter().map(|&value| self.values[variable][value]).collect();
         self.unary[variable] = kept.iter().map(|&value| self.unary[variable][value]).collect();
         self.changed_variables.push(v);
+        Ok(())
+    }
+
+    /// A new variable without functions.
+    pub(super) fn introduce(&mut self, size: usize) -> u32 {
+        self.values.push((0..size as u32).collect());
+        self.unary.push(vec![0; size]);
+        self.incidence.push(Vec::new());
+        self.values.len() as u32 - 1
+    }
+
+    /// Counts the entries of tables that merged variables make, which no one could state before.
+    pub(super) fn grow(&mut self, entries: u64) -> Result<(), String> {
+        self.merged = self.merged.saturating_add(entries);
+        if self.merged > MOST_ENTRIES {
+            return Err(format!("tables of merged variables have more than {MOST_ENTRIES} entries"));
+        }
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The steps of a certificate, each accepted only where the current tables show that it is right.
 
 use super::state::{Function, State, place, spread};
-use super::tables::{self, axes, combinations, sum};
+use super::tables::{self, axes, combinations, sum, sums};
 use super::tuning::MOST_ENTRIES;
 use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Table};
@@ -27,6 +27,7 @@ impl State {
             Step::Dominated { variable, pairs } => self.dominated(*variable, pairs),
             Step::Eliminate { variable, over } => self.eliminate(*variable, over),
             Step::Substitute { variable, by, image } => self.substitute(*variable, *by, image),
+            Step::Merge { variables, pairs } => self.merge(*variables, pairs),
             Step::Separate { scope, variable, shares } => self.separate(scope, *variable, shares),
             Step::Scale(bits) => self.scale(*bits),
             Step::Graph(graph) => self.join(graph),
@@ -239,6 +240,51 @@ impl State {
         }
         self.leave(y);
         Ok(())
+    }
+
+    /// Merges two variables: every pair of their values that is not told must be too dear.
+    fn merge(&mut self, [x, y]: [u32; 2], pairs: &[(u32, u32)]) -> Result<(), String> {
+        let (sizes, dear) = (self.sizes(&self.over(&[x, y])?.scope), self.dear());
+        let (table, columns) = (tables::dense(&self.over(&[x, y])?.table, &sizes)?, sizes[1]);
+        let places = pairs.iter().map(|&(a, b)| Ok(self.value(x, a)? * columns + self.value(y, b)?));
+        let places = places.collect::<Result<Vec<usize>, String>>()?;
+        let totals = sums(&[self.unary[x as usize].clone(), self.unary[y as usize].clone()], 0, sum);
+        let totals: Vec<Cost> = totals.iter().zip(table.iter()).map(|(&own, &cost)| sum(own, cost)).collect();
+        let mut told = vec![false; totals.len()];
+        for (&place, pair) in places.iter().zip(pairs) {
+            if std::mem::replace(&mut told[place], true) {
+                return Err(format!("the pair {pair:?} of variables {x} and {y} is told twice"));
+            }
+        }
+        if let Some(left) = (0..totals.len()).find(|&place| !told[place] && totals[place] < dear) {
+            let pair = (self.values[x as usize][left / columns], self.values[y as usize][left % columns]);
+            return Err(format!("the pair {pair:?} of variables {x} and {y} costs {} only", totals[left]));
+        }
+        let _ = self.take_function(&[x, y]);
+        let functions: Vec<Function> = [x, y].into_iter().flat_map(|v| self.take_functions_of(v)).collect();
+        let merged = self.introduce(pairs.len());
+        self.pay_for_values(merged, &places.iter().map(|&place| totals[place]).collect::<Vec<_>>());
+        for Function { scope, table } in functions {
+            let sizes = self.sizes(&scope);
+            let mut along: Vec<(u32, Vec<usize>)> = scope.iter().copied().zip(axes(&sizes)).collect();
+            // the new variable's number is the largest
+            let mut own = vec![0; pairs.len()];
+            along.retain(|(v, steps)| {
+                let value = |place: &usize| if *v == x { place / columns } else { place % columns };
+                let leaves = *v == x || *v == y;
+                if leaves {
+                    own.iter_mut().zip(&places).for_each(|(step, place)| *step += steps[value(place)]);
+                }
+                !leaves
+            });
+            along.push((merged, own));
+            let (scope, along): (Vec<u32>, Vec<Vec<usize>>) = along.into_iter().unzip();
+            self.grow(combinations(&self.sizes(&scope)))?;
+            self.add(scope.into(), Table::dense(tables::gather(&tables::dense(&table, &sizes)?, &along)))?;
+        }
+        self.leave(x);
+        self.leave(y);
+        self.check_room()
     }
 
     /// Separates a function: the variable's cost and the least of the rest must never exceed an entry that counts.

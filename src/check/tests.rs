@@ -257,8 +257,9 @@ fn certificates_of_every_method_are_accepted_and_never_pass_the_optimum() {
         "lemma",
         "back",
         "by_lemma",
+        "merge",
     ];
-    let mut counts = [0; 17];
+    let mut counts = [0; 18];
     for case in 0..5000 {
         let network = random(&mut rng);
         let (certificates, optimum) = certificates(&network, &mut rng);
@@ -402,5 +403,45 @@ fn plans_join_nothing_twice_and_cost_what_they_say() -> Result<(), Error> {
     }
     let error = follow(&network, &twice).expect_err("one table under two numbers").to_string();
     assert!(error.contains("over [0, 1] twice"), "{error}");
+    Ok(())
+}
+
+/// Two variables of three values, equal or neighbours where that is not forbidden, and a third one.
+#[test]
+fn merged_variables_keep_all_pairs_that_count() -> Result<(), Error> {
+    let mut builder = Network::builder("tied");
+    let v = [builder.variable(3)?, builder.variable(3)?, builder.variable(2)?];
+    let f = FORBIDDEN;
+    let _ = builder.dense(&[v[0], v[1]], vec![1, f, f, 2, 0, f, f, f, 4])?;
+    let _ = builder.dense(&[v[0], v[2]], vec![7, 0, 0, 6, 5, 9])?;
+    let _ = builder.dense(&[v[2], v[1]], vec![0, 3, 8, 8, 1, 0])?;
+    let network = builder.build();
+    let (solutions, optimum) = solved(&network);
+    // the pair (1, 1) costs 0, and with value 0 of the third variable 0 and 3 more
+    assert_eq!((optimum, &solutions[0].1[..]), (2, &[1, 0, 0][..]));
+    let all = [(0, 0), (1, 0), (1, 1), (2, 2)];
+    let certificate = |variables, pairs: &[(u32, u32)]| {
+        let merge = Step::Merge { variables, pairs: pairs.into() };
+        let eliminate = |variable, over: &[u32]| Step::Eliminate { variable, over: over.into() };
+        let steps = vec![merge, eliminate(2, &[3]), eliminate(3, &[])];
+        Certificate::new(&network, 2, None, Branch { steps, ending: Ending::Constant })
+    };
+    let right = certificate([0, 1], &all);
+    assert_eq!(Replay::new(&network, &right)?.effort().joint_entries, 9 + 2 * 4 + 4);
+    assert_eq!(follow(&network, &right)?, 2);
+    // a pair that is too dear does no harm
+    assert_eq!(follow(&network, &certificate([0, 1], &[&all[..], &[(0, 2)]].concat()))?, 2);
+    for (variables, pairs, part) in [
+        ([0, 1], &all[1..], "the pair (0, 0) of variables 0 and 1 costs 1 only"),
+        ([0, 1], &[all[0], all[1], all[2], all[3], all[2]][..], "(1, 1) of variables 0 and 1 is told twice"),
+        ([0, 1], &[(0, 3)], "variable 1 has no value 3"),
+        ([0, 2], &[(0, 0)], "the pair (0, 1) of variables 0 and 2 costs 0 only"),
+        ([1, 0], &all, "does not ascend"),
+        ([0, 0], &all, "does not ascend"),
+        ([0, 3], &all, "no variable 3"),
+    ] {
+        let error = follow(&network, &certificate(variables, pairs)).expect_err(part).to_string();
+        assert!(error.contains(part), "{part}: {error}");
+    }
     Ok(())
 }

@@ -64,7 +64,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         let stop = stop.clone();
         move || {
             let network = input.load(&console, &stop)?;
-            let ordering = order.resolve(&network, &stop)?;
+            let ordering = order.resolve(network.variables().len(), &stop)?;
             Ok((network, ordering))
         }
     };
@@ -143,7 +143,11 @@ impl Bounding {
             Some(_) => Reducer::logged(self.network, self.config.reduce, stop),
             None => Reducer::new(self.network, self.config.reduce, stop),
         };
-        let reducer = (!self.is_over(stop)).then(reduced).transpose()?;
+        let mut reducer = (!self.is_over(stop)).then(reduced).transpose()?;
+        // an order of the user's names the network's variables
+        if let (Some(reducer), Ordering::Promising | Ordering::Rule(_)) = (&mut reducer, ordering) {
+            reducer.merge_ties(stop);
+        }
         if device.choice() != Choice::Auto {
             self.open(device, stop)?;
         }

@@ -22,12 +22,16 @@ use std::path::{Path, PathBuf};
 pub struct CheckFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// The solution: value indices, the MPE form of .uai, or JSON with names; not needed with --certificate
-    #[arg(required_unless_present = "certificate")]
+    /// The solution: value indices, the MPE form of .uai, or JSON with names; not needed with --certificate or
+    /// --marginals
+    #[arg(required_unless_present_any = ["certificate", "marginals"])]
     solution: Option<PathBuf>,
     /// Follow a certificate that `solve` or `bound` wrote, step by step [default: none]
     #[arg(long, value_name = "CERT", help_heading = help::INPUT)]
     certificate: Option<PathBuf>,
+    /// Compute sums and posteriors again that `marginals --json` wrote, each object of the file [default: none]
+    #[arg(long, value_name = "OUT.json", conflicts_with_all = ["solution", "certificate"], help_heading = help::INPUT)]
+    marginals: Option<PathBuf>,
     /// Print exactly one JSON object on standard output instead of text
     #[arg(long, help_heading = help::OUTPUT)]
     json: bool,
@@ -38,6 +42,7 @@ pub struct Config {
     input: Input,
     solution: Option<PathBuf>,
     certificate: Option<PathBuf>,
+    marginals: Option<PathBuf>,
     json: bool,
 }
 
@@ -45,13 +50,14 @@ impl TryFrom<CheckFlags> for Config {
     type Error = Error;
 
     fn try_from(flags: CheckFlags) -> Result<Self, Error> {
-        let CheckFlags { input, solution, certificate, json } = flags;
+        let CheckFlags { input, solution, certificate, marginals, json } = flags;
         let input = Input::or_graph(input)?;
         let _ = input
             .files()?
             .reads("the solution", solution.as_deref())?
-            .reads("--certificate", certificate.as_deref())?;
-        Ok(Config { input, solution, certificate, json })
+            .reads("--certificate", certificate.as_deref())?
+            .reads("--marginals", marginals.as_deref())?;
+        Ok(Config { input, solution, certificate, marginals, json })
     }
 }
 
@@ -59,6 +65,9 @@ impl TryFrom<CheckFlags> for Config {
 pub fn run(config: Config) -> Result<Exit, Error> {
     let stop = Stop::new();
     let console = Console::new(Verbosity::Normal);
+    if let Some(path) = &config.marginals {
+        return super::check_marginals::run(&config.input, path, config.json, &console, &stop);
+    }
     if let Some(graph) = config.input.graph(&console, &stop)? {
         return coloring::check(&graph, config.solution.as_deref(), config.certificate.is_some(), config.json);
     }

@@ -1,6 +1,7 @@
 //! Help besides the options: headings, two examples for each command, and the meaning of names.
 
 use clap::builder::PossibleValue;
+use fangs::formats::FORMATS;
 use fangs::generate::Kind;
 
 /// Headings of options.
@@ -50,6 +51,25 @@ pub const INFO: Examples = [
 pub const CHECK: Examples = [
     ("What a solution costs, and which functions it violates", "fangs check net.wcsp net.sol"),
     ("Whether a certificate proves its bound", "fangs check net.wcsp --certificate net.cert"),
+];
+pub const CONVERT: Examples = [
+    ("A quadratic sum for a MaxSAT solver", "fangs convert net.qpbo net.wcnf"),
+    ("To standard output, without the limit on totals", "fangs convert net.wcsp - --to uai --without-top"),
+];
+pub const EXPLAIN: Examples = [
+    ("The ten functions that cost most", "fangs explain net.cfn net.sol --limit 10"),
+    ("Which functions leave a network without a solution, as JSON", "fangs explain net.wcsp --time 5m --json"),
+];
+pub const DIFF: Examples = [
+    ("What changed from one solution to the next", "fangs diff net.wcsp old.sol new.sol"),
+    ("All of it, as JSON", "fangs diff net.wcsp old.sol new.sol --json"),
+];
+pub const MARGINALS: Examples = [
+    ("Posteriors of a Bayesian network, given what is observed", "fangs marginals net.bif --observe rain=yes,wind=no"),
+    (
+        "The sum alone as JSON; then sum and posteriors as the UAI competitions have them",
+        "fangs marginals net.uai --evidence net.evid --only-z --json && fangs marginals net.uai --uai net",
+    ),
 ];
 pub const GENERATE: Examples = [
     ("A grid of 20 by 20 variables with 5 values each", "fangs generate grid --side 20 --d 5 -o grid.wcsp"),
@@ -108,6 +128,14 @@ pub const MAN: Examples = [
     ("Read the page of the program", "fangs man > fangs.1 && man ./fangs.1"),
     ("Pages of all commands", "fangs man --folder ~/.local/share/man/man1"),
 ];
+
+/// The formats of networks.
+pub fn formats() -> String {
+    let line = |info: &fangs::formats::FormatInfo| {
+        format!("  {:<8}{}{}", info.name, info.about, if info.is_written() { ", also written" } else { "" })
+    };
+    format!("Formats:\n{}", FORMATS.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
 
 /// Examples as help shows them.
 pub fn examples(examples: &Examples) -> String {

@@ -5,6 +5,8 @@ use super::orders::restarts;
 use super::{Exit, coloring, help, output, values};
 use clap::Args;
 use fangs::elimination::{Limits, Plan};
+use fangs::formats::{self, Format};
+use fangs::marginals::{Evidence, Options, Prepared, Tree};
 use fangs::model::{FORBIDDEN, Number, Problem};
 use fangs::order::{Method, Order, best_order};
 use fangs::record::text::{counted, grouped, sense};
@@ -74,7 +76,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     }
     let (network, observed) = config.input.load_observed(&Console::new(Verbosity::Normal), &stop)?;
     let load_s = seconds(clock.seconds());
-    let reducer = Reducer::new(&network, config.reduce, &stop)?;
+    let mut reducer = Reducer::new(&network, config.reduce, &stop)?;
+    reducer.merge_ties(&stop);
     let problem = Arc::new(reducer.fitting_problem(&stop)?);
     let orders: Vec<(Method, Order)> =
         Method::ALL.map(|(_, method)| (method, best_order(&problem, &[method], 1, restarts(&problem), &stop))).into();
@@ -100,11 +103,26 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         orders: orders.iter().map(|(method, order)| OrderLine::new(*method, order)).collect(),
         memory: config.memory,
         eliminations,
+        marginals: tree(&config, &stop)?,
         load_s,
         time_s: seconds(clock.seconds()),
     };
     output::print_report(&description, config.json)?;
     Ok(Exit::Done)
+}
+
+/// The bucket tree of the sums over all assignments. The file is read again, for its own numbers.
+fn tree(config: &Config, stop: &Stop) -> Result<Option<Tree>, Error> {
+    let input = &config.input;
+    if !matches!(input.format(), Format::Uai | Format::Lg | Format::Bif) || input.path().is_none() {
+        return Ok(None);
+    }
+    let potentials = formats::read_potentials(input.source(), Some(input.format()), None, stop)?;
+    let mut evidence = Evidence::default();
+    if let Some(path) = input.evidence() {
+        evidence.values = formats::read_evidence(path, &potentials.domains, stop)?.pairs;
+    }
+    Ok(Some(Prepared::new(&potentials, &evidence, &Options::default(), stop)?.tree()))
 }
 
 /// What elimination along `order` takes at growing z, as long as it fits into the memory.
@@ -156,6 +174,8 @@ struct Description {
     orders: Vec<OrderLine>,
     memory: u64,
     eliminations: Vec<Elimination>,
+    /// The bucket tree of `fangs marginals`; of files of potentials.
+    marginals: Option<Tree>,
     load_s: f64,
     time_s: f64,
 }
@@ -238,18 +258,19 @@ impl fmt::Display for Description {
             writeln!(f, "  {decimals} kept, precision slack {}", self.precision_slack)?;
         }
         size(f, "network", &self.network, &self.domains, self.density)?;
-        let Reduction { merged, eliminated, substituted, separated, inconsistent, dominated, components, .. } =
+        let Reduction { merged, eliminated, substituted, tied, separated, inconsistent, dominated, components, .. } =
             &self.reduction;
         size(f, "reduced", &self.reduction.after, &self.core_domains, self.core_density)?;
         let of = |count: usize, what: &str| counted(count, what);
         writeln!(
             f,
-            "  {}; {} merged, {} separated; {} eliminated, {} substituted; {} inconsistent, {} dominated",
+            "  {}; {} merged, {} separated; {} eliminated, {} substituted, {} tied; {} inconsistent, {} dominated",
             of(*components, "component"),
             of(*merged, "function"),
             grouped(separated),
             of(*eliminated, "variable"),
             grouped(substituted),
+            grouped(tied),
             of(*inconsistent, "value"),
             grouped(dominated)
         )?;
@@ -275,6 +296,11 @@ impl fmt::Display for Description {
             let [joint, largest] = [joint_entries, largest_table].map(grouped);
             let [tables, peak] = [table_bytes, peak_bytes].map(|bytes| HumanBytes(*bytes).to_string());
             writeln!(f, "{name:<7}{joint:>20}{largest:>18}{tables:>16}{peak:>16}")?;
+        }
+        if let Some(tree) = &self.marginals {
+            let [cliques, all, largest] = [tree.cliques, tree.clique_entries, tree.largest_clique].map(grouped);
+            writeln!(f, "\nmarginals: {cliques} cliques with {all} entries, the largest {largest}")?;
+            writeln!(f, "  induced width {}, {} of tables", tree.induced_width, HumanBytes(tree.bytes))?;
         }
         writeln!(f, "\n{:.2} s, of which reading {:.2} s", self.time_s, self.load_s)
     }

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]
 pub struct InputFlags {
-    /// The network: .wcsp, .cfn, .uai, .LG or .col, also with .gz, .bz2, .xz or .zst; - is standard input
+    /// The network, such as a .wcsp or .uai, also with .gz, .bz2, .xz or .zst; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Format of the network: wcsp, cfn, uai, LG or col [default: by the file's extension]
+    /// Format of the network, one of those that `fangs --help` lists [default: by the file's name]
     #[arg(long, value_name = "NAME", help_heading = help::INPUT)]
     format: Option<Format>,
     /// Number of colors of a .col graph, which needs it [default: none]
@@ -104,7 +104,7 @@ impl Input {
         })?;
         console.warn_of(network.warnings());
         let Some(path) = &self.evidence else { return Ok((network, None)) };
-        let Evidence { pairs, warnings } = formats::read_evidence(path, &network, stop)?;
+        let Evidence { pairs, warnings } = formats::read_evidence(path, network.variables(), stop)?;
         console.warn_of(&warnings);
         formats::observe(&mut network, &pairs, stop)?;
         let observed = match pairs.len() {
@@ -114,6 +114,21 @@ impl Input {
         };
         console.tell(&format!("{}: {observed}", terminal::path(path)));
         Ok((network, Some(pairs.len())))
+    }
+
+    /// Where it is read from.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The file of evidence, if there is one.
+    pub fn evidence(&self) -> Option<&Path> {
+        self.evidence.as_deref()
+    }
+
+    /// The options of its format.
+    pub fn options(&self) -> &ReadOptions {
+        &self.options
     }
 
     /// The format and form in which the network was read.

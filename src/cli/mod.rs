@@ -5,8 +5,12 @@ mod bench_mbe;
 mod bench_search;
 pub mod bound;
 pub mod check;
+mod check_marginals;
 mod coloring;
+pub mod convert;
 pub mod devices;
+pub mod diff;
+pub mod explain;
 pub mod generate;
 pub mod guard;
 mod help;
@@ -15,16 +19,18 @@ pub mod info;
 mod input;
 mod leave;
 pub mod manual;
+pub mod marginals;
 mod orders;
 mod output;
 pub mod plot;
+mod potentials;
 mod signals;
 pub mod solve;
 mod try_heuristics;
 mod values;
 mod worker;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use fangs::Error;
 use fangs::record::Recorder;
 use fangs::search::{Clock, Event, EventKind, StoppedBy};
@@ -36,10 +42,11 @@ pub use signals::tell_gaps;
 
 /// Optimize weighted constraint networks: find good solutions, prove bounds, stop where they meet
 ///
-/// Reads cost function networks (.wcsp, .cfn), Markov and Bayesian networks (.uai, .LG) and graphs to color (.col).
+/// Reads cost function networks, Markov and Bayesian networks, graphs to color and to cut, clauses, quadratic sums and
+/// more.
 #[derive(Debug, Parser)]
 #[command(name = "fangs", version, propagate_version = true)]
-#[command(after_help = format!("{}\n\n{}", help::examples(&help::FANGS), help::EXIT_CODES))]
+#[command(after_help = format!("{}\n\n{}\n\n{}", help::examples(&help::FANGS), help::formats(), help::EXIT_CODES))]
 pub struct Flags {
     #[command(subcommand)]
     pub command: Command,
@@ -69,6 +76,27 @@ pub enum Command {
     /// step by step.
     #[command(after_help = help::examples(&help::CHECK))]
     Check(check::CheckFlags),
+    /// Write a network in another format
+    ///
+    /// The written text is read again and compared with the network at 1000 assignments before the file is there. What
+    /// the format cannot hold is an error that says why.
+    #[command(after_help = help::examples(&help::CONVERT))]
+    Convert(convert::ConvertFlags),
+    /// Say which functions cost what, or which cannot hold together
+    ///
+    /// With a solution: the functions by their costs, the violated ones first. Without one, of a network without
+    /// solutions: a small set of functions that have none together.
+    #[command(after_help = help::examples(&help::EXPLAIN))]
+    Explain(explain::ExplainFlags),
+    /// Compare two solutions: the variables and the costs that differ
+    #[command(after_help = help::examples(&help::DIFF))]
+    Diff(diff::DiffFlags),
+    /// Sum over all assignments: the partition function, posteriors
+    ///
+    /// The logarithm of the partition function of a Markov network, or of the probability of the evidence of a Bayesian
+    /// network, and the posterior of each variable; exact up to the rounding of doubles, which is stated.
+    #[command(after_help = help::examples(&help::MARGINALS))]
+    Marginals(Box<marginals::MarginalsFlags>),
     /// Generate a random network of a kind, such as a grid or a graph to color
     #[command(after_help = help::examples(&help::GENERATE))]
     Generate(generate::GenerateFlags),
@@ -90,22 +118,6 @@ pub enum Command {
     /// Print the manual page, or write a page for each command
     #[command(after_help = help::examples(&help::MAN))]
     Man(manual::ManFlags),
-    /// Reserved for a later version
-    #[command(hide = true)]
-    Convert(Reserved),
-    /// Reserved for a later version
-    #[command(hide = true)]
-    Explain(Reserved),
-    /// Reserved for a later version
-    #[command(hide = true)]
-    Diff(Reserved),
-}
-
-/// The arguments of a reserved command.
-#[derive(Args, Debug)]
-pub struct Reserved {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    _arguments: Vec<std::ffi::OsString>,
 }
 
 /// The answer to reserved names.

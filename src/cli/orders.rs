@@ -3,7 +3,7 @@
 use super::values;
 use fangs::Error;
 use fangs::files::{self, LARGEST_TEXT};
-use fangs::model::{Network, Problem};
+use fangs::model::Problem;
 use fangs::order::{Method, Order, best_order, promising_order};
 use fangs::reduce::Reducer;
 use fangs::stop::Stop;
@@ -47,8 +47,8 @@ impl OrderChoice {
         if let OrderChoice::File(path) = self { Some(path) } else { None }
     }
 
-    /// Reads the file, if there is one.
-    pub fn resolve(&self, network: &Network, stop: &Stop) -> Result<Ordering, Error> {
+    /// Reads the file, if there is one, which names so many variables.
+    pub fn resolve(&self, variables: usize, stop: &Stop) -> Result<Ordering, Error> {
         let path = match self {
             OrderChoice::Best => return Ok(Ordering::Promising),
             OrderChoice::Rule(method) => return Ok(Ordering::Rule(*method)),
@@ -57,7 +57,7 @@ impl OrderChoice {
         let text = files::read_text(path, LARGEST_TEXT, stop)?;
         let prefixed = |message: String| Error::Usage(format!("{}: {message}", terminal::path(path)));
         let sequence = Order::parse_sequence(&text).map_err(|error| prefixed(error.to_string()))?;
-        permutation(&sequence, network.variables().len()).map(Ordering::Given).map_err(prefixed)
+        permutation(&sequence, variables).map(Ordering::Given).map_err(prefixed)
     }
 }
 

@@ -1,163 +1,159 @@
-//! What solutions with each value cost at least: the way back through the mini-buckets of a finished run.
+//! The way back through the messages of a finished run, from the last step to the first, in any semiring with division.
 //!
-//! Messages say what a mini-bucket and all below it cost; the way back says what everything else costs, from the last
-//! step to the first. Both together are the min-marginals of the relaxed network that mini-buckets solve, in which
-//! every mini-bucket has variables of its own (Dechter, "Bucket elimination: a unifying framework for reasoning",
-//! 1999, has the same for beliefs). A value whose min-marginal reaches the incumbent in one of the mini-buckets that
-//! have its variable is in no better solution.
+//! Messages say what a mini-bucket and all below it come to; the way back says what everything else comes to. Both
+//! together are marginals: for costs those of Dechter, "Bucket elimination: a unifying framework for reasoning", 1999,
+//! for numbers those of junction trees. With `o` what all else comes to over a step's message and `g` its inputs, the
+//! step's combination is B = o g g'..., the marginal of its variable is B folded over all else, and what all else comes
+//! to for an input's message m is B folded to m's variables and divided by m.
 
-use super::plan::{Input, Plan, Source, Step};
-use super::run::{Outcome, Tables};
-use super::table;
-use crate::algebra::CostEntry;
-use crate::model::{Cost, FORBIDDEN, Odometer, Problem};
+use super::executor::Task;
+use super::plan::{Source, Step};
+use crate::algebra::{Division, Semiring};
+use crate::error::Error;
+use crate::model::Odometer;
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
-use crate::tensor::strides;
 use crate::tensor::tiles::{Shape, StrideMap, Tiles};
 use rayon::prelude::*;
 
-/// What a combination of the way back counts, if one of a run counts 1: five to ten times as much time was measured.
-const WORK: u64 = 8;
+/// Combinations from which on several threads are worth it.
+const LARGE: u64 = 1 << 16;
+/// Entries that are folded side by side.
+const LANES: usize = 16;
 
-impl Outcome {
-    /// What a solution with each value of each variable costs at least, [`FORBIDDEN`] where none below the run's
-    /// limit has it. Looks at every combination of every mini-bucket once more, and takes as much memory as the
-    /// messages. `None` where the plan did not keep these, or `stop` is set.
-    pub fn value_bounds(&self, stop: &Stop) -> Option<Vec<Vec<Cost>>> {
-        match self.tables()? {
-            Tables::I32(messages) => backward(&self.problem, &self.plan, messages, stop),
-            Tables::I64(messages) => backward(&self.problem, &self.plan, messages, stop),
-        }
+/// What the way back asks, and what it tells.
+pub(crate) trait WayBack<S: Semiring> {
+    /// What everything comes to but a step whose message has no variables.
+    fn root(&mut self, step: usize) -> S::Entry;
+
+    /// What a step's combination comes to by the values of its variable.
+    fn values(&mut self, fold: Fold, values: &[S::Entry]);
+
+    /// What everything else comes to, over a step's message.
+    fn message(&mut self, step: usize, rest: &[S::Entry]) {
+        let _ = (step, rest);
     }
 
-    /// The work that this takes, in the combinations of a run.
-    pub fn value_bounds_work(&self) -> u64 {
-        self.plan.joint_entries.saturating_mul(WORK)
+    /// The same before it is used; it may be scaled.
+    fn outside(&mut self, step: usize, fold: Fold, rest: &mut [S::Entry]) {
+        let _ = (step, fold, rest);
+    }
+
+    /// Whether a step and what is below it are left out.
+    fn skips(&self, step: usize) -> bool {
+        let _ = step;
+        false
     }
 }
 
-fn backward<E: CostEntry>(
-    problem: &Problem,
-    plan: &Plan,
-    messages: &[Storage<E>],
+/// How an entry was folded.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fold {
+    /// The step whose combination was folded.
+    pub step: usize,
+    /// Entries that were folded one after the other, at most.
+    pub depth: u64,
+}
+
+/// Looks at every combination of every step once more. `messages` are all those of a run.
+///
+/// # Errors
+/// [`Error::Stopped`]; no memory for a table.
+pub(crate) fn backward<S: Division>(
+    task: Task<'_, S>,
+    messages: &[Storage<S::Entry>],
+    way: &mut impl WayBack<S>,
     stop: &Stop,
-) -> Option<Vec<Vec<Cost>>> {
-    let mut bounds: Vec<Vec<Cost>> = problem.domains.iter().map(|&d| vec![Cost::MIN; d as usize]).collect();
-    // what everything but a step and all below it costs, by the combinations of its message
-    let mut outside: Vec<Storage<E>> = plan.steps.iter().map(|_| Storage::default()).collect();
-    let cap = |cost: Cost| E::from_cost(cost.min(plan.costs.cap));
-    let constant = |index: usize| messages[index].first().map_or(0, |entry| entry.cost());
-    let roots = || (0..plan.steps.len()).filter(|&index| plan.steps[index].scope.is_empty());
-    let total: Cost = roots().map(constant).sum();
+) -> Result<(), Error> {
+    let Task { plan, semiring, .. } = task;
+    // what everything but a step and all below it comes to, by the combinations of its message
+    let mut outside: Vec<Storage<S::Entry>> = plan.steps.iter().map(|_| Storage::default()).collect();
     for (index, step) in plan.steps.iter().enumerate().rev() {
-        if stop.is_set() {
-            return None;
-        }
-        let message = &messages[index];
+        stop.check()?;
         let rest = if step.scope.is_empty() {
-            std::iter::once(cap(total - constant(index))).collect()
+            std::iter::once(way.root(index)).collect()
         } else {
             std::mem::take(&mut outside[index])
         };
-        // below a function too large for a table nothing is known
-        if rest.len() != message.len() {
+        // below a function too large for a table nothing is known, and nothing below what is skipped
+        if rest.len() != messages[index].len() || way.skips(index) {
             continue;
         }
-        let mut note = |position: u32, value: usize, cost: Cost| {
-            let bound = &mut bounds[plan.sequence[position as usize] as usize][value];
-            *bound = (*bound).max(cost);
-        };
-        note_message(plan, step, message, &rest, &mut note);
+        way.message(index, &rest);
         // its entries are nowhere as one table
         if step.lowered {
             continue;
         }
-        let slabs = slabs(problem, plan, step, messages, &rest);
-        for (value, slice) in slabs.iter().enumerate() {
-            note(step.position, value, slice.least.cost());
-        }
-        let mut parts: Vec<_> = slabs.into_iter().map(|slice| slice.outside.into_iter()).collect();
-        for input in &step.inputs {
-            if let Source::Message(from) = input.source {
-                let own = &messages[from as usize];
-                let all = parts.iter_mut().filter_map(Iterator::next).flatten();
-                outside[from as usize] =
-                    all.zip(own.iter()).map(|(all, own)| E::from_cost(all.cost() - own.cost())).collect();
-            }
+        let Joined { slices, depth, depths } = join(task, step, messages, &rest, stop)?;
+        drop(rest);
+        way.values(Fold { step: index, depth }, &slices.iter().map(|slice| slice.all).collect::<Vec<_>>());
+        let mut parts: Vec<_> = slices.into_iter().map(|slice| slice.outside.into_iter()).collect();
+        let sources = step.inputs.iter().filter_map(|input| match input.source {
+            Source::Message(from) => Some(from as usize),
+            _ => None,
+        });
+        for (from, depth) in sources.zip(depths) {
+            let mut table = Storage::try_new(messages[from].len())?;
+            let entries = table.iter_mut().zip(messages[from].iter());
+            let all = parts.iter_mut().filter_map(Iterator::next).flatten();
+            entries.zip(all).for_each(|((entry, &own), all)| *entry = semiring.divide(all, own));
+            way.outside(from, Fold { step: index, depth }, &mut table);
+            outside[from] = table;
         }
     }
-    let absolute =
-        |bound: Cost| if bound >= plan.costs.cap { FORBIDDEN } else { bound.saturating_add(problem.constant) };
-    bounds.iter_mut().flatten().for_each(|bound| *bound = absolute(*bound));
-    Some(bounds)
+    Ok(())
 }
 
-/// The min-marginals of the positions of a message.
-fn note_message<E: CostEntry>(
-    plan: &Plan,
-    step: &Step,
-    message: &[E],
-    rest: &[E],
-    note: &mut impl FnMut(u32, usize, Cost),
-) {
-    let sizes: Vec<usize> = step.scope.iter().map(|&p| plan.domains[p as usize] as usize).collect();
-    for ((&position, &size), stride) in step.scope.iter().zip(&sizes).zip(strides(&sizes)) {
-        let mut least = vec![Cost::MAX; size];
-        for (run, (message, rest)) in message.chunks(stride).zip(rest.chunks(stride)).enumerate() {
-            let lowest = message.iter().zip(rest).map(|(message, rest)| message.cost() + rest.cost()).min();
-            let least = &mut least[run % size];
-            *least = (*least).min(lowest.unwrap_or(Cost::MAX));
-        }
-        least.into_iter().enumerate().for_each(|(value, least)| note(position, value, least));
-    }
+/// The combination of a step, folded.
+struct Joined<E> {
+    /// By the values of its variable.
+    slices: Vec<Slice<E>>,
+    /// Combinations that were folded to one of them, one after the other, at most.
+    depth: u64,
+    /// The same for each message among the inputs.
+    depths: Vec<u64>,
 }
 
 /// What one value of a step's variable comes to.
 struct Slice<E> {
-    /// The least of all combinations.
-    least: E,
-    /// For each message among the inputs, the least by its combinations.
+    /// All combinations.
+    all: E,
+    /// For each message among the inputs, by its combinations.
     outside: Vec<Vec<E>>,
 }
 
-/// A table over some positions of a step's message, and how it lies along the blocks of that.
+/// A table over some positions of a step's message, and how it lies along the tiles of that.
 struct Operand<'a, E> {
     /// For the first value of the step's variable.
     table: &'a [E],
     /// From one value to the next.
     slice: usize,
     map: StrideMap,
+    /// Entries side by side in a tile that read the same entry.
+    repeat: usize,
+    /// Entries that a tile reads.
+    stretch: usize,
     message: bool,
 }
 
-fn slabs<E: CostEntry>(
-    problem: &Problem,
-    plan: &Plan,
+fn join<S: Division>(
+    task: Task<'_, S>,
     step: &Step,
-    messages: &[Storage<E>],
-    rest: &[E],
-) -> Vec<Slice<E>> {
-    let variable = plan.sequence[step.position as usize] as usize;
-    let lay_out = |input: &Input| -> Storage<E> {
-        let scope: Vec<u32> = input.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
-        match input.source {
-            Source::Unary => {
-                problem.unary[variable].iter().map(|&cost| E::from_cost(cost.min(plan.costs.cap))).collect()
-            }
-            Source::Function(f) => {
-                table::costs(&problem.functions[f as usize], &scope, &problem.domains, plan.costs.cap)
-            }
-            Source::Message(_) => Storage::default(),
-        }
-    };
-    let loaded: Vec<Storage<E>> = step.inputs.iter().map(lay_out).collect();
-    let sizes: Vec<usize> = step.scope.iter().map(|&p| plan.domains[p as usize] as usize).collect();
-    let tiles = Tiles::new(&sizes);
+    messages: &[Storage<S::Entry>],
+    rest: &[S::Entry],
+    stop: &Stop,
+) -> Result<Joined<S::Entry>, Error> {
+    let Task { plan, semiring, .. } = task;
+    let loaded: Vec<Storage<S::Entry>> = step.inputs.iter().map(|input| task.load(input)).collect();
+    let size = |&p: &u32| plan.domains[p as usize] as usize;
+    let tiles = Tiles::new(&step.scope.iter().map(size).collect::<Vec<_>>());
     let operand = |positions: &[u32], table, slice, message| {
-        let own: Vec<usize> = positions.iter().map(|&p| plan.domains[p as usize] as usize).collect();
+        let own: Vec<usize> = positions.iter().map(size).collect();
         let places: Vec<_> = step.scope.iter().map(|p| positions.binary_search(p).ok()).collect();
-        Operand { table, slice, map: tiles.map(&places, &own), message }
+        let map = tiles.map(&places, &own);
+        let repeat = map.offsets.iter().take_while(|&&at| at == 0).count();
+        let stretch = map.offsets.last().map_or(0, |&last| last as usize) + 1;
+        Operand { table, slice, map, repeat, stretch, message }
     };
     let domain = plan.domains[step.position as usize] as usize;
     let mut operands = vec![operand(&step.scope, rest, 0, false)];
@@ -168,135 +164,159 @@ fn slabs<E: CostEntry>(
         };
         operands.push(operand(&input.scope[1..], table, table.len() / domain, message));
     }
-    let cap = E::from_cost(plan.costs.cap);
-    let slice = |value| slice(&operands, value, &tiles, cap);
-    if step.joint < 1 << 16 {
+    let depths = operands.iter().filter(|operand| operand.message).map(|operand| operand.depth(&tiles)).collect();
+    let slice = |value| {
+        let mut slice = Slice {
+            all: semiring.zero(),
+            outside: operands.iter().filter(|o| o.message).map(|o| vec![semiring.zero(); o.slice]).collect(),
+        };
+        let vectorised = Vectorised { operands: &operands, value, tiles: &tiles, semiring, stop, slice: &mut slice };
+        pulp::Arch::new().dispatch(vectorised);
+        slice
+    };
+    let slices = if step.joint < LARGE {
         (0..domain).map(slice).collect()
     } else {
         (0..domain).into_par_iter().map(slice).collect()
+    };
+    stop.check()?;
+    Ok(Joined { slices, depth: tiles.count() as u64 + total_depth(tiles.size), depths })
+}
+
+impl<E> Operand<'_, E> {
+    /// Combinations of a slice that are folded to one entry, one after the other, at most.
+    fn depth(&self, tiles: &Tiles) -> u64 {
+        let outer = tiles.outer.iter().zip(&self.map.strides).filter(|&(_, &stride)| stride == 0);
+        let tiles_of_an_entry = outer.fold(1u64, |product, (&size, _)| product.saturating_mul(size as u64));
+        let inner = match self.map.shape {
+            Shape::Same => total_depth(tiles.size),
+            _ => (tiles.size / self.stretch) as u64 + total_depth(self.repeat),
+        };
+        tiles_of_an_entry.saturating_add(inner)
     }
 }
 
-fn slice<E: CostEntry>(operands: &[Operand<'_, E>], value: usize, tiles: &Tiles, cap: E) -> Slice<E> {
-    let messages = || operands.iter().filter(|operand| operand.message);
-    let mut slice = Slice { least: cap, outside: messages().map(|message| vec![cap; message.slice]).collect() };
-    let mut sums = vec![E::default(); tiles.size];
-    let mut odometer = Odometer::new(tiles.outer.clone());
-    loop {
-        sums.fill(E::default());
-        for operand in operands {
-            let table = &operand.table[value * operand.slice + operand.map.base(&odometer.digits)..];
-            // entries are at most the cap, so that two of them fit
-            match operand.map.shape {
-                Shape::Same => {
-                    let entry = table[0];
-                    sums.iter_mut().for_each(|sum| *sum = (*sum + entry).min(cap));
-                }
-                Shape::Row => {
-                    sums.iter_mut().zip(table).for_each(|(sum, &entry)| *sum = (*sum + entry).min(cap));
-                }
-                Shape::Runs(_) => {
-                    let entries = operand.map.offsets.iter().map(|&at| table[at as usize]);
-                    sums.iter_mut().zip(entries).for_each(|(sum, entry)| *sum = (*sum + entry).min(cap));
-                }
+/// Entries that [`total`] folds one after the other, at most.
+fn total_depth(entries: usize) -> u64 {
+    (entries / LANES + 2 * LANES) as u64
+}
+
+/// All tiles of a value. A type of its own: a closure would not be inlined into the function that has the vector
+/// instructions.
+struct Vectorised<'j, 'a, S: Semiring> {
+    operands: &'j [Operand<'a, S::Entry>],
+    value: usize,
+    tiles: &'j Tiles,
+    semiring: S,
+    stop: &'j Stop,
+    slice: &'j mut Slice<S::Entry>,
+}
+
+impl<S: Division> pulp::WithSimd for Vectorised<'_, '_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<V: pulp::Simd>(self, _: V) {
+        let Vectorised { operands, value, tiles, semiring, stop, slice } = self;
+        let mut all = vec![semiring.one(); tiles.size];
+        let mut scratch = vec![semiring.zero(); tiles.size];
+        let mut odometer = Odometer::new(tiles.outer.clone());
+        loop {
+            for (place, operand) in operands.iter().enumerate() {
+                let table = &operand.table[value * operand.slice + operand.map.base(&odometer.digits)..];
+                combine(semiring, &mut all, operand, table, place == 0);
             }
-        }
-        let least = sums.iter().copied().min().unwrap_or(cap);
-        slice.least = slice.least.min(least);
-        for (message, outside) in messages().zip(&mut slice.outside) {
-            let outside = &mut outside[message.map.base(&odometer.digits)..];
-            match message.map.shape {
-                Shape::Same => outside[0] = outside[0].min(least),
-                Shape::Row => outside.iter_mut().zip(&sums).for_each(|(out, &sum)| *out = (*out).min(sum)),
-                Shape::Runs(_) => {
-                    for (&sum, &at) in sums.iter().zip(&message.map.offsets) {
-                        let out = &mut outside[at as usize];
-                        *out = (*out).min(sum);
-                    }
-                }
+            slice.all = semiring.fold(slice.all, total(semiring, &all));
+            for (operand, outside) in operands.iter().filter(|operand| operand.message).zip(&mut slice.outside) {
+                let outside = &mut outside[operand.map.base(&odometer.digits)..];
+                fold_down(semiring, &all, operand, outside, &mut scratch);
             }
-        }
-        if odometer.advance().is_none() {
-            return slice;
+            if odometer.advance().is_none() || stop.is_set() {
+                return;
+            }
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use crate::elimination::tests::{assignments, random, run, shuffled};
-    use crate::elimination::{Limits, Plan};
-    use crate::model::{Cost, FORBIDDEN};
-    use crate::rng::Rng;
-    use crate::stop::Stop;
-    use std::sync::Arc;
-
-    /// Min-marginals by brute force; [`FORBIDDEN`] from `limit` on.
-    fn marginals(problem: &crate::model::Problem, limit: Cost) -> Vec<Vec<Cost>> {
-        let mut least: Vec<Vec<Cost>> = problem.domains.iter().map(|&d| vec![FORBIDDEN; d as usize]).collect();
-        for values in assignments(problem) {
-            let cost = problem.cost(&values);
-            if cost < limit {
-                for (least, &value) in least.iter_mut().zip(&values) {
-                    least[value as usize] = least[value as usize].min(cost);
-                }
+/// Combines a tile with the entries of an operand; the first one begins it.
+#[inline(always)]
+fn combine<S: Semiring>(s: S, all: &mut [S::Entry], operand: &Operand<'_, S::Entry>, table: &[S::Entry], first: bool) {
+    let offsets = &operand.map.offsets;
+    let with = |all: &mut S::Entry, entry| *all = if first { entry } else { s.settle(s.combine(*all, entry)) };
+    match operand.map.shape {
+        Shape::Same => {
+            let entry = table[0];
+            all.iter_mut().for_each(|all| with(all, entry));
+        }
+        Shape::Row => all.iter_mut().zip(table).for_each(|(all, &entry)| with(all, entry)),
+        Shape::Runs(1) if operand.repeat > 1 => {
+            for (all, &at) in all.chunks_exact_mut(operand.repeat).zip(offsets.iter().step_by(operand.repeat)) {
+                let entry = table[at as usize];
+                all.iter_mut().for_each(|all| with(all, entry));
             }
         }
-        least
-    }
-
-    #[test]
-    fn values_cost_what_elimination_says_and_no_less_than_mini_buckets_say() {
-        let mut rng = Rng::new(31);
-        let (mut split, mut forbidden) = (0, 0);
-        for case in 0..2500 {
-            let problem = Arc::new(random(&mut rng, 7));
-            let order = shuffled(&problem, &mut rng);
-            let optimum = assignments(&problem).map(|values| problem.cost(&values)).min().unwrap_or(FORBIDDEN);
-            let ub = if optimum < FORBIDDEN { optimum + rng.below(30) as Cost } else { problem.top };
-            for (z, bytes) in [(None, 1 << 30), (Some(1), 1 << 30), (Some(2), 1 << 30), (Some(3), 1 << 30), (None, 300)]
-            {
-                let limits = Limits { z, ub: Some(ub), ..Limits::new(bytes) };
-                let outcome = run(&problem, Plan::new(&problem, &order, &limits));
-                let limit = ub.min(problem.top);
-                let exact = marginals(&problem, limit);
-                let bounds = outcome.value_bounds(&Stop::new()).expect("messages are kept");
-                for (bounds, exact) in bounds.iter().flatten().zip(exact.iter().flatten()) {
-                    assert!(bounds <= exact, "case {case}, z {z:?}: {bounds} above {exact}");
-                    if outcome.exact() {
-                        assert_eq!(bounds, exact, "case {case}, z {z:?}");
-                    } else {
-                        split += 1;
-                        forbidden += u32::from(*bounds >= limit);
-                    }
-                }
+        Shape::Runs(1) => all.iter_mut().zip(offsets).for_each(|(all, &at)| with(all, table[at as usize])),
+        Shape::Runs(run) => {
+            for (all, &at) in all.chunks_exact_mut(run).zip(offsets.iter().step_by(run)) {
+                all.iter_mut().zip(&table[at as usize..]).for_each(|(all, &entry)| with(all, entry));
             }
         }
-        assert!(split > 10_000 && forbidden > 1000, "{split} {forbidden}");
     }
+}
 
-    #[test]
-    fn large_tables_go_by_blocks() {
-        let mut rng = Rng::new(32);
-        for _ in 0..20 {
-            let mut problem = random(&mut rng, 7);
-            // a function of more combinations than a block
-            let domains = vec![7, 6, 7, 3, 5];
-            problem.unary = domains.iter().map(|&d| (0..d).map(|_| rng.below(9) as Cost).collect()).collect();
-            problem.functions = [[0u32, 1, 2], [1, 2, 3], [2, 3, 4]]
-                .map(|scope| {
-                    let entries: u32 = scope.iter().map(|&v| domains[v as usize]).product();
-                    let costs = (0..entries).map(|_| rng.below(50) as Cost).collect();
-                    crate::model::CostFunction { scope: scope.into(), table: crate::model::Table::dense(costs) }
-                })
-                .to_vec();
-            problem.domains = domains;
-            problem.top = FORBIDDEN;
-            let problem = Arc::new(problem);
-            let order = shuffled(&problem, &mut rng);
-            let outcome = run(&problem, Plan::new(&problem, &order, &Limits::new(1 << 30)));
-            assert!(outcome.exact());
-            assert_eq!(outcome.value_bounds(&Stop::new()), Some(marginals(&problem, FORBIDDEN)));
+/// Folds a tile to the entries of an operand: first within the tile.
+#[inline(always)]
+fn fold_down<S: Semiring>(
+    s: S,
+    all: &[S::Entry],
+    operand: &Operand<'_, S::Entry>,
+    outside: &mut [S::Entry],
+    scratch: &mut [S::Entry],
+) {
+    let offsets = &operand.map.offsets;
+    let scratch = &mut scratch[..operand.stretch];
+    match operand.map.shape {
+        Shape::Row => {
+            outside.iter_mut().zip(all).for_each(|(outside, &entry)| *outside = s.fold(*outside, entry));
+            return;
+        }
+        Shape::Same => {
+            outside[0] = s.fold(outside[0], total(s, all));
+            return;
+        }
+        Shape::Runs(1) if operand.repeat > 1 => {
+            scratch.fill(s.zero());
+            for (all, &at) in all.chunks_exact(operand.repeat).zip(offsets.iter().step_by(operand.repeat)) {
+                let scratch = &mut scratch[at as usize];
+                *scratch = s.fold(*scratch, total(s, all));
+            }
+        }
+        Shape::Runs(1) => {
+            scratch.fill(s.zero());
+            for (&entry, &at) in all.iter().zip(offsets) {
+                let scratch = &mut scratch[at as usize];
+                *scratch = s.fold(*scratch, entry);
+            }
+        }
+        Shape::Runs(run) => {
+            scratch.fill(s.zero());
+            for (all, &at) in all.chunks_exact(run).zip(offsets.iter().step_by(run)) {
+                let scratch = &mut scratch[at as usize..];
+                scratch.iter_mut().zip(all).for_each(|(scratch, &entry)| *scratch = s.fold(*scratch, entry));
+            }
         }
     }
+    outside.iter_mut().zip(scratch).for_each(|(outside, &mut entry)| *outside = s.fold(*outside, entry));
+}
+
+/// All entries folded.
+#[inline(always)]
+fn total<S: Semiring>(s: S, entries: &[S::Entry]) -> S::Entry {
+    let mut lanes = [s.zero(); LANES];
+    let (blocks, rest) = entries.as_chunks::<LANES>();
+    for block in blocks {
+        lanes.iter_mut().zip(block).for_each(|(lane, &entry)| *lane = s.fold(*lane, entry));
+    }
+    let all = rest.iter().fold(s.zero(), |all, &entry| s.fold(all, entry));
+    lanes.iter().fold(all, |all, &lane| s.fold(all, lane))
 }

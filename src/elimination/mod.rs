@@ -9,7 +9,7 @@
 //! finding reaches (`ub - constant`, or more than all finite costs together), by splitting a bucket, or by taking the
 //! minimum over some variables of a function that is too large.
 
-mod backward;
+pub(crate) mod backward;
 #[cfg(test)]
 mod conformance;
 pub(crate) mod cpu;
@@ -28,6 +28,7 @@ pub(crate) mod table;
 pub(crate) mod terms;
 #[cfg(test)]
 pub(crate) mod tests;
+mod value_bounds;
 
 pub use cuda::{Gpu, Measured, measure, sources};
 pub use decode::CostToGo;
@@ -38,4 +39,5 @@ pub use plan::{CostRange, EliminationPlan, Input, Limits, Placement, Plan, Sourc
 pub use run::{Outcome, Run};
 pub use sparse::RowLimits;
 pub use spill::{folder as spill_folder, room as spill_room};
+pub(crate) use table::scatter;
 pub(crate) use terms::{Entries, Term};

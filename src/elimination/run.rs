@@ -160,7 +160,7 @@ pub(crate) trait CostExecutor: Debug + Send {
 #[derive(Debug)]
 struct Typed<E>(Box<dyn Executor<MinSum<E>>>);
 
-fn task<'a, E: CostEntry>(problem: &'a Problem, plan: &'a Plan) -> Task<'a, MinSum<E>> {
+pub(super) fn task<'a, E: CostEntry>(problem: &'a Problem, plan: &'a Plan) -> Task<'a, MinSum<E>> {
     let semiring = MinSum { cap: E::from_cost(plan.costs.cap) };
     Task { plan: &plan.structure, placement: &plan.placement, factors: problem, semiring }
 }

@@ -1,6 +1,6 @@
 //! Functions of the problem as tables in the plan's layout.
 
-use crate::algebra::{CostEntry, MinSum, OfCosts};
+use crate::algebra::{CostEntry, MinSum, OfCosts, Semiring};
 use crate::model::{Cost, CostFunction, Table};
 use crate::tensor::storage::Storage;
 use crate::tensor::strides;
@@ -26,41 +26,9 @@ pub(crate) fn lay_out<S: OfCosts>(
     let entry = |cost| semiring.of_cost(cost);
     let sizes: Vec<usize> = scope.iter().map(|&v| domains[v as usize] as usize).collect();
     let total = sizes.iter().product();
-    let steps = strides(&sizes);
-    // where a step along each variable of the function leads to; nowhere if it is missing
-    let target: Vec<usize> =
-        function.scope.iter().map(|v| scope.iter().position(|u| u == v).map_or(0, |digit| steps[digit])).collect();
-    let mut table = Storage::new(total);
+    let target = targets(&function.scope, scope, &sizes);
     match &function.table {
-        Table::Dense(costs) => {
-            // in the layout wanted already, as most functions of a file are
-            if scope == &function.scope[..] {
-                table.iter_mut().zip(costs.iter()).for_each(|(slot, &cost)| *slot = entry(cost));
-                return table;
-            }
-            table.fill(semiring.zero());
-            let own: Vec<usize> = function.scope.iter().map(|&v| domains[v as usize] as usize).collect();
-            let (&run, outer) = own.split_last().expect("functions have two variables and more");
-            let step = target[outer.len()];
-            let mut digits = vec![0usize; outer.len()];
-            let mut base = 0;
-            for costs in costs.chunks_exact(run) {
-                for (value, &cost) in costs.iter().enumerate() {
-                    let slot = &mut table[base + value * step];
-                    *slot = semiring.fold(entry(cost), *slot);
-                }
-                for digit in (0..outer.len()).rev() {
-                    digits[digit] += 1;
-                    base += target[digit];
-                    if digits[digit] < outer[digit] {
-                        break;
-                    }
-                    base -= target[digit] * outer[digit];
-                    digits[digit] = 0;
-                }
-            }
-            table
-        }
+        Table::Dense(costs) => scatter(costs, &function.scope, scope, domains, semiring, entry),
         Table::Sparse(sparse) => {
             // the default counts where not every completion of an entry is listed
             let completions = function
@@ -70,6 +38,7 @@ pub(crate) fn lay_out<S: OfCosts>(
                 .fold(1u64, |product, &v| product.saturating_mul(u64::from(domains[v as usize])));
             let default = entry(sparse.default_cost());
             let index = |values: &[u32]| values.iter().zip(&target).map(|(&v, &step)| v as usize * step).sum::<usize>();
+            let mut table = Storage::new(total);
             if completions == 1 {
                 table.fill(default);
                 for (values, cost) in sparse.iter() {
@@ -90,4 +59,52 @@ pub(crate) fn lay_out<S: OfCosts>(
             table
         }
     }
+}
+
+/// Where a step along each variable of a function leads to in a table over `scope`; nowhere if it is missing there.
+fn targets(own: &[u32], scope: &[u32], sizes: &[usize]) -> Vec<usize> {
+    let steps = strides(sizes);
+    own.iter().map(|v| scope.iter().position(|u| u == v).map_or(0, |digit| steps[digit])).collect()
+}
+
+/// A table whose entries are given over its `own` variables, one at least, over `scope` as [`lay_out`] has it.
+pub(crate) fn scatter<T: Copy, S: Semiring>(
+    entries: &[T],
+    own: &[u32],
+    scope: &[u32],
+    domains: &[u32],
+    semiring: S,
+    entry: impl Fn(T) -> S::Entry,
+) -> Storage<S::Entry> {
+    let size = |&v: &u32| domains[v as usize] as usize;
+    let sizes: Vec<usize> = scope.iter().map(size).collect();
+    let mut table = Storage::new(sizes.iter().product());
+    // in the layout wanted already, as most functions of a file are
+    if scope == own {
+        table.iter_mut().zip(entries).for_each(|(slot, &given)| *slot = entry(given));
+        return table;
+    }
+    let target = targets(own, scope, &sizes);
+    table.fill(semiring.zero());
+    let own: Vec<usize> = own.iter().map(size).collect();
+    let (&run, outer) = own.split_last().expect("constants are no tables");
+    let step = target[outer.len()];
+    let mut digits = vec![0usize; outer.len()];
+    let mut base = 0;
+    for entries in entries.chunks_exact(run) {
+        for (value, &given) in entries.iter().enumerate() {
+            let slot = &mut table[base + value * step];
+            *slot = semiring.fold(entry(given), *slot);
+        }
+        for digit in (0..outer.len()).rev() {
+            digits[digit] += 1;
+            base += target[digit];
+            if digits[digit] < outer[digit] {
+                break;
+            }
+            base -= target[digit] * outer[digit];
+            digits[digit] = 0;
+        }
+    }
+    table
 }

@@ -3,7 +3,7 @@
 use super::tokens::Tokens;
 use super::{Source, read_text};
 use crate::error::{Error, Warning};
-use crate::model::Network;
+use crate::model::Variable;
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// The contents of an evidence file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// Variables and their values, each variable once, for [`Network::observe`].
+    /// Variables and their values, each variable once, for [`Network::observe`](crate::model::Network::observe).
     pub pairs: Vec<(u32, u32)>,
     /// Doubtful places of the file.
     pub warnings: Vec<Warning>,
@@ -20,29 +20,39 @@ pub struct Evidence {
 /// Reads evidence.
 ///
 /// `0` is none, whatever follows; t numbers with t = 1 + 2k, k being the first, are k pairs; otherwise the first is the
-/// number of sets, which must be 1, and k and its pairs follow. `#` begins a comment.
+/// number of sets, which must be 1, and k and its pairs follow. `smoke=yes` are names, or indices in place of them, as
+/// many as there are. `#` begins a comment.
 ///
 /// # Errors
-/// A file that cannot be read, pairs that the network does not have, and a variable with two values; [`Error::Waiting`]
-/// where `stop` is set before a pipe is at its end.
-pub fn read_evidence(path: &Path, network: &Network, stop: &Stop) -> Result<Evidence, Error> {
+/// A file that cannot be read, pairs beyond the variables or their domains, and a variable with two values;
+/// [`Error::Waiting`] where `stop` is set before a pipe is at its end.
+pub fn read_evidence(path: &Path, variables: &[Variable], stop: &Stop) -> Result<Evidence, Error> {
     let source = Source::new(path);
-    parse(&read_text(&source, stop)?, source.to_string(), network, stop)
+    parse(&read_text(&source, stop)?, source.to_string(), variables, stop)
 }
 
-/// Only the number of words shows the dialect, so they are counted first.
-fn parse(text: &[u8], name: String, network: &Network, stop: &Stop) -> Result<Evidence, Error> {
+/// Only the words and their number show the dialect, so they are looked at first.
+fn parse(text: &[u8], name: String, variables: &[Variable], stop: &Stop) -> Result<Evidence, Error> {
     let words = || {
         let mut tokens = Tokens::new(Box::new(text), name.clone(), stop);
         tokens.skip_comments();
         tokens
     };
-    let (mut counted, mut count) = (words(), 0);
+    let (mut counted, mut count, mut named) = (words(), 0, false);
     while !counted.at_end()? {
-        let _ = counted.word("a word")?;
+        named |= counted.word("a word")?.contains(&b'=');
         count += 1;
     }
     let mut tokens = words();
+    let mut known = Known::default();
+    if named {
+        let indices = variables.iter().enumerate().map(|(index, own)| (name_of(own, index), index as u32)).collect();
+        while !tokens.at_end()? {
+            let pair = by_name(&mut tokens, variables, &indices)?;
+            known.add(&tokens, pair)?;
+        }
+        return Ok(Evidence { pairs: known.pairs, warnings: tokens.take_warnings() });
+    }
     let mut pairs = tokens.count("a number of observed variables")?;
     if pairs == 0 {
         tokens.leave_rest("the 0, which is no evidence")?;
@@ -55,22 +65,73 @@ fn parse(text: &[u8], name: String, network: &Network, stop: &Stop) -> Result<Ev
         }
         pairs = tokens.count("a number of observed variables")?;
     }
-    let mut evidence = Vec::new();
-    let mut known = FxHashMap::default();
     for _ in 0..pairs {
-        let variable = tokens.index(network.domains().len() as u32, "a variable")?;
-        let value = tokens.index(network.domains()[variable as usize], "a value")?;
-        match known.insert(variable, value) {
-            None => evidence.push((variable, value)),
+        let variable = tokens.index(variables.len() as u32, "a variable")?;
+        let value = tokens.index(variables[variable as usize].domain, "a value")?;
+        known.add(&tokens, (variable, value))?;
+    }
+    tokens.finish(|| format!("{pairs} pairs are announced"))?;
+    Ok(Evidence { pairs: known.pairs, warnings: tokens.take_warnings() })
+}
+
+/// The pairs so far.
+#[derive(Default)]
+struct Known {
+    pairs: Vec<(u32, u32)>,
+    values: FxHashMap<u32, u32>,
+}
+
+impl Known {
+    /// Adds a pair whose value is the current word.
+    fn add(&mut self, tokens: &Tokens<'_>, (variable, value): (u32, u32)) -> Result<(), Error> {
+        match self.values.insert(variable, value) {
+            None => self.pairs.push((variable, value)),
             Some(other) if other == value => {}
             Some(other) => {
                 return Err(tokens.error_with(format!("{other}"), format!("as said before of variable {variable}")));
             }
         }
+        Ok(())
     }
-    tokens.finish(|| format!("{pairs} pairs are announced"))?;
-    Ok(Evidence { pairs: evidence, warnings: tokens.take_warnings() })
 }
+
+fn name_of(variable: &Variable, index: usize) -> String {
+    variable.name.as_ref().map_or_else(|| format!("x{index}"), ToString::to_string)
+}
+
+/// Takes a word `NAME=VALUE`, perhaps with a comma or semicolon behind. Names may have such signs, too.
+fn by_name(
+    tokens: &mut Tokens<'_>,
+    variables: &[Variable],
+    indices: &FxHashMap<String, u32>,
+) -> Result<(u32, u32), Error> {
+    let word = String::from_utf8_lossy(tokens.word("NAME=VALUE")?).into_owned();
+    let text = word.trim_end_matches([',', ';']);
+    let splits = || text.match_indices('=').map(|(at, _)| (&text[..at], &text[at + 1..]));
+    let number = |name: &str| name.parse().ok().filter(|&index: &u32| (index as usize) < variables.len());
+    let index = |name: &str| indices.get(name).copied().or_else(|| number(name));
+    let Some((variable, value)) = splits().find_map(|(name, value)| Some((index(name)?, value))) else {
+        return Err(match splits().next() {
+            Some((name, _)) => tokens.error_with("NAME=VALUE", format!("there is no variable {name}")),
+            None => tokens.error("NAME=VALUE"),
+        });
+    };
+    let own = &variables[variable as usize];
+    let named = own.values.as_ref().and_then(|names| names.iter().position(|name| **name == *value));
+    let number = || value.parse().ok().filter(|&value: &u32| value < own.domain);
+    match named.map(|value| value as u32).or_else(number) {
+        Some(value) => Ok((variable, value)),
+        None => {
+            let some = own.values.iter().flat_map(|names| names.iter().take(NAMED)).map(|name| &**name);
+            let some = some.collect::<Vec<_>>().join(", ");
+            let known = if some.is_empty() { format!("0 to {}", own.domain - 1) } else { some };
+            Err(tokens.error_with("a value of the variable", format!("such as {known}")))
+        }
+    }
+}
+
+/// Names of values in a message.
+const NAMED: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -81,11 +142,18 @@ mod tests {
     }
 
     fn parse_text(text: &str) -> Result<Evidence, Error> {
-        let mut builder = Network::builder("t");
-        for size in [2, 3, 4, 2] {
-            let _ = builder.variable(size).expect("a variable");
-        }
-        parse(text.as_bytes(), "e".into(), &builder.build(), &Stop::new())
+        let variable = |domain, name: &str, values: &[&str]| Variable {
+            domain,
+            name: Some(name.into()).filter(|_| !name.is_empty()),
+            values: Some(values.iter().map(|&value| value.into()).collect()).filter(|_| !values.is_empty()),
+        };
+        let variables = [
+            variable(2, "smoke", &["yes", "no"]),
+            variable(3, "a=b", &["0", "=1", "2,"]),
+            variable(4, "", &[]),
+            variable(2, "x", &[]),
+        ];
+        parse(text.as_bytes(), "e".into(), &variables, &Stop::new())
     }
 
     #[test]
@@ -114,6 +182,25 @@ mod tests {
             assert!(told.starts_with("e:2:1: left unread after the 0, which is no evidence: 2 words"), "{told}");
         }
         assert_eq!(parse_text("1 0 # 7").expect("evidence"), Evidence { pairs: Vec::new(), warnings: Vec::new() });
+    }
+
+    #[test]
+    fn names_or_indices() {
+        for text in ["smoke=no x2=3", "# seen\nsmoke=no,\n2=3;", "0=1 2=3 smoke=no"] {
+            assert_eq!(read(text).expect("evidence"), [(0, 1), (2, 3)], "{text}");
+        }
+        assert_eq!(read("a=b==1").expect("evidence"), [(1, 1)]);
+        for (text, part) in [
+            ("smoke=no snow=yes", "e:1:10: found `snow=yes`, expected NAME=VALUE (there is no variable snow)"),
+            ("smoke=maybe", "e:1:1: found `smoke=maybe`, expected a value of the variable (such as yes, no)"),
+            ("x=2", "expected a value of the variable (such as 0 to 1)"),
+            ("smoke=no smoke=yes", "e:1:10: found `smoke=yes`, expected 1 (as said before of variable 0)"),
+            ("smoke=no 1", "e:1:10: found `1`, expected NAME=VALUE"),
+            ("4=0 x=1", "e:1:1: found `4=0`"),
+        ] {
+            let error = read(text).expect_err(text).to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -12,6 +12,9 @@ const VALUES: u64 = 1 << 27;
 /// Values of a variable that are distinguished even if no function names them.
 const SHORT: u64 = u16::MAX as u64;
 
+/// Most variables that a header may claim without a word of the file for each: a few hundred MiB.
+pub(super) const ANNOUNCED: usize = 1 << 22;
+
 /// Counts the values of the variables as they are declared.
 #[derive(Default)]
 pub(super) struct Domains {

@@ -2,8 +2,12 @@
 //!
 //! A new format is one file with a `read` function, perhaps a `write` function, and one line in [`FORMATS`].
 
+mod bif;
 mod cfn;
+mod clauses;
 mod col;
+mod cut;
+mod dcop;
 mod decimal;
 mod evidence;
 mod global;
@@ -11,20 +15,31 @@ mod input;
 mod lax_json;
 mod limits;
 mod names;
+mod pedigree;
+mod photographs;
+mod potentials;
+mod pseudo_boolean;
+mod qaplib;
+mod quadratic;
+mod real;
 mod repeated;
 mod solution;
 mod tables;
+pub(crate) mod text;
 mod tokens;
 #[cfg(test)]
 mod tokens_tests;
 mod uai;
+mod warehouse;
 mod wcsp;
+mod writing;
 
 pub use col::Graph;
 pub(crate) use col::conflicts;
 pub use evidence::{Evidence, read_evidence};
 pub use input::{Source, compressed_extensions};
 pub use names::Named;
+pub use potentials::{read_potentials, read_potentials_from};
 pub use solution::{SolutionFormat, read_solution, write_solution};
 pub use uai::observe;
 
@@ -51,6 +66,38 @@ pub enum Format {
     Col,
     /// Cost function networks in toulbar2's JSON.
     Cfn,
+    /// Bayesian networks with names.
+    Bif,
+    /// Distributed problems of pyDCOP.
+    Yaml,
+    /// Distributed problems of FRODO.
+    Xml,
+    /// Weighted clauses (MaxSAT).
+    Wcnf,
+    /// Clauses.
+    Cnf,
+    /// Quadratic sums of binary variables or spins, of toulbar2.
+    Qpbo,
+    /// Quadratic sums of binary variables, as the upper triangle of a matrix.
+    Sparse,
+    /// Quadratic sums of binary variables or spins, of dimod.
+    Coo,
+    /// Weighted graphs to cut.
+    Rud,
+    /// Graphs to cut, as Matrix Market matrices.
+    Mtx,
+    /// Quadratic assignment, of QAPLIB.
+    Dat,
+    /// Warehouse location, of the OR-Library.
+    Cap,
+    /// Pseudo-Boolean optimisation.
+    Opb,
+    /// Soft pseudo-Boolean constraints.
+    Wbo,
+    /// Photographs of satellites.
+    Bep,
+    /// Pedigrees with genotypes.
+    Pre,
 }
 
 /// An entry of the list of formats.
@@ -68,6 +115,23 @@ pub struct FormatInfo {
 }
 
 impl FormatInfo {
+    const fn new(
+        format: Format,
+        name: &'static str,
+        about: &'static str,
+        read: fn(&mut Tokens<'_>, &ReadOptions) -> Result<Network, Error>,
+    ) -> Self {
+        FormatInfo { format, name, about, maximises: Some(false), read, write: None }
+    }
+
+    const fn maximises(self, maximises: Option<bool>) -> Self {
+        FormatInfo { maximises, ..self }
+    }
+
+    const fn writes(self, write: fn(&Network, &mut dyn Write) -> io::Result<()>) -> Self {
+        FormatInfo { write: Some(write), ..self }
+    }
+
     /// Whether networks can be written in the format.
     pub fn is_written(&self) -> bool {
         self.write.is_some()
@@ -76,50 +140,40 @@ impl FormatInfo {
 
 /// Every format that is read, in the order of [`Format`].
 pub static FORMATS: &[FormatInfo] = &[
-    FormatInfo {
-        format: Format::Wcsp,
-        name: "wcsp",
-        about: "weighted constraint network",
-        maximises: Some(false),
-        read: wcsp::read,
-        write: Some(wcsp::write),
-    },
-    FormatInfo {
-        format: Format::Uai,
-        name: "uai",
-        about: "Markov or Bayesian network",
-        maximises: Some(true),
-        read: uai::read,
-        write: None,
-    },
-    FormatInfo {
-        format: Format::Lg,
-        name: "LG",
-        about: "the same with logarithms of potentials",
-        maximises: Some(true),
-        read: uai::read_log,
-        write: None,
-    },
-    FormatInfo {
-        format: Format::Col,
-        name: "col",
-        about: "graph to color, with a number of colors",
-        maximises: Some(false),
-        read: col::read,
-        write: None,
-    },
-    FormatInfo {
-        format: Format::Cfn,
-        name: "cfn",
-        about: "weighted constraint network with names and decimals",
-        maximises: None,
-        read: cfn::read,
-        write: Some(cfn::write),
-    },
+    FormatInfo::new(Format::Wcsp, "wcsp", "weighted constraint network", wcsp::read).writes(wcsp::write),
+    FormatInfo::new(Format::Uai, "uai", "Markov or Bayesian network", uai::read)
+        .maximises(Some(true))
+        .writes(uai::write),
+    FormatInfo::new(Format::Lg, "LG", "the same with logarithms of potentials", uai::read_log)
+        .maximises(Some(true))
+        .writes(uai::write_log),
+    FormatInfo::new(Format::Col, "col", "graph to color, with a number of colors", col::read),
+    FormatInfo::new(Format::Cfn, "cfn", "weighted constraint network with names and decimals", cfn::read)
+        .maximises(None)
+        .writes(cfn::write),
+    FormatInfo::new(Format::Bif, "bif", "Bayesian network with names", bif::read).maximises(Some(true)),
+    FormatInfo::new(Format::Yaml, "yaml", "distributed problem of pyDCOP", dcop::read_yaml)
+        .maximises(None)
+        .writes(dcop::write_yaml),
+    FormatInfo::new(Format::Xml, "xml", "distributed problem of FRODO: XDisCSP 1.0, XCSP 2.1", dcop::read_xml)
+        .maximises(None),
+    FormatInfo::new(Format::Wcnf, "wcnf", "weighted clauses", clauses::read_weighted).writes(clauses::write),
+    FormatInfo::new(Format::Cnf, "cnf", "clauses of weight 1", clauses::read),
+    FormatInfo::new(Format::Qpbo, "qpbo", "quadratic sum of bits or spins", quadratic::read)
+        .maximises(None)
+        .writes(quadratic::write),
+    FormatInfo::new(Format::Sparse, "sparse", "quadratic sum of bits", quadratic::read_sparse)
+        .writes(quadratic::write_sparse),
+    FormatInfo::new(Format::Coo, "coo", "quadratic sum of bits or spins, of dimod", quadratic::read_coordinates),
+    FormatInfo::new(Format::Rud, "rud", "weighted graph to cut", cut::read).maximises(Some(true)),
+    FormatInfo::new(Format::Mtx, "mtx", "matrix of a graph to cut", cut::read_matrix).maximises(Some(true)),
+    FormatInfo::new(Format::Dat, "dat", "quadratic assignment of QAPLIB", qaplib::read),
+    FormatInfo::new(Format::Cap, "cap", "warehouse location of the OR-Library (cap*.txt)", warehouse::read),
+    FormatInfo::new(Format::Opb, "opb", "pseudo-Boolean optimisation", pseudo_boolean::read).maximises(None),
+    FormatInfo::new(Format::Wbo, "wbo", "soft pseudo-Boolean constraints", pseudo_boolean::read_weighted),
+    FormatInfo::new(Format::Bep, "bep", "photographs of satellites", photographs::read),
+    FormatInfo::new(Format::Pre, "pre", "pedigree with genotypes", pedigree::read),
 ];
-
-/// Names reserved for later formats.
-const RESERVED: [&str; 3] = ["wcnf", "cnf", "qpbo"];
 
 impl Format {
     /// The line of the list that describes it.
@@ -133,9 +187,15 @@ impl Format {
     /// No extension, or one of an unknown format: the message lists the known ones.
     pub fn of_path(path: &Path) -> Result<Self, Error> {
         let extension = |path: &Path| path.extension().map(|e| e.to_string_lossy().into_owned());
-        let mut inner = extension(path);
+        let (mut name, mut inner) = (path.file_name().unwrap_or_default(), extension(path));
         if inner.as_deref().is_some_and(input::is_compressed_extension) {
-            inner = extension(Path::new(path.file_stem().unwrap_or_default()));
+            name = path.file_stem().unwrap_or_default();
+            inner = extension(Path::new(name));
+        }
+        if name.to_string_lossy().to_ascii_lowercase().starts_with("cap")
+            && inner.as_deref().is_some_and(|inner| inner.eq_ignore_ascii_case("txt"))
+        {
+            return Ok(Format::Cap); // the OR-Library names its files so
         }
         let unknown = match inner.as_deref().map(str::parse) {
             Some(Ok(format)) => return Ok(format),
@@ -150,15 +210,12 @@ impl FromStr for Format {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
+        // both endings are in use
+        let name = if name.eq_ignore_ascii_case("yml") { Format::Yaml.info().name } else { name };
         if let Some(info) = FORMATS.iter().find(|info| info.name.eq_ignore_ascii_case(name)) {
             return Ok(info.format);
         }
-        let what = if RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name)) {
-            format!("the format {} is not read yet", name.to_ascii_lowercase())
-        } else {
-            format!("unknown format `{}`", name.escape_debug())
-        };
-        Err(Error::Usage(format!("{what}; {}", known_formats())))
+        Err(Error::Usage(format!("unknown format `{}`; {}", name.escape_debug(), known_formats())))
     }
 }
 
@@ -184,14 +241,16 @@ pub struct ReadOptions {
 /// A file that cannot be read or parsed, with file, line and column where there is one; [`Error::Stopped`] or
 /// [`Error::Waiting`] once `stop` is set.
 pub fn read(source: &Source, format: Option<Format>, options: &ReadOptions, stop: &Stop) -> Result<Network, Error> {
-    let format = match (format, source) {
-        (Some(format), _) => format,
-        (None, Source::File(path)) => Format::of_path(path)?,
-        (None, Source::Stdin) => {
-            return Err(Error::Usage(format!("standard input needs --format; {}", known_formats())));
-        }
-    };
-    read_as(format, open(source, stop)?, options)
+    read_as(format_of(source, format)?, open(source, stop)?, options)
+}
+
+/// The format asked for, or that of the file's name.
+fn format_of(source: &Source, format: Option<Format>) -> Result<Format, Error> {
+    match (format, source) {
+        (Some(format), _) => Ok(format),
+        (None, Source::File(path)) => Format::of_path(path),
+        (None, Source::Stdin) => Err(Error::Usage(format!("standard input needs --format; {}", known_formats()))),
+    }
 }
 
 /// Reads a network from a stream of bytes, compressed or not; `name` is its name in messages.
@@ -222,7 +281,7 @@ fn read_as(format: Format, mut tokens: Tokens<'_>, options: &ReadOptions) -> Res
 /// network, [`io::ErrorKind::Unsupported`] where the format is not written.
 pub fn write(network: &Network, format: Format, out: &mut dyn Write) -> io::Result<()> {
     match format.info().write {
-        Some(write) => write(network, out),
+        Some(write) => write(as_tables(network).or_else(writing::refuse)?, out),
         None => {
             let names: Vec<String> =
                 FORMATS.iter().filter(|info| info.is_written()).map(|info| format!(".{}", info.name)).collect();
@@ -232,17 +291,32 @@ pub fn write(network: &Network, format: Format, out: &mut dyn Write) -> io::Resu
     }
 }
 
-/// The network with tables in place of its global functions, to be written.
-fn as_tables(network: &Network) -> io::Result<&Network> {
+/// The network with tables in place of its global functions, for what takes only tables.
+fn as_tables(network: &Network) -> Result<&Network, String> {
     let tables = network.expanded();
     match network.globals().next() {
-        Some(global) if tables.domains().len() > network.domains().len() => {
-            let what =
-                format!("it has global cost functions, such as {}, that are too large for tables", global.keyword);
-            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
-        }
+        Some(global) if tables.domains().len() > network.domains().len() => Err(format!(
+            "its global cost functions, such as {}, which have too many combinations for tables",
+            global.keyword
+        )),
         _ => Ok(tables),
     }
+}
+
+/// Reads a problem whose parts are in several YAML files, as pyDCOP takes them: each part in one of them.
+///
+/// # Errors
+/// As [`read`]; a part that two files have.
+pub fn read_parts(sources: &[Source], options: &ReadOptions, stop: &Stop) -> Result<Network, Error> {
+    let [first, others @ ..] = sources else { return Err(Error::Usage("no file is named".into())) };
+    let mut tokens = open(first, stop)?;
+    let mut texts = vec![tokens.text()?];
+    for source in others {
+        texts.push(open(source, stop)?.text()?);
+    }
+    let mut network = dcop::read_yaml_parts(&texts, options, &mut tokens)?;
+    network.warn(tokens.take_warnings());
+    Ok(network)
 }
 
 /// Reads a `.col` graph, to find its number of colors.
@@ -286,10 +360,13 @@ mod tests {
             ("a.uai.gz", Format::Uai),
             ("a.lg.zst", Format::Lg),
             ("a.col.bz2", Format::Col),
+            ("dir/cap71.txt.xz", Format::Cap),
+            ("CAPA.TXT", Format::Cap),
+            ("a.cap", Format::Cap),
         ] {
             assert_eq!(Format::of_path(Path::new(name)).expect("a known ending"), format, "{name}");
         }
-        for name in ["net", "net.gz", "net.txt", "net.txt.gz", "net.wcnf"] {
+        for name in ["net", "net.gz", "net.txt", "net.txt.gz", "net.net"] {
             let error = Format::of_path(Path::new(name)).expect_err("no format that is read").to_string();
             assert!(error.contains(name) && error.contains(".wcsp") && error.contains("--format"), "{error}");
         }

@@ -1,9 +1,12 @@
 //! Blank-separated words from a stream: one fixed buffer, positions for messages, a stop flag asked at every refill.
 
+mod parts;
+
 use super::decimal;
 use super::lax_json::LaxJson;
+use super::text::{Text, Wrong};
 use crate::error::{Error, ParseError, Warning};
-use crate::files::cannot_read;
+use crate::files::{LARGEST_TEXT, cannot_read, read_all};
 use crate::model::Stated;
 use crate::stop::Stop;
 use std::io::Read;
@@ -40,8 +43,8 @@ pub(super) struct Tokens<'a> {
     line_start: i64,
     /// Whether nothing has been read yet.
     unread: bool,
-    /// Whether [`COMMENT`] begins a comment to the end of its line.
-    comments: bool,
+    /// What begins a comment to the end of its line.
+    comments: Option<u8>,
     /// Whether each bracket is a word of its own.
     brackets: bool,
     /// The place of the first comment skipped so far.
@@ -67,7 +70,7 @@ impl<'a> Tokens<'a> {
             line: 1,
             line_start: 0,
             unread: true,
-            comments: false,
+            comments: None,
             brackets: false,
             commented: None,
             warnings: Vec::new(),
@@ -76,7 +79,7 @@ impl<'a> Tokens<'a> {
 
     /// From here on a word that begins with `#` is a comment to the end of its line.
     pub(super) fn skip_comments(&mut self) {
-        self.comments = true;
+        self.skip_comments_after(COMMENT);
     }
 
     /// From here on quotes, colons and commas are blanks, each bracket is a word, and a comment goes from a `#` in the
@@ -95,6 +98,21 @@ impl<'a> Tokens<'a> {
     /// The flag that ends the reading.
     pub(super) fn stop(&self) -> &'a Stop {
         self.stop
+    }
+
+    /// The whole text, of which nothing has been read yet: for formats that are parsed at once.
+    pub(super) fn text(&mut self) -> Result<Text, Error> {
+        let bytes = read_all(&mut self.source, LARGEST_TEXT);
+        let mut bytes = bytes.map_err(|error| cannot_read(&self.file, error, self.stop))?;
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            drop(bytes.drain(..BYTE_ORDER_MARK.len()));
+        }
+        let file = self.file.clone();
+        String::from_utf8(bytes).map(|text| Text { file: file.clone(), text }).map_err(|error| {
+            let valid = error.utf8_error().valid_up_to();
+            let text = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
+            Text { file, text }.error(Wrong::new(valid..valid, "text in UTF-8").found("a byte that is not"))
+        })
     }
 
     /// Whether no word is left.
@@ -315,7 +333,7 @@ impl<'a> Tokens<'a> {
             }
             self.current = self.next;
             if self.next < self.end {
-                if self.comments && self.buffer[self.next] == COMMENT {
+                if self.comments == Some(self.buffer[self.next]) {
                     let place = self.place();
                     let _ = self.commented.get_or_insert(place);
                     self.skip_line()?;
@@ -386,7 +404,7 @@ fn is_bracket(byte: u8) -> bool {
 }
 
 /// A word for a message: printable and short.
-fn quote(word: &[u8]) -> String {
+pub(super) fn quote(word: &[u8]) -> String {
     let text = String::from_utf8_lossy(&word[..word.len().min(4 * QUOTED)]);
     let shown: String = text.chars().take(QUOTED).flat_map(char::escape_debug).collect();
     let more = if text.chars().count() > QUOTED { "…" } else { "" };

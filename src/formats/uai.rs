@@ -7,15 +7,18 @@
 
 mod costs;
 mod reach;
+mod write;
 mod writers;
+
+pub(super) use write::{write, write_log};
 
 use super::ReadOptions;
 use super::limits::Domains;
 use super::tokens::Tokens;
 use crate::error::Error;
-use crate::model::{Builder, Network, Numbers, Scale, Stated};
+use crate::model::{Builder, Network, Notation, Numbers, Scale, Stated};
 use crate::stop::Stop;
-use costs::Parts;
+pub(super) use costs::Parts;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
@@ -44,6 +47,7 @@ pub fn observe(network: &mut Network, evidence: &[(u32, u32)], stop: &Stop) -> R
         && evidence.iter().any(|&(variable, value)| witness.get(variable as usize).is_some_and(|&own| own != value))
     {
         let mut builder = Network::builder(network.name.clone());
+        let _ = builder.notation(network.notation());
         for variable in network.variables() {
             let _ = builder.named_variable(variable.clone())?;
         }
@@ -59,9 +63,17 @@ pub fn observe(network: &mut Network, evidence: &[(u32, u32)], stop: &Stop) -> R
 }
 
 fn read_tables(tokens: &mut Tokens<'_>, options: &ReadOptions, scale: Scale) -> Result<Network, Error> {
+    let parts = parse(tokens, scale)?;
+    let (stop, file) = (tokens.stop(), tokens.file());
+    Parts { precision: options.precision, ..parts }.build(file, stop)
+}
+
+/// Reads variables, scopes and numbers.
+pub(super) fn parse(tokens: &mut Tokens<'_>, scale: Scale) -> Result<Parts, Error> {
     tokens.skip_comments();
     let is_bayes = read_kind(tokens)?;
     let mut builder = Network::builder(tokens.file());
+    let _ = builder.notation(Notation::Mpe);
     let mut domains = Domains::default();
     let variables = tokens.count("the number of variables")?;
     for _ in 0..variables {
@@ -81,8 +93,7 @@ fn read_tables(tokens: &mut Tokens<'_>, options: &ReadOptions, scale: Scale) -> 
     warn_of_comments(tokens, &scopes);
     reversed.warn(tokens);
     tokens.leave_rest(&format!("the last table (the file announces {})", scopes.len()))?;
-    let (stop, file) = (tokens.stop(), tokens.file());
-    Parts { builder, scopes, numbers, scale, precision: options.precision, fixed: Vec::new() }.build(file, stop)
+    Ok(Parts { builder, scopes, numbers, scale, precision: None, fixed: Vec::new() })
 }
 
 /// Entries of a table in its hash.

@@ -167,3 +167,142 @@ fn stores_go_to_open_warehouses_at_a_cost_that_grows_with_the_distance() {
         warehouse(0, 3, 5, &mut Rng::new(1)).is_err() && warehouse(10_000, 1_000_000, 5, &mut Rng::new(1)).is_err()
     );
 }
+
+/// All assignments of a small network that have no forbidden entry.
+fn feasible(network: &Network) -> Vec<(Cost, Vec<u32>)> {
+    let count: u64 = network.domains().iter().map(|&domain| u64::from(domain)).product();
+    assert!(count < 1 << 20, "{count} assignments");
+    let values = |mut index: u64| -> Vec<u32> {
+        let digit = |&domain: &u32| {
+            let value = index % u64::from(domain);
+            index /= u64::from(domain);
+            value as u32
+        };
+        network.domains().iter().map(digit).collect()
+    };
+    let all = (0..count).map(|index| {
+        let values = values(index);
+        (crate::check::evaluate(network, &values).cost, values)
+    });
+    all.filter(|&(cost, _)| cost < network.top()).collect()
+}
+
+#[test]
+fn links_have_partners_at_one_distance_and_what_is_hard_can_be_met() {
+    for (partners, seed) in (0..24).map(|seed| (1 + seed % 2, u64::from(seed))) {
+        let of = Frequency { n: 24, width: 6, bands: 4, partners, degree: 6, separation: 6, hard: 0.5, span: false };
+        let network = frequency(of, &mut Rng::new(seed)).unwrap();
+        let mut most = 0;
+        for link in 0..12 {
+            let tie = network.functions().iter().position(|f| *f.scope == [2 * link, 2 * link + 1]).unwrap();
+            let d = network.domains()[2 * link as usize] as usize;
+            for row in entries(&network, tie).chunks(d) {
+                let allowed = row.iter().filter(|&&cost| cost == 0).count();
+                assert!((1..=partners as usize).contains(&allowed), "seed {seed}");
+                most = most.max(allowed);
+            }
+        }
+        assert_eq!(most, partners as usize);
+        let all = 0..network.functions().len();
+        let costs: FxHashSet<Cost> = all.flat_map(|f| entries(&network, f).iter().copied()).collect();
+        assert!(costs.iter().all(|cost| [0, 1, 10, 100, 1000, FORBIDDEN].contains(cost)), "{costs:?}");
+        let span = Frequency { n: 4, width: 2, bands: 3, partners, degree: 3, separation: 4, hard: 0.0, span: true };
+        let network = frequency(span, &mut Rng::new(seed)).unwrap();
+        let (least, values) = feasible(&network).into_iter().min().expect("the hidden assignment");
+        let table = network.functions().iter().position(|f| *f.scope == [4]).unwrap();
+        assert_eq!(entries(&network, table)[values[4] as usize], least);
+    }
+    let of = Frequency { n: 40, width: 6, bands: 4, partners: 2, degree: 8, separation: 6, hard: 0.0, span: false };
+    let interfering: usize =
+        (0..20).map(|seed| frequency(of, &mut Rng::new(seed)).unwrap().functions().len() - 20).sum();
+    // fewer than 8 * 40 / 2 each, as circles reach over the edge of the map
+    assert!((1600..3200).contains(&interfering), "{interfering}");
+    assert!(frequency(Frequency { n: 7, ..of }, &mut Rng::new(1)).is_err());
+}
+
+#[test]
+fn lessons_and_shifts_follow_each_other() {
+    for seed in 0..20 {
+        let of = Timetable { lessons: 6, slots: 5, teachers: 2, precedences: 4, window: 2 };
+        let network = timetable(of, 9, &mut Rng::new(seed)).unwrap();
+        let all = feasible(&network);
+        assert!(!all.is_empty() && all.len() < 15_625 / 4, "seed {seed}: {}", all.len());
+        let (nurses, days) = (3, 3);
+        let network = roster(nurses, days, 2, 9, &mut Rng::new(seed)).unwrap();
+        let mut rng = Rng::new(seed);
+        for _ in 0..200 {
+            let mut values: Vec<u32> = (0..nurses * days).map(|_| rng.below(4) as u32).collect();
+            let (shifts, mut missing) = (values.clone(), 0);
+            for line in 0..days * 3 {
+                let first = (nurses * days + line * nurses) as usize;
+                let needed = network.domains()[first] - 1;
+                let mut there = 0;
+                for nurse in 0..nurses {
+                    there += u32::from(shifts[(nurse * days + line / 3) as usize] == line % 3 + 1);
+                    values.push(there.min(needed));
+                }
+                missing += needed.saturating_sub(there);
+            }
+            let tired = |row: &[u32]| {
+                row.windows(2).any(|pair| pair[1] > 0 && pair[0] > pair[1]) || row.iter().all(|&shift| shift == 3)
+            };
+            let cost = crate::check::evaluate(&network, &values).cost;
+            let is_tired = shifts.chunks(days as usize).any(tired);
+            assert_eq!(cost >= network.top(), is_tired, "seed {seed}");
+            let wishes = cost - 1000 * Cost::from(missing);
+            assert!(is_tired || (0..=9 * Cost::from(nurses * days)).contains(&wishes), "seed {seed}: {wishes}");
+            // a counter that miscounts
+            let last = values.len() - 1;
+            values[last] = (values[last] + 1) % network.domains()[last];
+            assert!(crate::check::evaluate(&network, &values).cost >= network.top());
+        }
+    }
+    let full = Timetable { lessons: 11, slots: 5, teachers: 2, precedences: 0, window: 1 };
+    assert!(timetable(full, 9, &mut Rng::new(1)).is_err());
+}
+
+#[test]
+fn permutations_routes_and_cliques_take_values_once() {
+    for seed in 0..12 {
+        assert_eq!(feasible(&permutation(4, 0.5, &mut Rng::new(seed)).unwrap()).len(), 24);
+        // a trip for each order of the three other places
+        let network = routes(4, &mut Rng::new(seed)).unwrap();
+        let trips = feasible(&network);
+        assert_eq!(trips.len(), 6, "seed {seed}");
+        for (_, values) in trips {
+            let mut at = 0;
+            for step in 0..3 {
+                at = values[at] as usize;
+                assert_eq!(values[3 + at], step);
+            }
+            assert_eq!(values[at], 0);
+        }
+        let network = cliques(7, 4, 5, 3, 9, &mut Rng::new(seed)).unwrap();
+        assert!(!feasible(&network).is_empty() && network.functions().len() > 7 + 6, "seed {seed}");
+    }
+    assert!(routes(2, &mut Rng::new(1)).is_err() && cliques(9, 3, 2, 4, 1, &mut Rng::new(1)).is_err());
+}
+
+#[test]
+fn tied_networks_have_hidden_assignments() {
+    let forbidden = |costs: &[Cost]| costs.iter().filter(|&&cost| cost == FORBIDDEN).count();
+    let mut clashes = 0;
+    for seed in 0..12 {
+        let network = side_chains(6, 5, &mut Rng::new(seed)).unwrap();
+        assert!(!feasible(&network).is_empty(), "seed {seed}");
+        clashes += (0..network.functions().len()).map(|f| forbidden(entries(&network, f))).sum::<usize>();
+        let of = Parity { bits: 12, checks: 5, width: 4, noise: 0.1 };
+        let network = parity(of, 9, &mut Rng::new(seed)).unwrap();
+        let words = feasible(&network).len();
+        assert!(words >= 1 << (12 - 5) && words.is_power_of_two(), "seed {seed}: {words}");
+        let of = Quads { quads: 2, d: 5, partners: 2, functions: 9 };
+        let network = quads(of, 9, &mut Rng::new(seed)).unwrap();
+        // five values of the first of each group, and two of each next one
+        assert_eq!(feasible(&network).len(), 40 * 40, "seed {seed}");
+        let between = network.functions().iter().filter(|f| f.scope[0] / 4 != f.scope[1] / 4).count();
+        assert_eq!((between, network.functions().len()), (9, 6 + 9));
+    }
+    assert!(clashes > 50, "{clashes}");
+    assert!(parity(Parity { bits: 3, checks: 1, width: 4, noise: 0.0 }, 1, &mut Rng::new(1)).is_err());
+    assert!(quads(Quads { quads: 2, d: 2, partners: 3, functions: 0 }, 1, &mut Rng::new(1)).is_err());
+}

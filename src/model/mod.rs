@@ -1,15 +1,20 @@
 //! The problem: a [`Network`] holds a file's variables and cost functions in fixed-point integers; a
-//! [`Problem`] is the reduced problem that search and inference work on.
+//! [`Problem`] is the reduced problem that search and inference work on. [`Potentials`] hold the functions of
+//! probabilities and the like as doubles.
 
+mod agents;
 mod function;
 mod global;
 mod network;
+mod potentials;
 mod problem;
 mod reading;
+mod scaled;
 mod tables;
 mod units;
 
 pub use crate::error::ModelError;
+pub use agents::Agents;
 pub(crate) use function::Odometer;
 pub use function::{CostFunction, SparseTable, Table};
 pub use global::{
@@ -17,8 +22,10 @@ pub use global::{
     Price, Repair, Same, Target, ValueCount,
 };
 pub use network::{Builder, Network, Notation, Variable};
+pub use potentials::{Factor, LEAST_EXPONENT, Potentials};
 pub use problem::Problem;
 pub use reading::{Decimal, Numbers, Reading, Scale, Stated};
+pub use scaled::{ROUNDOFF, Scaled, scale};
 pub(crate) use tables::Tables;
 pub use units::{Number, Units};
 

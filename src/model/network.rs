@@ -1,7 +1,9 @@
 //! A network as given by a file or a program, and the builder that checks it.
 
 use super::global::{Function, Global, Globals, Part, Parts};
-use super::{COST_LIMIT, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Tables, Units, add};
+use super::{
+    Agents, COST_LIMIT, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Tables, Units, add,
+};
 use crate::error::{ModelError, Warning};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -33,6 +35,7 @@ pub struct Network {
     function_names: Arc<FxHashMap<u32, Box<str>>>,
     reading: Option<Arc<Reading>>,
     globals: Option<Arc<Globals>>,
+    agents: Option<Arc<Agents>>,
     warnings: Vec<Warning>,
 }
 
@@ -64,6 +67,7 @@ impl Network {
                 function_names: Arc::default(),
                 reading: None,
                 globals: None,
+                agents: None,
                 warnings: Vec::new(),
             },
             tables: Tables::default(),
@@ -164,6 +168,11 @@ impl Network {
         self.reading.as_deref()
     }
 
+    /// The agents, where the file has some.
+    pub fn agents(&self) -> Option<&Agents> {
+        self.agents.as_deref()
+    }
+
     /// The trivial bound: the least costs of all functions together, `top` at most.
     pub fn least(&self) -> Cost {
         self.expanded().least.min(self.top)
@@ -217,6 +226,27 @@ impl Network {
             Arc::make_mut(&mut self.functions).push(CostFunction { scope: [variable].into(), table });
         }
         Ok(())
+    }
+
+    /// The same without a limit on totals.
+    pub fn without_top(&self) -> Network {
+        let mut network = Network { top: FORBIDDEN, ..self.clone() };
+        if let Some(globals) = &mut network.globals {
+            Arc::make_mut(globals).expanded.top = FORBIDDEN;
+        }
+        network
+    }
+
+    /// The same with only some of the functions, all of which have tables; in place of the others, a constant of their
+    /// least costs.
+    pub fn with_functions(&self, kept: &[usize]) -> Network {
+        let of = |&index: &usize| self.functions[index].clone();
+        let mut functions: Vec<CostFunction> = kept.iter().map(of).collect();
+        let least = |function: &CostFunction| function.min(&self.domains);
+        let rest = functions.iter().map(least).fold(0, add);
+        let constant = if rest >= FORBIDDEN { 0 } else { self.least.saturating_sub(rest).min(FORBIDDEN) };
+        functions.push(CostFunction { scope: [].into(), table: Table::dense(vec![constant]) });
+        Network { functions: functions.into(), least: add(rest, constant), reading: None, ..self.clone() }
     }
 
     /// The name of a variable: the file's, or `x` and its index.
@@ -293,6 +323,12 @@ impl Builder {
     /// Sets the file's own numbers, of which the costs are rounded logarithms.
     pub fn reading(&mut self, reading: Reading) -> &mut Self {
         self.network.reading = Some(reading.into());
+        self
+    }
+
+    /// Sets the agents; each variable must have an owner by the time that the network is finished.
+    pub fn agents(&mut self, agents: Agents) -> &mut Self {
+        self.network.agents = Some(agents.into());
         self
     }
 

@@ -81,6 +81,11 @@ impl OrderSearch {
         self.steps
     }
 
+    /// The best order so far.
+    pub fn best(&self) -> Option<&Order> {
+        self.best.first()
+    }
+
     /// Runs rules for about `slice` steps, but at least one run, and returns whether rules are left. Once `stop` is set
     /// only the first run is made.
     pub fn advance(&mut self, slice: u64, stop: &Stop) -> bool {

@@ -3,9 +3,9 @@
 //! A [`Reducer`] holds the network in a working state and applies, until nothing changes:
 //! arc consistency on forbidden combinations (`consistency`), functional pairs and separable tables
 //! (`simplification`), exact elimination of variables where the new table stays small (`elimination`),
-//! dominated values (`dominance`) and elimination of whole small components. Every change keeps the cost of
-//! every assignment that counts (total below `top`), or replaces it by one that is not worse; a variable that
-//! leaves takes along a table that says which value it takes.
+//! dominated values (`dominance`), elimination of whole small components, and merging of tied variables where that is
+//! asked for (`ties`). Every change keeps the cost of every assignment that counts (total below `top`), or replaces
+//! it by one that is not worse; a variable that leaves takes along a table that says which value it takes.
 //!
 //! Each reduction works from its own queue of what changed since it last looked, so that the work follows
 //! the changes and not the size of the network.
@@ -21,6 +21,9 @@ mod state;
 mod table;
 #[cfg(test)]
 pub(crate) mod tests;
+mod ties;
+#[cfg(test)]
+mod ties_tests;
 mod tuning;
 mod value_bounds;
 mod worklist;
@@ -37,6 +40,7 @@ use crate::threads;
 use rustc_hash::FxHashMap;
 use state::Departure;
 use std::sync::Arc;
+use ties::Tie;
 use tuning::{Limits, PAIR_BYTES};
 use worklist::Worklist;
 
@@ -64,6 +68,10 @@ pub struct Reducer {
     /// Slots of the functions of each variable, ascending.
     incidence: Vec<Vec<u32>>,
     departures: Vec<Departure>,
+    /// Whether tied variables are merged.
+    merges: bool,
+    /// The variables behind the network's, which stand for two others each.
+    ties: Vec<Tie>,
     /// The variables of the reduced problem, ascending.
     core: Vec<u32>,
     pending: Pending,
@@ -100,6 +108,8 @@ struct Pending {
     checks: Worklist,
     /// Functions that may have become functional or separable.
     shapes: Worklist,
+    /// Functions that may tie their two variables.
+    ties: Worklist,
     /// Variables that may have become cheap to eliminate.
     eliminations: Worklist,
     /// Variables that may have dominated values.
@@ -212,12 +222,14 @@ impl Reducer {
         Ok(problem)
     }
 
-    /// The variables of the network that the reduced problem's stand for, ascending.
+    /// The variables of the network that the reduced problem's stand for, ascending; behind them those that stand for
+    /// two others ([`Reducer::merge_ties`]).
     pub fn variables(&self) -> &[u32] {
         &self.core
     }
 
-    /// The values of the network that those of its `index`-th variable stand for, ascending.
+    /// The values of the network that those of its `index`-th variable stand for, ascending; numbers of combinations
+    /// where it stands for two others.
     pub fn values(&self, index: usize) -> &[u32] {
         &self.values[self.core[index] as usize]
     }
@@ -247,9 +259,7 @@ impl Reducer {
         for departure in self.departures.iter().rev() {
             departure.undo(&mut assignment);
         }
-        if let Some(network) = &self.original {
-            assignment.truncate(network.domains().len());
-        }
+        assignment.truncate(self.report.before.variables);
         assignment
     }
 
@@ -257,7 +267,7 @@ impl Reducer {
     /// left.
     pub fn project(&self, assignment: &[u32]) -> Vec<u32> {
         let extended = self.original.as_ref().map(|network| network.extend(assignment));
-        let assignment = extended.as_deref().unwrap_or(assignment);
+        let assignment = self.with_merged(extended.as_deref().unwrap_or(assignment));
         let value = |&v: &u32| {
             let v = v as usize;
             self.values[v].binary_search(&assignment[v]).unwrap_or_else(|_| cheapest(&self.unary[v])) as u32
@@ -284,7 +294,8 @@ impl Reducer {
             let changed = self.simplify(stop)
                 || self.eliminate_cheap(stop)
                 || self.remove_dominated(stop)
-                || self.eliminate_components(stop);
+                || self.eliminate_components(stop)
+                || (self.merges && self.merge_tied(stop));
             if !changed {
                 break;
             }
@@ -323,6 +334,7 @@ impl Reducer {
             let Some(Function { scope, peak, .. }) = function else { continue };
             if scope.iter().fold(*peak, |total, &v| table::sum(total, peaks[v as usize])) >= limit {
                 self.pending.shapes.push(slot);
+                self.pending.ties.push(slot);
                 scope.iter().for_each(|&v| self.pending.dominance.push(v));
             }
         }

@@ -76,6 +76,8 @@ pub struct Reduction {
     pub eliminated: usize,
     /// Variables replaced by a function of another one.
     pub substituted: usize,
+    /// Pairs of variables merged into one.
+    pub tied: usize,
     /// Functions split into costs of one variable and a function of the others.
     pub separated: usize,
     /// Values removed because no solution has them.

@@ -74,21 +74,28 @@ impl Reducer {
         let functions = self.remove_functions_of(y);
         let unary: Vec<Cost> = image.iter().map(|&b| self.unary[y as usize][b]).collect();
         self.add_unary(x, &unary);
-        for Function { scope, table, .. } in functions {
-            // there are no sparse ones: `growth` refuses them
-            let Table::Dense(costs) = table else { continue };
-            let mut axes: Vec<(u32, Vec<usize>)> =
-                scope.iter().copied().zip(table::axes(&self.sizes(&scope))).collect();
-            let place = scope.binary_search(&y).expect("the functions of y read y");
-            let (_, of_y) = axes.remove(place);
-            let substituted = image.iter().map(|&b| of_y[b]);
-            match axes.binary_search_by_key(&x, |&(v, _)| v) {
-                Ok(k) => axes[k].1.iter_mut().zip(substituted).for_each(|(offset, more)| *offset += more),
-                Err(k) => axes.insert(k, (x, substituted.collect())),
-            }
-            let (scope, axes): (Vec<u32>, Vec<Vec<usize>>) = axes.into_iter().unzip();
-            self.add_function(&scope, Table::dense(table::gather(&costs, &axes)));
+        for function in functions {
+            self.add_through(&function, &[(y, image)], x);
         }
+    }
+
+    /// Adds a function in which `by` decides over variables that are gone: each with its value for each value of `by`.
+    pub(super) fn add_through(&mut self, function: &Function, gone: &[(u32, &[usize])], by: u32) {
+        // there are no sparse ones: what replaces variables refuses them
+        let Table::Dense(costs) = &function.table else { return };
+        let scope = &function.scope;
+        let mut axes: Vec<(u32, Vec<usize>)> = scope.iter().copied().zip(table::axes(&self.sizes(scope))).collect();
+        for &(variable, image) in gone {
+            let Ok(place) = axes.binary_search_by_key(&variable, |&(v, _)| v) else { continue };
+            let (_, own) = axes.remove(place);
+            let offsets = image.iter().map(|&value| own[value]);
+            match axes.binary_search_by_key(&by, |&(v, _)| v) {
+                Ok(k) => axes[k].1.iter_mut().zip(offsets).for_each(|(offset, more)| *offset += more),
+                Err(k) => axes.insert(k, (by, offsets.collect())),
+            }
+        }
+        let (scope, axes): (Vec<u32>, Vec<Vec<usize>>) = axes.into_iter().unzip();
+        self.add_function(&scope, Table::dense(table::gather(costs, &axes)));
     }
 
     /// Splits a function into the cost of one of its variables and a function of the others, where it is such a sum.

@@ -194,6 +194,7 @@ impl Reducer {
         self.raise(normal.least);
         self.pending.scans.push(slot);
         self.pending.shapes.push(slot);
+        self.pending.ties.push(slot);
         for &v in scope.iter() {
             self.touch(v);
         }

@@ -11,7 +11,7 @@ use crate::stop::{Cause, Stop};
 use std::collections::BTreeSet;
 
 /// All assignments of some domains.
-fn assignments(domains: &[u32]) -> impl Iterator<Item = Vec<u32>> {
+pub(super) fn assignments(domains: &[u32]) -> impl Iterator<Item = Vec<u32>> {
     let mut next = Some(vec![0; domains.len()]);
     let domains = domains.to_vec();
     std::iter::from_fn(move || {
@@ -29,11 +29,11 @@ fn assignments(domains: &[u32]) -> impl Iterator<Item = Vec<u32>> {
     })
 }
 
-fn total(network: &Network, assignment: &[u32]) -> Cost {
+pub(super) fn total(network: &Network, assignment: &[u32]) -> Cost {
     network.functions().iter().fold(0, |sum, function| add(sum, function.cost(network.domains(), assignment)))
 }
 
-fn optimum(network: &Network, top: Cost) -> Option<Cost> {
+pub(super) fn optimum(network: &Network, top: Cost) -> Option<Cost> {
     assignments(network.domains()).map(|x| total(network, &x)).filter(|&cost| cost < top).min()
 }
 
@@ -52,7 +52,7 @@ struct Style {
     top: bool,
 }
 
-fn below(rng: &mut Rng, n: u64) -> u64 {
+pub(super) fn below(rng: &mut Rng, n: u64) -> u64 {
     rng.below(n.max(1))
 }
 
@@ -160,7 +160,7 @@ fn check_form(problem: &Problem) {
 }
 
 /// Everything a reducer promises about the network under `top`.
-fn check(network: &Network, reducer: &Reducer, top: Cost) {
+pub(super) fn check(network: &Network, reducer: &Reducer, top: Cost) {
     let problem = reducer.problem();
     assert_eq!(problem.top, top);
     if !reducer.infeasible() {
@@ -200,6 +200,12 @@ pub(crate) fn reducer(network: &Network, logged: bool, rng: &mut Rng) -> Reducer
     let stop = Stop::new();
     let mut reducer = Reducer::load(network, Named::default(), true, &stop).expect("not stopped");
     reducer.limits = [all, some, few, none][below(rng, 4) as usize].clone();
+    // ties from none to almost any pair of variables
+    reducer.merges = below(rng, 2) == 0;
+    if below(rng, 2) == 0 {
+        let limits = &mut reducer.limits;
+        (limits.tie_share, limits.tie_entries, limits.tie_visits) = (1, 100, 100);
+    }
     reducer.log = logged.then(Vec::new);
     reducer.run(&stop);
     reducer

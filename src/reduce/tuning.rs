@@ -18,13 +18,32 @@ pub(super) struct Limits {
     pub neighbours: usize,
     /// Combinations visited for a whole component, where that makes it vanish.
     pub component: usize,
+    /// Values of a variable that stands for two, at most: a byte on a device.
+    pub tie_values: usize,
+    /// The same, by the larger domain of the two, and the part of all combinations that it may be at most.
+    pub tie_multiple: usize,
+    pub tie_share: usize,
+    /// How many times as many the entries of tables, and those that visits of single variables add up, may become.
+    pub tie_entries: usize,
+    pub tie_visits: usize,
 }
 
 impl Default for Limits {
     /// All five ISCAS89 networks vanish, and 99 variables of SPOT5 42b stay. Three neighbours leave 195 of ISCAS89 and
     /// more, twelve gain nothing; 256 entries leave fewer variables, but larger tables and arities up to 8.
     fn default() -> Self {
-        Limits { joint: 1 << 21, pair: 1 << 16, several: 64, neighbours: 8, component: 100_000 }
+        Limits {
+            joint: 1 << 21,
+            pair: 1 << 16,
+            several: 64,
+            neighbours: 8,
+            component: 100_000,
+            tie_values: 256,
+            tie_multiple: 4,
+            tie_share: 4,
+            tie_entries: 4,
+            tie_visits: 2,
+        }
     }
 }
 

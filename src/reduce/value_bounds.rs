@@ -72,6 +72,7 @@ impl ValueBounds {
         if reducer.log.is_some() && proof.is_none() {
             return;
         }
+        self.grow(reducer);
         let mut news = false;
         for (&v, costs) in reducer.core.iter().zip(core) {
             for (&value, &cost) in reducer.values[v as usize].iter().zip(costs) {
@@ -87,13 +88,22 @@ impl ValueBounds {
         }
     }
 
+    /// Makes room for variables that reductions have made since.
+    fn grow(&mut self, reducer: &Reducer) {
+        for own in &reducer.values[self.values.len()..] {
+            self.starts.push(self.least.len());
+            self.least.resize(self.least.len() + own.len(), (Cost::MIN, 0));
+            self.values.push(own.clone());
+        }
+    }
+
     fn because(&self, v: u32, value: u32) -> Option<&Arc<dyn BoundProof>> {
         self.proofs.get(self.least[self.place(v, value)?].1 as usize)
     }
 
-    /// The place of a value of the network among all bounds.
+    /// The place of a value of the network among all bounds; none of a variable that is newer than they are.
     fn place(&self, v: u32, value: u32) -> Option<usize> {
-        let values = &self.values[v as usize];
+        let values = self.values.get(v as usize)?;
         // most variables have lost no earlier value
         let own = values.get(value as usize).filter(|&&own| own == value).map(|_| value as usize);
         Some(self.starts[v as usize] + own.or_else(|| values.binary_search(&value).ok())?)

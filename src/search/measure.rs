@@ -92,7 +92,8 @@ pub struct Bench {
 impl Bench {
     /// Reduces a network as `solve` does.
     pub fn new(network: &Network) -> Result<Bench, crate::Error> {
-        let reducer = Reducer::new(network, true, &Stop::new())?;
+        let mut reducer = Reducer::new(network, true, &Stop::new())?;
+        reducer.merge_ties(&Stop::new());
         let problem = Arc::new(reducer.problem());
         let price = problem.top.saturating_sub(problem.constant).max(1);
         Ok(Bench { context: SearchContext::new(&problem, price, None, &mut Rng::new(1)) })

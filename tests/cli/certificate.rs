@@ -182,3 +182,17 @@ fn published_instances_are_certified() -> Result {
     }
     Ok(())
 }
+
+#[test]
+fn merged_variables_are_certified() -> Result {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("links.wcsp");
+    let small = ["--n", "20", "--width", "5", "--degree", "4", "-o"];
+    let _ = fangs().args(["generate", "frequency"]).args(small).arg(&file).assert().success();
+    let info = object(fangs().args(["info", "--json"]).arg(&file), 0)?;
+    assert!(info["reduction"]["tied"].as_u64() > Some(2), "{info}");
+    let (_, plain) = certified("solve", &file, &["--no-reduce", "--device", "cpu", "--time", "20"], 0)?;
+    let (_, proven) = certified("solve", &file, &["--device", "cpu", "--time", "20"], 0)?;
+    assert_eq!((&proven["optimal"], &proven["bound"]), (&Value::Bool(true), &plain["bound"]));
+    Ok(())
+}

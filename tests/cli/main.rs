@@ -3,11 +3,13 @@
 mod cases;
 mod certificate;
 mod coloring;
+mod convert;
 mod devices;
 #[cfg(unix)]
 mod files;
 mod heuristics;
 mod limits;
+mod marginals;
 mod names;
 mod peers;
 mod refusals;

@@ -72,9 +72,6 @@ fn bad_options_are_refused() -> Result {
     ] {
         refused(fangs().arg("solve").args(options).arg(&path), words)?;
     }
-    for command in [&["convert", "a", "b"][..], &["explain", "a", "-b"], &["diff"]] {
-        refused(fangs().args(command), &["reserved for a later version"])?;
-    }
     refused(fangs().args(["heuristics", "try"]), &["--heuristic"])?;
     refused(fangs().args(["heuristics", "new", "boltzmann"]), &["boltzmann", "there is such a heuristic"])?;
     refused(fangs().args(["heuristics", "new", "My"]), &["My", "lower-case"])?;

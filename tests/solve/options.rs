@@ -2,6 +2,7 @@
 
 use super::{driver, hard, judge, minimised, optimum, random, run, run_with, small};
 use fangs::model::{Network, Table, Units};
+use fangs::reduce::Reducer;
 use fangs::rng::Rng;
 use fangs::search::{BoundChoice, DriverChoice, EventKind, Status, StoppedBy, Summary, solve};
 use fangs::stop::{Cause, Stop};
@@ -275,6 +276,45 @@ fn variables_that_no_function_reads_change_nothing() -> Result<(), Error> {
         assert!(alone.moves > 10_000);
         assert_eq!((alone.moves, alone.cost), (beside.moves, beside.cost), "reduce {reduce}");
         assert_eq!(alone.solution.as_deref(), beside.solution.as_deref().map(|solution| &solution[..576]));
+    }
+    Ok(())
+}
+
+/// Links in pairs whose frequencies have two partners: what is tied is merged, and starts, evidence and equal runs are
+/// as without it.
+#[test]
+fn merged_variables_keep_every_promise() -> Result<(), Error> {
+    let parameters = [("n", "24"), ("width", "5"), ("degree", "5"), ("hard", "0.4")];
+    for seed in 1..5 {
+        let mut network = generate::generate("frequency", &parameters, seed)?;
+        let merged = |network: &Network| -> Result<usize, Error> {
+            let mut reducer = Reducer::new(network, true, &Stop::new())?;
+            reducer.merge_ties(&Stop::new());
+            Ok(reducer.report().tied)
+        };
+        assert!(merged(&network)? > 3, "seed {seed}");
+        let options = small().with(|options| (options.rounds, options.seed) = (Some(12), seed));
+        let (first, _) = run(&network, &options);
+        for threads in [2, 3] {
+            let (again, _) = run(&network, &options.clone().with(|options| options.threads = Some(threads)));
+            assert_eq!(fixed(&again), fixed(&first), "seed {seed}, {threads} threads");
+        }
+        let found = first.solution.clone().expect("a solution");
+        let start = options.clone().with(|options| options.warm_start = Some(found.clone()));
+        let (after, _) = run(&network, &start.with(|options| options.rounds = Some(0)));
+        assert_eq!((after.cost, &after.solution), (first.cost, &first.solution), "seed {seed}");
+        // the values of one link as the search did not choose them
+        let other = run(&network, &options.clone().with(|options| options.seed = 99)).0.solution.expect("a solution");
+        let evidence = [(0, other[0]), (1, other[1]), (6, other[6])];
+        network.observe(&evidence)?;
+        let (bound, _) = run(&network, &options);
+        let observed = bound.solution.expect("a solution");
+        assert!(evidence.iter().all(|&(v, value)| observed[v as usize] == value), "seed {seed}");
+        let plain = small().with(|options| (options.rounds, options.reduce) = (Some(12), false));
+        let (plain, _) = run(&network, &plain);
+        if let (Some(one), Some(other)) = (bound.bound, plain.cost) {
+            assert!(minimised(&network, one) <= minimised(&network, other), "seed {seed}");
+        }
     }
     Ok(())
 }

@@ -63,6 +63,22 @@ impl Plan {
 }
 
 impl EliminationPlan {
+    /// Plans exact elimination, whatever memory it takes: sizes are those of dense tables.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] once `stop` is set.
+    pub fn exact(
+        problem: &Problem,
+        order: &Order,
+        keep_messages: bool,
+        entry_bytes: u64,
+        stop: &Stop,
+    ) -> Result<(EliminationPlan, Placement), Error> {
+        let limits = Limits { keep_messages, ..Limits::new(u64::MAX) };
+        let context = Context::new(problem, order, &limits, entry_bytes, stop)?;
+        Ok(context.plan(u32::MAX, u64::MAX, false)?.expect("without bounds there is a plan"))
+    }
+
     /// Plans elimination of tables whose entries take so many bytes, and where these lie.
     ///
     /// # Errors
@@ -229,7 +245,9 @@ impl<'a> Context<'a> {
                 }
                 if !placement.keep_messages {
                     let consumed = step.inputs.iter().filter(|input| matches!(input.source, Source::Message(_)));
-                    alive -= consumed.map(|input| self.combinations(&input.scope) * bytes).sum::<u64>();
+                    let freed = consumed.map(|input| self.combinations(&input.scope).saturating_mul(bytes));
+                    // beyond counting only where nothing is bounded
+                    alive = alive.saturating_sub(freed.fold(0, u64::saturating_add));
                 }
                 plan.joint_entries = plan.joint_entries.saturating_add(step.joint);
                 plan.largest_table = plan.largest_table.max(step.entries);

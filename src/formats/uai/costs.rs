@@ -2,7 +2,7 @@
 
 use super::reach::{self, Reach};
 use crate::error::Error;
-use crate::model::{Builder, Cost, Decimal, FORBIDDEN, Network, Notation, Numbers, Reading, Scale, Stated, Units};
+use crate::model::{Builder, Cost, Decimal, FORBIDDEN, Network, Numbers, Reading, Scale, Stated, Units};
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
@@ -30,7 +30,7 @@ const LARGEST_COST: f64 = (1u64 << 46) as f64;
 const LN_10_REST: f64 = -2.170_756_223_382_249_4e-16;
 
 /// A network before its costs are computed.
-pub(super) struct Parts {
+pub(in crate::formats) struct Parts {
     /// The variables.
     pub builder: Builder,
     pub scopes: Vec<Box<[u32]>>,
@@ -85,7 +85,7 @@ impl Parts {
                 Entry::Vacant(new) => drop(new.insert(builder.dense(scope, scale.costs(own, decimals, dear))?)),
             }
         }
-        let _ = builder.units(Units { decimals, maximise: true, rounded }).notation(Notation::Mpe);
+        let _ = builder.units(Units { decimals, maximise: true, rounded });
         let _ = builder.reading(Reading { scale, functions: numbers, precision, witness: reach.witness });
         Ok(builder.build())
     }
@@ -133,7 +133,7 @@ fn ln(decimal: Decimal) -> f64 {
 
 impl Scale {
     /// Minus the natural logarithm of a potential; infinite where it is 0.
-    fn minus_log(self, stated: Stated) -> f64 {
+    pub(super) fn minus_log(self, stated: Stated) -> f64 {
         match (self, stated) {
             (Scale::Potentials, Stated::Double(potential)) => -potential.ln(),
             (Scale::Potentials, Stated::Decimal(potential)) => -ln(potential),

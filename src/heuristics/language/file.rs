@@ -3,9 +3,9 @@
 use super::resolve::{CONSTANTS, FUNCTIONS};
 use super::syntax::{Expr, KEYWORDS, parse};
 use super::tables::{Group, Table, Variables};
-use super::text::{Text, Wrong, names};
 use crate::error::Error;
 use crate::files;
+use crate::formats::text::{Text, Wrong, names};
 use crate::heuristics::INPUTS;
 use crate::stop::Stop;
 use std::ops::Range;

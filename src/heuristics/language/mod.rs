@@ -17,16 +17,16 @@ mod program;
 mod resolve;
 mod syntax;
 mod tables;
-mod text;
 
+pub(super) use crate::formats::text::names;
 pub(crate) use cuda::sources;
 pub use program::{Numbers, Scratch};
 pub use resolve::{CONSTANTS, FUNCTIONS, Function};
 pub use tables::Table;
-pub(super) use text::names;
 
 use super::{INPUTS, Input, Kind, Needs};
 use crate::error::Error;
+use crate::formats::text::Text;
 use crate::model::Variable;
 use crate::stop::Stop;
 use file::File;
@@ -34,7 +34,6 @@ use program::{Program, View, Visit, largest};
 use resolve::Meaning;
 use std::path::{Path, PathBuf};
 use tables::Variables;
-use text::Text;
 
 /// A heuristic read from a file.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! The user's numbers for variables and values: tables from CSV files, and groups.
 
-use super::text::{Wrong, names, quote};
 use crate::error::{Error, ParseError};
 use crate::files::{self, LARGEST_TEXT};
+use crate::formats::text::{Wrong, names, quote};
 use crate::model::Variable;
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;

@@ -91,11 +91,15 @@ impl<'a> Run<'a> {
         tell: &'a mut dyn FnMut(Message),
     ) -> Result<Option<Self>, Error> {
         let mut rng = Rng::new(options.seed);
-        let reducer = if options.certificate {
+        let mut reducer = if options.certificate {
             Reducer::logged(network, options.reduce, stop)?
         } else {
             Reducer::new(network, options.reduce, stop)?
         };
+        // a heuristic of the user knows the network's variables
+        if options.heuristic.is_none() {
+            reducer.merge_ties(stop);
+        }
         if stop.is_set() {
             return Err(Error::Stopped);
         }

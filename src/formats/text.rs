@@ -7,7 +7,7 @@ use std::ops::Range;
 const QUOTED: usize = 40;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Text {
+pub(crate) struct Text {
     /// The file as the user named it.
     pub file: String,
     pub text: String,
@@ -15,7 +15,7 @@ pub(super) struct Text {
 
 /// An error at a place in a text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wrong {
+pub(crate) struct Wrong {
     /// The place, in bytes.
     pub at: Range<usize>,
     /// What was found; the text itself where this is empty.
@@ -44,10 +44,15 @@ impl Wrong {
 }
 
 impl Text {
-    pub fn error(&self, wrong: Wrong) -> Error {
-        let before = self.text.get(..wrong.at.start).unwrap_or(&self.text);
+    /// Line and column of a byte, from 1.
+    pub fn place(&self, at: usize) -> (u64, u64) {
+        let before = self.text.get(..at).unwrap_or(&self.text);
         let line = before.matches('\n').count() as u64 + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u64 + 1;
+        (line, before.rsplit('\n').next().unwrap_or_default().chars().count() as u64 + 1)
+    }
+
+    pub fn error(&self, wrong: Wrong) -> Error {
+        let (line, column) = self.place(wrong.at.start);
         let after = self.text.get(wrong.at.start..).and_then(|rest| rest.chars().next());
         let found = wrong.found.unwrap_or_else(|| match (self.text.get(wrong.at), after) {
             (None, _) | (_, None) => "the end of the text".into(),
@@ -61,7 +66,7 @@ impl Text {
 }
 
 /// A piece of text for a message: printable, short, one line.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let first = text.lines().next().unwrap_or_default();
     let shown: String = first.chars().take(QUOTED).flat_map(char::escape_debug).collect();
     let more = if first.len() < text.len() || first.chars().count() > QUOTED { "…" } else { "" };
@@ -69,10 +74,7 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 /// The names that exist, for a message, and the one that was probably meant.
-pub(in crate::heuristics) fn names<'a>(
-    known: impl Iterator<Item = &'a str> + Clone,
-    found: &str,
-) -> (String, Option<String>) {
+pub(crate) fn names<'a>(known: impl Iterator<Item = &'a str> + Clone, found: &str) -> (String, Option<String>) {
     let distance = |name: &&str| strsim::damerau_levenshtein(&name.to_lowercase(), &found.to_lowercase());
     let nearest = known.clone().min_by_key(distance).filter(|name| distance(name) <= 1 + found.chars().count() / 4);
     let hint = nearest.map(|name| format!("did you mean `{name}`?"));

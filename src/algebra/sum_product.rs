@@ -1,0 +1,226 @@
+//! Sums of products of numbers that are not negative.
+
+use super::{Division, Entry, Semiring};
+use crate::model::{Scaled, scale};
+
+/// + and times on doubles. Sums depend on their order by rounding, no sum or product cancels anything; what is below
+/// the range of doubles becomes 0, so that tables should be [normalised](OfNumbers::normalise).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SumProduct;
+
+/// The same on a double and a power of two: no number is too large or too small, which takes about ten times as long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WideSumProduct;
+
+/// A semiring whose entries stand for numbers that are not negative.
+pub trait OfNumbers: Division {
+    /// The entry of a double.
+    fn of_double(self, double: f64) -> Self::Entry;
+    /// The number of an entry.
+    fn value(self, entry: Self::Entry) -> Scaled;
+    /// Takes a power of two out of a table such that its largest entry is in [1/2, 1).
+    fn normalise(self, table: &mut [Self::Entry]) -> Range;
+    /// The ratio of the largest to the least number but 0 that entries hold to full precision, as a power of two.
+    fn range(self) -> i64;
+}
+
+/// The numbers of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The power of two that was taken out.
+    pub exponent: i64,
+    /// The power of two of the least entry but 0 that is left; not above 0.
+    pub least: i64,
+}
+
+impl SumProduct {
+    /// The power of two of the least entry but 0 of a table; 0 where there is none.
+    pub fn least(self, table: &[f64]) -> i64 {
+        let bits = table.iter().map(|entry| entry.to_bits().wrapping_sub(1)).min();
+        bits.filter(|&bits| bits < u64::MAX).map_or(0, |bits| Scaled::new(f64::from_bits(bits + 1)).exponent)
+    }
+}
+
+impl Semiring for SumProduct {
+    type Entry = f64;
+
+    #[inline(always)]
+    fn one(self) -> f64 {
+        1.0
+    }
+    #[inline(always)]
+    fn zero(self) -> f64 {
+        0.0
+    }
+    #[inline(always)]
+    fn combine(self, a: f64, b: f64) -> f64 {
+        a * b
+    }
+    #[inline(always)]
+    fn fold(self, a: f64, b: f64) -> f64 {
+        a + b
+    }
+    #[inline(always)]
+    fn settle(self, a: f64) -> f64 {
+        a
+    }
+}
+
+impl Division for SumProduct {
+    #[inline(always)]
+    fn divide(self, all: f64, part: f64) -> f64 {
+        if part == 0.0 { 0.0 } else { all / part }
+    }
+}
+
+impl OfNumbers for SumProduct {
+    #[inline(always)]
+    fn of_double(self, double: f64) -> f64 {
+        double
+    }
+    fn value(self, entry: f64) -> Scaled {
+        Scaled::new(entry)
+    }
+    fn normalise(self, table: &mut [f64]) -> Range {
+        // doubles that are not negative are in the order of their bits; 0 becomes the largest by what is taken off
+        let bits = table.iter().map(|entry| entry.to_bits());
+        let (most, least) =
+            bits.fold((0, u64::MAX), |(most, least), bits| (most.max(bits), least.min(bits.wrapping_sub(1))));
+        if most == 0 {
+            return Range { exponent: 0, least: 0 };
+        }
+        let exponent = Scaled::new(f64::from_bits(most)).exponent;
+        if exponent != 0 {
+            let factor = scale(1.0, -exponent);
+            if factor.is_finite() {
+                table.iter_mut().for_each(|entry| *entry *= factor);
+            } else {
+                table.iter_mut().for_each(|entry| *entry = scale(*entry, -exponent));
+            }
+        }
+        Range { exponent, least: Scaled::new(f64::from_bits(least + 1)).exponent - exponent }
+    }
+    fn range(self) -> i64 {
+        // 2^-1022 is the least normal double, sums and quotients take a little
+        1000
+    }
+}
+
+/// Mantissa and exponent.
+type Wide = [f64; 2];
+
+/// Exponents from here on apart a number changes no digit of a larger one.
+const APART: f64 = 64.0;
+
+fn wide(scaled: Scaled) -> Wide {
+    [scaled.mantissa, scaled.exponent as f64]
+}
+
+impl Semiring for WideSumProduct {
+    type Entry = Wide;
+
+    #[inline(always)]
+    fn one(self) -> Wide {
+        [0.5, 1.0]
+    }
+    #[inline(always)]
+    fn zero(self) -> Wide {
+        [0.0, 0.0]
+    }
+    #[inline(always)]
+    fn combine(self, [a, m]: Wide, [b, n]: Wide) -> Wide {
+        // five mantissas of at least a half are a normal number
+        [a * b, m + n]
+    }
+    #[inline(always)]
+    fn fold(self, a: Wide, b: Wide) -> Wide {
+        let ([most, exponent], [least, other]) = match (a[0] == 0.0, b[0] == 0.0) {
+            (true, _) => (b, a),
+            (_, true) => (a, b),
+            _ if a[1] >= b[1] => (a, b),
+            _ => (b, a),
+        };
+        let sum = if least == 0.0 || exponent - other > APART + 8.0 {
+            most
+        } else {
+            most + scale(least, (other - exponent) as i64)
+        };
+        self.settle([sum, exponent])
+    }
+    #[inline(always)]
+    fn settle(self, [mantissa, exponent]: Wide) -> Wide {
+        wide(Scaled::with(mantissa, exponent as i64))
+    }
+}
+
+impl Division for WideSumProduct {
+    #[inline(always)]
+    fn divide(self, [a, m]: Wide, [b, n]: Wide) -> Wide {
+        if b == 0.0 { [0.0, 0.0] } else { self.settle([a / b, m - n]) }
+    }
+}
+
+impl OfNumbers for WideSumProduct {
+    fn of_double(self, double: f64) -> Wide {
+        wide(Scaled::new(double))
+    }
+    fn value(self, [mantissa, exponent]: Wide) -> Scaled {
+        Scaled::with(mantissa, exponent as i64)
+    }
+    fn normalise(self, table: &mut [Wide]) -> Range {
+        let exponents = table.iter().filter(|entry| entry[0] != 0.0).map(|entry| entry[1]);
+        let Some(most) = exponents.reduce(f64::max) else { return Range { exponent: 0, least: 0 } };
+        table.iter_mut().filter(|entry| entry[0] != 0.0).for_each(|entry| entry[1] -= most);
+        Range { exponent: most as i64, least: 0 }
+    }
+    fn range(self) -> i64 {
+        i64::MAX
+    }
+}
+
+const _: fn() = || {
+    fn is_entry<E: Entry>() {}
+    is_entry::<Wide>();
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn wide_numbers_are_those_of_doubles_and_beyond() {
+        let (narrow, wide) = (SumProduct, WideSumProduct);
+        let mut rng = Rng::new(4);
+        for _ in 0..10_000 {
+            let mut draw = || match rng.below(5) {
+                0 => 0.0,
+                // few bits, so that nothing is rounded
+                _ => scale((rng.below(1 << 10) + 1) as f64, rng.below(30) as i64 - 15),
+            };
+            let (a, b, c) = (draw(), draw(), draw());
+            let [wa, wb, wc] = [a, b, c].map(|double| wide.of_double(double));
+            let narrow_sum = narrow.fold(narrow.combine(a, b), c);
+            assert_eq!(wide.value(wide.fold(wc, wide.combine(wa, wb))).double(), narrow_sum);
+            let quotient = wide.value(wide.divide(wide.settle(wide.combine(wa, wb)), wb)).double();
+            assert_eq!(quotient, narrow.divide(a * b, b));
+        }
+        let small = wide.settle([0.5, -5000.0]);
+        assert_eq!(wide.value(wide.settle(wide.combine(small, small))).exponent, -10_001);
+        assert_eq!((wide.fold(small, wide.one()), wide.fold(small, wide.zero())), (wide.one(), small));
+    }
+
+    #[test]
+    fn tables_are_normalised_exactly() {
+        let mut table = [3.0, 0.0, 0.375, 5e-324];
+        assert_eq!(SumProduct.normalise(&mut table), Range { exponent: 2, least: -1075 });
+        assert_eq!(table[..3], [0.75, 0.0, 0.09375]);
+        let mut table = [1e-310, 0.0];
+        let Range { exponent, least } = SumProduct.normalise(&mut table);
+        assert!((0.5..1.0).contains(&table[0]) && scale(table[0], exponent) == 1e-310 && least == 0);
+        let mut table = [[0.5, 7.0], [0.0, 0.0], [0.75, -4000.0]];
+        assert_eq!(WideSumProduct.normalise(&mut table), Range { exponent: 7, least: 0 });
+        assert_eq!(table, [[0.5, 0.0], [0.0, 0.0], [0.75, -4007.0]]);
+        assert_eq!(SumProduct.normalise(&mut [0.0; 3]), Range { exponent: 0, least: 0 });
+    }
+}

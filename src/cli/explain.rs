@@ -1,0 +1,271 @@
+//! `fangs explain`.
+
+use super::input::{Input, InputFlags};
+use super::{Exit, help, output, values};
+use clap::Args;
+use fangs::activity::Activity;
+use fangs::explain::{self, Finding};
+use fangs::model::{Cost, FORBIDDEN, Function, Network, Number};
+use fangs::record::text::{counted, grouped, per_cent};
+use fangs::record::{Console, Verbosity};
+use fangs::search::Clock;
+use fangs::stop::Stop;
+use fangs::terminal::line;
+use fangs::{Error, check, formats};
+use serde::Serialize;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Functions that the text form lists without `--limit`.
+pub const LISTED: usize = 20;
+
+#[derive(Args, Debug)]
+pub struct ExplainFlags {
+    #[command(flatten)]
+    input: InputFlags,
+    /// The solution; without one, functions are named that have no solution together
+    solution: Option<PathBuf>,
+    /// List at most so many functions [default: 20, with --json all]
+    #[arg(long, value_name = "N", help_heading = help::OUTPUT)]
+    limit: Option<usize>,
+    /// Time to look for functions without a common solution, loading included
+    #[arg(short, long, value_name = "DUR", default_value = "60s", value_parser = values::duration,
+        help_heading = help::BUDGET)]
+    time: Duration,
+    /// Print exactly one JSON object on standard output instead of text
+    #[arg(long, help_heading = help::OUTPUT)]
+    json: bool,
+}
+
+/// A checked call.
+pub struct Config {
+    input: Input,
+    solution: Option<PathBuf>,
+    limit: Option<usize>,
+    time: Duration,
+    json: bool,
+}
+
+impl TryFrom<ExplainFlags> for Config {
+    type Error = Error;
+
+    fn try_from(flags: ExplainFlags) -> Result<Self, Error> {
+        let ExplainFlags { input, solution, limit, time, json } = flags;
+        let input = Input::try_from(input)?;
+        let _ = input.files()?.reads("the solution", solution.as_deref())?;
+        Ok(Config { input, solution, limit, time, json })
+    }
+}
+
+/// Rounds of the search for a solution of some functions; where it finds none and proves nothing, none of the
+/// functions left out is dropped.
+const ROUNDS: u64 = 200;
+
+/// Says what a solution costs where, or which functions have no solution together.
+pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
+    let stop = Stop::new();
+    let mut console = Console::new(Verbosity::Normal);
+    let limit = config.limit.unwrap_or(if config.json { usize::MAX } else { LISTED });
+    let Some(path) = &config.solution else {
+        values::use_threads(None)?;
+        let _clock = Clock::start(started, Some(config.time), &stop);
+        let activity = Activity::default();
+        let network = config.input.load(&console, &stop)?;
+        console = console.progress(&activity, started, Some(config.time));
+        let finding = explain::conflict(&network, ROUNDS, &activity, &stop)?;
+        console.finish();
+        let conflict = Conflict::new(&network, &finding, limit);
+        output::print_report(&conflict, config.json)?;
+        return Ok(match finding {
+            Finding::Conflict { .. } => Exit::Infeasible,
+            Finding::Solution(_) => Exit::Done,
+            _ => Exit::NoSolution,
+        });
+    };
+    let network = config.input.load(&console, &stop)?;
+    let solution = formats::read_solution(path, &network, &stop)?;
+    output::print_report(&Explanation::new(&network, &solution, limit), config.json)?;
+    Ok(Exit::Done)
+}
+
+/// The variables of a function and their values.
+#[derive(Serialize)]
+pub struct Arguments {
+    function: usize,
+    /// The function's own name, where the file gives one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    scope: Vec<u32>,
+    names: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<Vec<String>>,
+}
+
+impl Arguments {
+    /// Of a function of the network, perhaps with the values of an assignment.
+    pub fn new(network: &Network, function: usize, assignment: Option<&[u32]>) -> Self {
+        let scope = network.function(function).map_or(&[][..], Function::scope);
+        let value = |&v: &u32, assignment: &[u32]| network.value_name(v as usize, assignment[v as usize]);
+        Arguments {
+            function,
+            name: network.function_name(function).map(Into::into),
+            scope: scope.to_vec(),
+            names: scope.iter().map(|&v| network.variable_name(v as usize)).collect(),
+            values: assignment.map(|assignment| scope.iter().map(|v| value(v, assignment)).collect()),
+        }
+    }
+}
+
+impl fmt::Display for Arguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "{}:", line(name))?,
+            None => write!(f, "function {}:", self.function)?,
+        }
+        for (place, name) in self.names.iter().enumerate() {
+            write!(f, " {}", line(name))?;
+            if let Some(values) = &self.values {
+                write!(f, "={}", line(&values[place]))?;
+            }
+        }
+        if self.names.is_empty() { write!(f, " a constant") } else { Ok(()) }
+    }
+}
+
+/// A cost in the file's convention; none where it is forbidden.
+pub fn finite(network: &Network, cost: Cost) -> Option<Number> {
+    (cost < FORBIDDEN).then(|| network.units().number(cost))
+}
+
+/// What a solution costs where.
+#[derive(Serialize)]
+struct Explanation {
+    instance: String,
+    version: &'static str,
+    /// Whether the total stays below top.
+    solution: bool,
+    /// Null where an entry forbids the assignment.
+    cost: Option<Number>,
+    /// Functions whose entry is forbidden.
+    violated: usize,
+    /// Functions that cost nothing.
+    free: usize,
+    functions: Vec<Part>,
+    #[serde(skip)]
+    label: &'static str,
+    /// Functions that cost something and are not listed.
+    #[serde(skip)]
+    more: usize,
+}
+
+/// A function's part of the total.
+#[derive(Serialize)]
+struct Part {
+    #[serde(flatten)]
+    arguments: Arguments,
+    /// Null where it is forbidden.
+    cost: Option<Number>,
+    /// Of the sum of the costs that are not forbidden; null where that is 0.
+    share: Option<f64>,
+}
+
+impl Explanation {
+    fn new(network: &Network, solution: &[u32], limit: usize) -> Self {
+        let evaluation = check::evaluate(network, solution);
+        let priced = explain::costs(network, solution);
+        let part = |&(function, cost): &(usize, Cost)| Part {
+            arguments: Arguments::new(network, function, Some(solution)),
+            cost: finite(network, cost),
+            share: (cost < FORBIDDEN && evaluation.soft != 0).then(|| cost as f64 / evaluation.soft as f64),
+        };
+        Explanation {
+            instance: network.name.clone(),
+            version: fangs::VERSION,
+            solution: evaluation.is_solution(),
+            cost: evaluation.value(network, solution),
+            violated: evaluation.violated.len(),
+            free: network.function_count() - priced.len(),
+            functions: priced.iter().take(limit).map(part).collect(),
+            label: network.objective(),
+            more: priced.len().saturating_sub(limit),
+        }
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", line(&self.instance))?;
+        match (self.cost, self.solution) {
+            (Some(cost), true) => writeln!(f, "{} {}", self.label, grouped(cost))?,
+            (Some(cost), false) => writeln!(f, "no solution, {} {} reaches top", self.label, grouped(cost))?,
+            (None, _) => writeln!(f, "no solution, {} violated", counted(self.violated, "function"))?,
+        }
+        for Part { arguments, cost, share } in &self.functions {
+            let cost = cost.map_or("forbidden".into(), grouped);
+            let share = share.map_or(String::new(), |share| per_cent(share.abs()));
+            writeln!(f, "{cost:>16}{share:>12}  {arguments}")?;
+        }
+        if self.more > 0 {
+            writeln!(f, "and {} that cost something (--limit N lists more)", counted(self.more, "function"))?;
+        }
+        writeln!(f, "{} cost nothing", counted(self.free, "function"))
+    }
+}
+
+/// Functions without a common solution, or that there are none.
+#[derive(Serialize)]
+struct Conflict {
+    instance: String,
+    version: &'static str,
+    /// `infeasible`, `feasible` or `unknown`.
+    status: &'static str,
+    /// Whether no function of the conflict can be left out; null where there is none.
+    minimal: Option<bool>,
+    conflict: Vec<Arguments>,
+    /// Number of functions in the conflict.
+    size: usize,
+    /// A solution, where there is one.
+    solution: Option<Vec<u32>>,
+}
+
+impl Conflict {
+    fn new(network: &Network, finding: &Finding, limit: usize) -> Self {
+        let (status, functions, minimal, solution) = match finding {
+            Finding::Conflict { functions, minimal } => ("infeasible", &functions[..], Some(*minimal), None),
+            Finding::Solution(values) => ("feasible", &[][..], None, Some(values.clone())),
+            _ => ("unknown", &[][..], None, None),
+        };
+        Conflict {
+            instance: network.name.clone(),
+            version: fangs::VERSION,
+            status,
+            minimal,
+            conflict: functions.iter().take(limit).map(|&f| Arguments::new(network, f, None)).collect(),
+            size: functions.len(),
+            solution,
+        }
+    }
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", line(&self.instance))?;
+        match (self.status, self.minimal) {
+            ("infeasible", Some(minimal)) => {
+                let what = counted(self.size, "function");
+                let needed = if minimal { "each is needed" } else { "perhaps fewer would do" };
+                writeln!(f, "no solution: {what} cannot hold together ({needed})")?;
+            }
+            ("feasible", _) => writeln!(f, "there is a solution, so nothing conflicts")?,
+            _ => writeln!(f, "neither a solution nor a conflict was found in time")?,
+        }
+        for arguments in &self.conflict {
+            writeln!(f, "  {arguments}")?;
+        }
+        match self.size - self.conflict.len() {
+            0 => Ok(()),
+            more => writeln!(f, "  and {} (--limit N lists more)", counted(more, "function")),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Files of many cases: an object or a row each, read one after the other.
+
+use fangs::Error;
+use fangs::marginals::Evidence;
+use fangs::model::Potentials;
+use fangs::stop::Stop;
+use fangs::terminal;
+use serde_json::{Map, Value};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// Cases in the order of the file.
+pub struct Cases {
+    path: PathBuf,
+    lines: Lines,
+    /// The line read last.
+    line: u64,
+}
+
+enum Lines {
+    Objects(Box<dyn BufRead>),
+    Rows(Box<csv::Reader<Box<dyn BufRead>>>, Vec<u32>),
+}
+
+impl Cases {
+    /// Opens a `.jsonl` or `.csv` file.
+    pub fn open(path: &Path, potentials: &Potentials) -> Result<Self, Error> {
+        let file = File::open(path).map_err(|source| Error::Unreadable { path: path.into(), source })?;
+        let reader: Box<dyn BufRead> = Box::new(BufReader::new(file));
+        let mut cases = Cases { path: path.into(), lines: Lines::Objects(Box::new(std::io::empty())), line: 0 };
+        if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("csv")) {
+            cases.lines = Lines::Objects(reader);
+            return Ok(cases);
+        }
+        let mut rows = csv::Reader::from_reader(reader);
+        let header = rows.headers().map_err(|error| cases.wrong(1, error))?.clone();
+        let known = |name: &str| {
+            let variable = potentials.find_variable(name.trim());
+            variable.ok_or_else(|| cases.wrong(1, format!("there is no variable `{name}`")))
+        };
+        let columns = header.iter().map(known).collect::<Result<_, _>>()?;
+        cases.lines = Lines::Rows(rows.into(), columns);
+        Ok(cases)
+    }
+
+    fn wrong(&self, line: u64, what: impl std::fmt::Display) -> Error {
+        Error::Usage(format!("{}:{line}: {what}", terminal::path(&self.path)))
+    }
+
+    /// The next case, and the number of its line.
+    pub fn next(&mut self, potentials: &Potentials, stop: &Stop) -> Result<Option<(u64, Evidence)>, Error> {
+        let mut text = String::new();
+        loop {
+            stop.check()?;
+            match &mut self.lines {
+                Lines::Objects(reader) => {
+                    text.clear();
+                    let read = reader.read_line(&mut text);
+                    if read.map_err(|source| Error::Unreadable { path: self.path.clone(), source })? == 0 {
+                        return Ok(None);
+                    }
+                    self.line += 1;
+                    if text.trim().is_empty() {
+                        continue;
+                    }
+                    let object = serde_json::from_str(&text).map_err(|error| self.wrong(self.line, error))?;
+                    let evidence = of_object(&object, potentials).map_err(|error| self.wrong(self.line, error))?;
+                    return Ok(Some((self.line, evidence)));
+                }
+                Lines::Rows(rows, columns) => {
+                    let mut record = csv::StringRecord::new();
+                    let read = rows.read_record(&mut record);
+                    let line = record.position().map_or(self.line + 1, csv::Position::line);
+                    let columns = columns.clone();
+                    if !read.map_err(|error| self.wrong(line, error))? {
+                        return Ok(None);
+                    }
+                    self.line = line;
+                    let mut evidence = Evidence::default();
+                    for (&variable, value) in columns.iter().zip(&record) {
+                        let value = value.trim();
+                        if value.is_empty() {
+                            continue;
+                        }
+                        match potentials.find_value(variable, value) {
+                            Some(value) => evidence.values.push((variable, value)),
+                            None => {
+                                let name = potentials.variable_name(variable as usize);
+                                return Err(self.wrong(line, format!("{name} has no value `{value}`")));
+                            }
+                        }
+                    }
+                    return Ok(Some((line, evidence)));
+                }
+            }
+        }
+    }
+}
+
+/// The evidence that an object states: names or indices of values, or lists of weights.
+pub fn of_object(object: &Map<String, Value>, potentials: &Potentials) -> Result<Evidence, Error> {
+    let mut evidence = Evidence::default();
+    for (name, value) in object {
+        match value {
+            Value::String(value) => evidence.observe(potentials, &format!("{name}={value}"))?,
+            Value::Number(value) => evidence.observe(potentials, &format!("{name}={value}"))?,
+            Value::Array(weights) => {
+                let words: Vec<String> = weights.iter().map(ToString::to_string).collect();
+                evidence.weigh(potentials, &format!("{name}={}", words.join(":")))?;
+            }
+            other => {
+                let what = "expected the name or the index of a value, or a list of weights";
+                return Err(Error::Usage(format!("{name}: found {other}, {what}")));
+            }
+        }
+    }
+    Ok(evidence)
+}

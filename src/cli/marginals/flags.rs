@@ -1,0 +1,104 @@
+//! The options of `fangs marginals`.
+
+use crate::cli::orders::OrderChoice;
+use crate::cli::potentials::{PotentialsFlags, PotentialsInput};
+use crate::cli::{help, values};
+use clap::Args;
+use fangs::device::Choice;
+use fangs::record::Verbosity;
+use fangs::{Error, memory};
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Args, Debug)]
+pub struct MarginalsFlags {
+    #[command(flatten)]
+    input: PotentialsFlags,
+    /// Compute the sum and posteriors of many cases, a JSON object or a CSV row each; prints a JSON line for each
+    ///
+    /// An object names variables and their values, or lists of weights: {"rain": "yes", "wind": [0.2, 0.8]}. The first
+    /// line of a .csv names variables, the others have values; an empty one is not observed.
+    #[arg(long, value_name = "FILE", help_heading = help::INPUT)]
+    cases: Option<PathBuf>,
+    /// Only the posteriors of these variables, by names or indices: A,B [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = help::OUTPUT)]
+    variables: Vec<String>,
+    /// Only the sum, no posteriors
+    #[arg(long, conflicts_with = "variables", help_heading = help::OUTPUT)]
+    only_z: bool,
+    /// Elimination order: best, min-fill, weighted-min-fill, min-degree, sweep, or file:ORDER
+    #[arg(long, value_name = "ORDER", default_value = "best", value_parser = OrderChoice::parse,
+        help_heading = help::BOUNDS)]
+    order: OrderChoice,
+    /// Where to run: auto and cpu are the CPU, CUDA devices do not run marginals yet
+    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::BOUNDS)]
+    device: Choice,
+    /// CPU threads [default: all]
+    #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::BOUNDS)]
+    threads: Option<usize>,
+    /// Stop after this wall-clock time, loading included: 30, 500ms, 5m, 1h 30m [default: no limit]
+    #[arg(short, long, value_name = "DUR", value_parser = values::duration, help_heading = help::BUDGET)]
+    time: Option<Duration>,
+    /// Memory for tables, such as 512M or 4G [default: half of free memory]
+    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
+    bound_memory: Option<u64>,
+    /// Write PREFIX.PR and PREFIX.MAR, as the UAI competitions have them
+    #[arg(long, value_name = "PREFIX", conflicts_with = "cases", help_heading = help::OUTPUT)]
+    uai: Option<PathBuf>,
+    /// Print exactly one JSON object on standard output instead of text
+    #[arg(long, help_heading = help::OUTPUT)]
+    json: bool,
+    /// Only warnings on standard error
+    #[arg(short, long, help_heading = help::OUTPUT)]
+    quiet: bool,
+}
+
+/// A checked call.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub(super) input: PotentialsInput,
+    pub(super) cases: Option<PathBuf>,
+    /// None for all of them.
+    pub(super) variables: Option<Vec<String>>,
+    pub(super) order: OrderChoice,
+    pub(super) threads: Option<usize>,
+    pub(super) time: Option<Duration>,
+    pub(super) memory: u64,
+    /// The two files of the UAI competitions.
+    pub(super) uai: Option<[PathBuf; 2]>,
+    pub(super) json: bool,
+    pub(super) verbosity: Verbosity,
+}
+
+impl TryFrom<MarginalsFlags> for Config {
+    type Error = Error;
+
+    fn try_from(flags: MarginalsFlags) -> Result<Self, Error> {
+        if let Choice::Cuda(_) = flags.device {
+            return Err(Error::Usage("--device cuda: marginals run on the CPU; use auto or cpu".into()));
+        }
+        let input = PotentialsInput::try_from(flags.input)?;
+        let uai = flags.uai.map(|prefix| {
+            [".PR", ".MAR"].map(|ending| {
+                let mut path = prefix.clone().into_os_string();
+                path.push(ending);
+                PathBuf::from(path)
+            })
+        });
+        let files = input.files()?.reads("--order", flags.order.path())?.reads("--cases", flags.cases.as_deref())?;
+        let _ = uai.iter().flatten().try_fold(files, |files, path| files.writes("--uai", Some(path)))?;
+        let variables = if flags.only_z { Some(Vec::new()) } else { None };
+        Ok(Config {
+            input,
+            cases: flags.cases,
+            variables: if flags.variables.is_empty() { variables } else { Some(flags.variables) },
+            order: flags.order,
+            threads: flags.threads,
+            time: flags.time,
+            memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
+            uai,
+            json: flags.json,
+            verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
+        })
+    }
+}

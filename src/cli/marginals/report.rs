@@ -1,0 +1,147 @@
+//! What `fangs marginals` prints: one JSON object, or a few lines and a table.
+
+use fangs::marginals::{Evidence, Marginals, Tree};
+use fangs::model::Potentials;
+use fangs::record::text::grouped;
+use fangs::terminal::line;
+use indicatif::HumanBytes;
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// The object of a network, or a line of a case.
+#[derive(Serialize)]
+pub struct Report<'a> {
+    pub instance: &'a str,
+    pub version: &'static str,
+    /// `PR` for the sum alone, `MAR` with posteriors.
+    pub task: &'static str,
+    /// `exact`; `impossible evidence`: the sum is 0; `memory`, `stopped`: there is no result.
+    pub status: &'static str,
+    pub ln_z: Option<f64>,
+    pub log10_z: Option<f64>,
+    pub error_bound: Option<f64>,
+    pub posterior_error: Option<f64>,
+    pub underflow: bool,
+    pub order: String,
+    #[serde(flatten)]
+    pub tree: Option<Tree>,
+    pub device: &'static str,
+    pub threads: usize,
+    pub load_s: f64,
+    pub order_s: f64,
+    pub collect_s: f64,
+    pub distribute_s: f64,
+    pub transfer_s: f64,
+    pub time_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    pub evidence: Observed<'a>,
+    pub soft: Weighed<'a>,
+    pub marginals: Option<Posteriors<'a>>,
+}
+
+/// Posteriors by names, in file order.
+pub struct Posteriors<'a> {
+    pub potentials: &'a Potentials,
+    pub found: &'a Marginals,
+    /// What was observed is left out unless variables were named.
+    pub observed: Option<&'a Evidence>,
+}
+
+/// Observed values by names.
+pub struct Observed<'a>(pub &'a Potentials, pub &'a Evidence);
+
+/// Weights of values by names.
+pub struct Weighed<'a>(pub &'a Potentials, pub &'a Evidence);
+
+/// The file's name of a variable, else its index.
+fn key(potentials: &Potentials, variable: usize) -> String {
+    potentials.variables[variable].name.as_ref().map_or_else(|| variable.to_string(), ToString::to_string)
+}
+
+/// The file's name of a value, else its index.
+fn value_name(potentials: &Potentials, variable: usize, value: usize) -> String {
+    let names = potentials.variables[variable].values.as_deref();
+    names.map_or_else(|| value.to_string(), |names| names[value].to_string())
+}
+
+impl Posteriors<'_> {
+    fn each(&self) -> impl Iterator<Item = (usize, &[f64])> {
+        let hidden =
+            |v: usize| self.observed.is_some_and(|evidence| evidence.values.iter().any(|&(u, _)| u as usize == v));
+        let all = self.found.posteriors.iter().enumerate();
+        all.filter_map(move |(v, own)| Some((v, own.as_deref()?)).filter(|_| !hidden(v)))
+    }
+}
+
+impl Serialize for Posteriors<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.each().map(|(v, own)| (key(self.potentials, v), own)))
+    }
+}
+
+impl Serialize for Observed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Observed(potentials, evidence) = self;
+        let named = |&(v, value): &(u32, u32)| {
+            (key(potentials, v as usize), value_name(potentials, v as usize, value as usize))
+        };
+        serializer.collect_map(evidence.values.iter().map(named))
+    }
+}
+
+impl Serialize for Weighed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Weighed(potentials, evidence) = self;
+        serializer.collect_map(evidence.weights.iter().map(|(v, own)| (key(potentials, *v as usize), own)))
+    }
+}
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ended = match self.status {
+            "exact" => "exact",
+            "impossible evidence" => "impossible evidence: no assignment has a product above 0",
+            "memory" => "not enough memory",
+            _ => "stopped before there was a result",
+        };
+        writeln!(f, "{}: {ended}", line(self.instance))?;
+        if let (Some(ln_z), Some(log10_z), Some(error)) = (self.ln_z, self.log10_z, self.error_bound) {
+            writeln!(f, "ln Z        {ln_z} (within {error:.1e})")?;
+            writeln!(f, "log10 Z     {log10_z}")?;
+        }
+        if let Some(tree) = &self.tree {
+            let (cliques, entries) = (grouped(tree.cliques), grouped(tree.clique_entries));
+            writeln!(f, "tree        {cliques} cliques, {entries} entries, induced width {}", tree.induced_width)?;
+            writeln!(f, "memory      {} of tables", HumanBytes(tree.bytes))?;
+        }
+        let Report { load_s, order_s, collect_s, distribute_s, time_s, threads, .. } = self;
+        writeln!(
+            f,
+            "time        {time_s:.3} s: reading {load_s:.3}, order {order_s:.3}, collect {collect_s:.3}, distribute \
+             {distribute_s:.3}; {threads} threads"
+        )?;
+        let Some(posteriors) = &self.marginals else { return Ok(()) };
+        for (v, own) in posteriors.each() {
+            let potentials = posteriors.potentials;
+            write!(f, "{}", line(&key(potentials, v)))?;
+            for (value, p) in own.iter().enumerate() {
+                write!(f, "  {} {p:.6}", line(&value_name(potentials, v, value)))?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// The text of a `.MAR` file: the number of variables, then each one's domain size and posterior.
+pub fn mar(found: &Marginals) -> String {
+    let mut text = format!("MAR\n{}", found.posteriors.len());
+    for posterior in found.posteriors.iter() {
+        let posterior = posterior.as_deref().unwrap_or_default();
+        text.push_str(&format!(" {}", posterior.len()));
+        posterior.iter().for_each(|p| text.push_str(&format!(" {p}")));
+    }
+    text.push('\n');
+    text
+}

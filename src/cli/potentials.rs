@@ -1,0 +1,112 @@
+//! Options of the commands that read a product of potentials and evidence.
+
+use super::output::Files;
+use super::{help, values};
+use clap::Args;
+use fangs::Error;
+use fangs::formats::{self, Format, Source};
+use fangs::marginals::Evidence;
+use fangs::model::Potentials;
+use fangs::record::Console;
+use fangs::stop::{Cause, Stop};
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub struct PotentialsFlags {
+    /// The network: .bif, .uai, .LG, or any other with --temperature, also compressed; - is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Format of the network: bif, uai, LG and others [default: by the file's extension]
+    #[arg(long, value_name = "NAME", help_heading = help::INPUT)]
+    format: Option<Format>,
+    /// Take costs as potentials exp(-cost / T) [default: none, costs are refused]
+    #[arg(long, value_name = "T", value_parser = positive, help_heading = help::INPUT)]
+    temperature: Option<f64>,
+    #[command(flatten)]
+    evidence: EvidenceFlags,
+}
+
+#[derive(Args, Debug)]
+pub struct EvidenceFlags {
+    /// Observe the values that this file states [default: none]
+    #[arg(long, value_name = "EVID", help_heading = help::INPUT)]
+    evidence: Option<PathBuf>,
+    /// Observe values, by names or indices: A=x,B=y; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', help_heading = help::INPUT)]
+    observe: Vec<String>,
+    /// Weigh the values of a variable by likelihoods, one for each: A=0.2:0.8; may be repeated
+    #[arg(long, value_name = "NAME=W:W", value_delimiter = ',', help_heading = help::INPUT)]
+    soft: Vec<String>,
+}
+
+/// A number above 0.
+fn positive(text: &str) -> Result<f64, String> {
+    values::finite(text).ok().filter(|number| *number > 0.0).ok_or_else(|| "expected a number above 0".into())
+}
+
+/// A product to read, and what is observed.
+#[derive(Clone, Debug)]
+pub struct PotentialsInput {
+    source: Source,
+    format: Option<Format>,
+    pub temperature: Option<f64>,
+    evidence: Option<PathBuf>,
+    observe: Vec<String>,
+    soft: Vec<String>,
+}
+
+impl TryFrom<PotentialsFlags> for PotentialsInput {
+    type Error = Error;
+
+    fn try_from(flags: PotentialsFlags) -> Result<Self, Error> {
+        let PotentialsFlags { file, format, temperature, evidence: EvidenceFlags { evidence, observe, soft } } = flags;
+        let source = Source::new(file);
+        if let (Source::File(path), None) = (&source, format) {
+            let _ = Format::of_path(path)?;
+        }
+        Ok(PotentialsInput { source, format, temperature, evidence, observe, soft })
+    }
+}
+
+impl PotentialsInput {
+    /// Reads the network and the evidence; `console` gets warnings. [`Error::Stopped`] or [`Error::Waiting`] once `stop`
+    /// is set.
+    pub fn load(&self, console: &Console, stop: &Stop) -> Result<(Potentials, Evidence), Error> {
+        let read = formats::read_potentials(&self.source, self.format, self.temperature, stop);
+        let potentials = read.map_err(|error| match error {
+            Error::Stopped if stop.cause() == Some(Cause::Memory) => {
+                Error::Memory(format!("{} could not be read to its end", self.source))
+            }
+            error => error,
+        })?;
+        console.warn_of(&potentials.warnings);
+        let mut evidence = Evidence::default();
+        if let Some(path) = &self.evidence {
+            let formats::Evidence { pairs, warnings } = formats::read_evidence(path, &potentials.domains, stop)?;
+            console.warn_of(&warnings);
+            evidence.values = pairs;
+        }
+        for text in &self.observe {
+            evidence.observe(&potentials, text)?;
+        }
+        for text in &self.soft {
+            evidence.weigh(&potentials, text)?;
+        }
+        Ok((potentials, evidence))
+    }
+
+    /// The files read, and standard output.
+    pub fn files(&self) -> Result<Files, Error> {
+        let files = Files::default().stream("standard output", std::io::stdout(), true);
+        let files = match &self.source {
+            Source::Stdin => files.stream("standard input", std::io::stdin(), false),
+            Source::File(path) => files.reads("the network", Some(path))?,
+        };
+        files.reads("--evidence", self.evidence.as_deref())
+    }
+
+    /// Its name in messages.
+    pub fn name(&self) -> String {
+        self.source.to_string()
+    }
+}

@@ -1,0 +1,261 @@
+//! The `.bif` format (Interchange Format for Bayesian Networks, 0.15) of Bayesian networks with names.
+//!
+//! `variable NAME { type discrete [ k ] { v, ... }; }` for each variable; for each of them
+//! `probability ( NAME | PARENT, ... ) { ... }` with rows `(a, b) p, ...;` by the parents' values, in any order, perhaps
+//! `default p, ...;` for the rows that are not there, or one `table p, ...;`, in which the last parent runs fastest and
+//! the variable itself slowest. Words may stand in quotation marks; commas in lists may be missing.
+
+mod words;
+
+use super::ReadOptions;
+use super::tokens::Tokens;
+use super::uai::Parts;
+use crate::error::Error;
+use crate::memory;
+use crate::model::{Network, Numbers, Scale, Stated, Variable};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use words::{Word, Words};
+
+/// Reads a network of costs.
+pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
+    let parts = parse(tokens)?;
+    let (file, stop) = (tokens.file(), tokens.stop());
+    Parts { precision: options.precision, ..parts }.build(file, stop)
+}
+
+/// Reads variables and conditional probabilities, in the order of the variables.
+pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
+    let mut words = Words::new(tokens)?;
+    let mut file = File::default();
+    while !words.at_end() {
+        match words.text() {
+            Some("network") => words.skip_block()?,
+            Some("variable") => file.variable(&mut words)?,
+            Some("probability") => file.probability(&mut words)?,
+            Some("property") => words.skip_statement()?,
+            _ => return Err(words.error("network, variable or probability")),
+        }
+    }
+    let missing = file.tables.iter().position(Option::is_none);
+    if let Some(name) = missing.and_then(|variable| file.variables[variable].name.clone()) {
+        return Err(words.error(&format!("the probabilities of {name}")));
+    }
+    let mut builder = Network::builder(words.file());
+    for variable in file.variables {
+        let _ = builder.named_variable(variable)?;
+    }
+    let (scopes, numbers) = file.tables.into_iter().flatten().unzip();
+    Ok(Parts { builder, scopes, numbers, scale: Scale::Potentials, precision: None, fixed: Vec::new() })
+}
+
+/// What is read so far.
+#[derive(Default)]
+struct File {
+    variables: Vec<Variable>,
+    /// The index of each variable.
+    indices: FxHashMap<Box<str>, u32>,
+    /// Scope and entries of each variable's probabilities; the variable itself runs fastest.
+    tables: Vec<Option<(Box<[u32]>, Arc<Numbers>)>>,
+}
+
+/// The probabilities of a variable as they are read.
+struct Rows {
+    /// The parents, and last the variable itself.
+    scope: Vec<u32>,
+    sizes: Vec<usize>,
+    doubles: Vec<f64>,
+    decimals: Vec<(usize, crate::model::Decimal)>,
+    /// Which rows are there.
+    given: Vec<bool>,
+}
+
+impl File {
+    fn variable(&mut self, words: &mut Words<'_, '_>) -> Result<(), Error> {
+        words.take()?;
+        let name: Box<str> = words.name("the name of a variable")?.into();
+        if self.indices.contains_key(&name) {
+            return Err(words.error("a name that no other variable has"));
+        }
+        words.take()?;
+        words.expect('{')?;
+        let mut values: Option<Box<[Box<str>]>> = None;
+        while !words.is('}') {
+            match words.text() {
+                Some("type") => {
+                    words.take()?;
+                    if words.text() != Some("discrete") {
+                        return Err(words.error("discrete"));
+                    }
+                    words.take()?;
+                    words.expect('[')?;
+                    let size: usize = words.parsed("a number of values, at least 1", |size| size > 0)?;
+                    words.expect(']')?;
+                    words.expect('{')?;
+                    let mut names: Vec<Box<str>> = Vec::new();
+                    while !words.is('}') {
+                        names.push(words.name("the name of a value")?.into());
+                        words.take()?;
+                        words.skip(',')?;
+                    }
+                    if names.len() != size {
+                        return Err(words.error(&format!("{size} values in all, {} are there", names.len())));
+                    }
+                    words.take()?;
+                    words.skip(';')?;
+                    values = Some(names.into());
+                }
+                Some("property") => words.skip_statement()?,
+                _ => return Err(words.error("type, property or }")),
+            }
+        }
+        let Some(values) = values else { return Err(words.error("the type of the variable")) };
+        words.take()?;
+        let index = self.variables.len() as u32;
+        self.variables.push(Variable { domain: values.len() as u32, name: Some(name.clone()), values: Some(values) });
+        let _ = self.indices.insert(name, index);
+        self.tables.push(None);
+        Ok(())
+    }
+
+    fn probability(&mut self, words: &mut Words<'_, '_>) -> Result<(), Error> {
+        words.take()?;
+        words.expect('(')?;
+        let mut scope: Vec<u32> = Vec::new();
+        while !words.is(')') {
+            let name = words.name("the name of a variable")?;
+            let Some(&variable) = self.indices.get(name) else { return Err(words.error("a variable declared above")) };
+            if scope.contains(&variable) {
+                return Err(words.error("a variable that is not there yet"));
+            }
+            if scope.is_empty() && self.tables[variable as usize].is_some() {
+                return Err(words.error("a variable whose probabilities are not given yet"));
+            }
+            scope.push(variable);
+            words.take()?;
+            words.skip(if scope.len() == 1 { '|' } else { ',' })?;
+        }
+        let Some(&own) = scope.first() else { return Err(words.error("the name of a variable")) };
+        words.take()?;
+        words.expect('{')?;
+        scope.rotate_left(1);
+        let sizes: Vec<usize> = scope.iter().map(|&v| self.variables[v as usize].domain as usize).collect();
+        let entries = sizes.iter().fold(1usize, |product, &size| product.saturating_mul(size));
+        memory::must_fit(entries.saturating_mul(16) as u64, || {
+            format!(
+                "{}: the probabilities of {}",
+                words.file(),
+                self.variables[own as usize].name.as_deref().unwrap_or("")
+            )
+        })?;
+        let count = entries / sizes[sizes.len() - 1];
+        let (doubles, given) = (vec![0.0; entries], vec![false; count]);
+        let mut rows = Rows { scope, sizes, doubles, decimals: Vec::new(), given };
+        let mut default = None;
+        while !words.is('}') {
+            match words.word() {
+                Word::Mark('(') => self.row(&mut rows, words)?,
+                Word::Name("table") => rows.table(words)?,
+                Word::Name("default") => {
+                    words.take()?;
+                    default = Some(probabilities(words, rows.sizes[rows.sizes.len() - 1])?);
+                }
+                Word::Name("property") => words.skip_statement()?,
+                _ => return Err(words.error("table, default, a row such as (a, b) 0.1, 0.9; or }")),
+            }
+        }
+        if let Some(row) = rows.given.iter().position(|&given| !given) {
+            match default {
+                Some(default) => {
+                    let open = (0..rows.given.len()).filter(|&row| !rows.given[row]);
+                    open.collect::<Vec<_>>().into_iter().for_each(|row| rows.fill(row, &default));
+                }
+                None => return Err(words.error(&format!("the row ({})", self.names(&rows, row).join(", ")))),
+            }
+        }
+        words.take()?;
+        rows.decimals.sort_unstable_by_key(|&(index, _)| index);
+        self.tables[own as usize] = Some((rows.scope.into(), Numbers::new(rows.doubles, rows.decimals).into()));
+        Ok(())
+    }
+
+    /// `(a, b) p, ...;`
+    fn row(&self, rows: &mut Rows, words: &mut Words<'_, '_>) -> Result<(), Error> {
+        words.take()?;
+        let mut row = 0;
+        for &parent in &rows.scope[..rows.scope.len() - 1] {
+            let Variable { domain, values, .. } = &self.variables[parent as usize];
+            let name = words.name("the name of a value")?;
+            let value = values.iter().flatten().position(|known| **known == *name);
+            let Some(value) = value else {
+                let parent = self.variables[parent as usize].name.as_deref().unwrap_or_default();
+                return Err(words.error(&format!("a value of {parent}")));
+            };
+            row = row * *domain as usize + value;
+            words.take()?;
+            words.skip(',')?;
+        }
+        if rows.given[row] {
+            return Err(words.error("a row that is not given yet"));
+        }
+        words.expect(')')?;
+        let own = probabilities(words, rows.sizes[rows.sizes.len() - 1])?;
+        rows.fill(row, &own);
+        Ok(())
+    }
+
+    /// The values of the parents in a row.
+    fn names(&self, rows: &Rows, mut row: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        for (&variable, &size) in rows.scope.iter().zip(&rows.sizes).rev().skip(1) {
+            let values = self.variables[variable as usize].values.as_deref().unwrap_or_default();
+            names.push(values[row % size].to_string());
+            row /= size;
+        }
+        names.reverse();
+        names
+    }
+}
+
+impl Rows {
+    fn fill(&mut self, row: usize, probabilities: &[Stated]) {
+        for (index, stated) in (row * probabilities.len()..).zip(probabilities) {
+            match *stated {
+                Stated::Double(double) => self.doubles[index] = double,
+                Stated::Decimal(decimal) => {
+                    self.doubles[index] = f64::NAN;
+                    self.decimals.push((index, decimal));
+                }
+            }
+        }
+        self.given[row] = true;
+    }
+
+    /// All rows at once, one probability of each after the other.
+    fn table(&mut self, words: &mut Words<'_, '_>) -> Result<(), Error> {
+        if self.given.contains(&true) {
+            return Err(words.error("} or a row, as there are rows already"));
+        }
+        words.take()?;
+        let all = probabilities(words, self.doubles.len())?;
+        for row in 0..self.given.len() {
+            let own: Vec<Stated> = all.iter().copied().skip(row).step_by(self.given.len()).collect();
+            self.fill(row, &own);
+        }
+        Ok(())
+    }
+}
+
+/// So many probabilities and a semicolon.
+fn probabilities(words: &mut Words<'_, '_>, count: usize) -> Result<Vec<Stated>, Error> {
+    let mut all = Vec::new();
+    for place in 0..count {
+        all.push(words.number(&format!("a probability: {count} here, {place} are there"))?);
+        words.skip(',')?;
+    }
+    words.expect(';')?;
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests;

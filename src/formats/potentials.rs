@@ -1,0 +1,188 @@
+//! Files as products of potentials, by their own numbers: for sums, where [`super::read`] is for optima.
+
+use super::tokens::Tokens;
+use super::uai::Parts;
+use super::{Format, ReadOptions, Source, bif, input, uai};
+use crate::error::Error;
+use crate::files::cannot_read;
+use crate::memory;
+use crate::model::{Cost, FORBIDDEN, Factor, Network, Numbers, Potentials, ROUNDOFF, Scale, Scaled, Stated, Table};
+use crate::stop::Stop;
+use rustc_hash::FxHashMap;
+use std::io::Read;
+use std::sync::Arc;
+
+/// Powers of ten of a file's numbers, at most.
+const MOST_TENS: i64 = 100_000;
+
+/// Reads the functions of a file as they are written: the potentials of `.uai`, `.LG` and `.bif`. A cost c of any other
+/// format has the potential exp(-c / `temperature`), an entry at or above its `top` has 0; that totals stay below `top`
+/// is not asked.
+///
+/// # Errors
+/// As [`super::read`]; no temperature for a file of costs.
+pub fn read_potentials(
+    source: &Source,
+    format: Option<Format>,
+    temperature: Option<f64>,
+    stop: &Stop,
+) -> Result<Potentials, Error> {
+    let format = super::format_of(source, format)?;
+    read_as(format, super::open(source, stop)?, temperature)
+}
+
+/// The same from a stream of bytes, compressed or not; `name` is its name in messages.
+///
+/// # Errors
+/// As [`read_potentials`].
+pub fn read_potentials_from(
+    reader: impl Read,
+    name: &str,
+    format: Format,
+    temperature: Option<f64>,
+    stop: &Stop,
+) -> Result<Potentials, Error> {
+    let source = input::decompress(Box::new(reader)).map_err(|error| cannot_read(name, error, stop))?;
+    read_as(format, Tokens::new(source, name.to_string(), stop), temperature)
+}
+
+fn read_as(format: Format, mut tokens: Tokens<'_>, temperature: Option<f64>) -> Result<Potentials, Error> {
+    let parts = match format {
+        Format::Uai => uai::parse(&mut tokens, Scale::Potentials)?,
+        Format::Lg => uai::parse(&mut tokens, Scale::Logarithms)?,
+        Format::Bif => bif::parse(&mut tokens)?,
+        _ => {
+            let Some(temperature) = temperature else {
+                let what = format!("{}: costs become potentials by --temperature T: exp(-cost / T)", tokens.file());
+                return Err(Error::Usage(what));
+            };
+            let network = super::read_as(format, tokens, &ReadOptions::default())?;
+            let tables = super::as_tables(&network);
+            let tables =
+                tables.map_err(|what| Error::Usage(format!("{}: it has no marginals with {what}", network.name)))?;
+            return of_costs(tables, temperature);
+        }
+    };
+    let (file, stop) = (tokens.file().to_string(), tokens.stop());
+    let potentials = parts.potentials(&file, stop)?;
+    Ok(Potentials { warnings: tokens.take_warnings(), ..potentials })
+}
+
+impl Parts {
+    /// The numbers as they are.
+    fn potentials(self, file: &str, stop: &Stop) -> Result<Potentials, Error> {
+        let mut potentials = Potentials::new(file);
+        for variable in self.builder.build().variables() {
+            let _ = potentials.variable(variable.clone())?;
+        }
+        let mut known: FxHashMap<*const Numbers, (Vec<Factor>, f64)> = FxHashMap::default();
+        for (scope, numbers) in self.scopes.iter().zip(&self.numbers) {
+            stop.check()?;
+            if !known.contains_key(&Arc::as_ptr(numbers)) {
+                let made = factors(numbers, self.scale, file)?;
+                let _ = known.insert(Arc::as_ptr(numbers), made);
+            }
+            let (factors, rounding) = &known[&Arc::as_ptr(numbers)];
+            potentials.functions.extend(factors.iter().map(|own| Factor { scope: scope.clone(), ..own.clone() }));
+            potentials.rounding += rounding;
+        }
+        Ok(potentials)
+    }
+}
+
+/// Tables of a file's numbers, and how far an entry is from what is written, relatively.
+fn factors(numbers: &Numbers, scale: Scale, file: &str) -> Result<(Vec<Factor>, f64), Error> {
+    let mut rounding = ROUNDOFF;
+    for stated in numbers.iter() {
+        rounding = rounding.max(match (scale, stated) {
+            (Scale::Logarithms, Stated::Double(log)) if log.is_finite() => (3.0 + 2.0 * log.abs()) * ROUNDOFF,
+            (_, Stated::Decimal(decimal)) if decimal.exponent.abs() > MOST_TENS => {
+                let what =
+                    format!("a potential has the power {} of ten, at most {MOST_TENS} are read", decimal.exponent);
+                return Err(Error::Usage(format!("{file}: {what}")));
+            }
+            (_, Stated::Decimal(decimal)) => (2.0 + decimal.exponent.abs() as f64 / 512.0) * ROUNDOFF,
+            _ => 0.0,
+        });
+    }
+    let value = |stated: Stated| match (scale, stated) {
+        (Scale::Logarithms, Stated::Double(log)) => Scaled::exp(log),
+        (_, stated) => Scaled::of(stated),
+    };
+    let made = match numbers.as_doubles() {
+        Some(doubles) => Factor::of(&[], doubles.len(), |index| value(Stated::Double(doubles[index]))),
+        None => Factor::of(&[], numbers.len(), |index| value(numbers.get(index))),
+    };
+    Ok((made, rounding))
+}
+
+/// The Boltzmann distribution of a network of costs.
+fn of_costs(network: &Network, temperature: f64) -> Result<Potentials, Error> {
+    let mut potentials = Potentials::new(network.name.clone());
+    for variable in network.variables() {
+        let _ = potentials.variable(variable.clone())?;
+    }
+    potentials.warnings = network.warnings().to_vec();
+    let unit = network.units().scale() * temperature;
+    let value = |cost: Cost| if cost >= FORBIDDEN { Scaled::ZERO } else { Scaled::exp(-(cost as f64 / unit)) };
+    let entries = |scope: &[u32]| {
+        scope.iter().fold(1u64, |product, &v| product.saturating_mul(u64::from(network.domains()[v as usize])))
+    };
+    let mut known: FxHashMap<*const u8, Vec<Factor>> = FxHashMap::default();
+    for function in network.functions() {
+        let (place, dense): (*const u8, Arc<[Cost]>) = match &function.table {
+            Table::Dense(costs) => (costs.as_ptr().cast(), costs.clone()),
+            Table::Sparse(table) => {
+                let all = entries(&function.scope);
+                memory::must_fit(all.saturating_mul(32), || format!("a function of {all} entries as a table"))?;
+                let mut dense = vec![table.default_cost(); all as usize];
+                for (values, cost) in table.iter() {
+                    let along = |index: usize, (&v, &value): (&u32, &u32)| {
+                        index * network.domains()[v as usize] as usize + value as usize
+                    };
+                    dense[function.scope.iter().zip(values).fold(0, along)] = cost;
+                }
+                (Arc::as_ptr(table).cast(), dense.into())
+            }
+        };
+        let factors = known.entry(place).or_insert_with(|| Factor::of(&[], dense.len(), |index| value(dense[index])));
+        potentials.functions.extend(factors.iter().map(|own| Factor { scope: function.scope.clone(), ..own.clone() }));
+        let dearest = dense.iter().filter(|&&cost| cost < FORBIDDEN).map(|cost| cost.unsigned_abs()).max();
+        potentials.rounding += (3.0 + 2.0 * dearest.unwrap_or(0) as f64 / unit) * ROUNDOFF;
+    }
+    Ok(potentials)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, format: Format, temperature: Option<f64>) -> Result<Potentials, Error> {
+        read_potentials_from(text.as_bytes(), "t", format, temperature, &Stop::new())
+    }
+
+    #[test]
+    fn numbers_stay_as_they_are_written() {
+        let text = "MARKOV\n2\n2 3\n3\n1 0\n2 0 1\n0\n\n2\n 0.3 1e-400\n\n6\n1 0 .25\n1 2 1e-300\n\n1 3\n";
+        let potentials = read(text, Format::Uai, None).expect("potentials");
+        assert_eq!(potentials.domains, [2, 3]);
+        assert_eq!(potentials.value(&[0, 2]), Scaled::new(0.3 * 0.25 * 3.0));
+        assert_eq!(potentials.value(&[0, 1]), Scaled::ZERO);
+        let small = potentials.value(&[1, 2]).ln() + 700.0 * std::f64::consts::LN_10 - 3f64.ln();
+        assert!(small.abs() < 1e-12, "{small}");
+        let text = "MARKOV 1 3 2 1 0 1 0 3 0 -inf -2000.5 3 1.5 1 1";
+        let potentials = read(text, Format::Lg, None).expect("potentials");
+        assert!((potentials.value(&[2]).ln() + 1999.5).abs() < 1e-12);
+        assert_eq!(potentials.value(&[1]), Scaled::ZERO);
+    }
+
+    #[test]
+    fn costs_need_a_temperature() {
+        let text = "t 2 2 3 10\n2 2\n2 0 1 2 1\n0 0 10\n1 0 1 0\n0 3 0\n";
+        let error = read(text, Format::Wcsp, None).expect_err("no temperature").to_string();
+        assert!(error.contains("--temperature"), "{error}");
+        let potentials = read(text, Format::Wcsp, Some(0.5)).expect("potentials");
+        assert_eq!(potentials.value(&[0, 0]), Scaled::ZERO);
+        assert!((potentials.value(&[1, 0]).ln() + 12.0).abs() < 1e-13);
+    }
+}

@@ -1,0 +1,397 @@
+//! Pseudo-Boolean problems: `.opb` (an objective and linear constraints of bits) and `.wbo` (constraints that cost
+//! their weight where they are violated), as the competitions have them (Roussel and Manquinho, "Input/output format
+//! and solver requirements for the competitions of pseudo-Boolean solvers", 2012).
+
+mod linear;
+
+use super::ReadOptions;
+use super::limits::ANNOUNCED;
+use super::tokens::Tokens;
+use crate::error::Error;
+use crate::model::{Builder, COST_LIMIT, Cost, FORBIDDEN, Network, Units, Variable};
+use linear::{Constraint, Shape};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Reads an `.opb`.
+pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, Error> {
+    Reader::new(tokens, false)?.problem()
+}
+
+/// Reads a `.wbo`.
+pub(super) fn read_weighted(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, Error> {
+    Reader::new(tokens, true)?.problem()
+}
+
+/// A product of literals: variables, and whether they are negated.
+type Product = BTreeMap<u32, bool>;
+
+struct Reader<'r, 't> {
+    tokens: &'r mut Tokens<'t>,
+    weighted: bool,
+    names: Vec<Box<str>>,
+    variables: FxHashMap<Box<str>, u32>,
+    /// Coefficients of the objective, to be minimised.
+    objective: Vec<(Cost, Product)>,
+    maximise: bool,
+    /// Constraints and what it costs to violate them.
+    constraints: Vec<(Constraint, Cost)>,
+    top: Cost,
+    /// The sum of all absolute costs.
+    sum: i128,
+}
+
+impl<'r, 't> Reader<'r, 't> {
+    /// Creates the variables that a hint in the first comment announces.
+    fn new(tokens: &'r mut Tokens<'t>, weighted: bool) -> Result<Self, Error> {
+        let mut reader = Reader {
+            tokens,
+            weighted,
+            names: Vec::new(),
+            variables: FxHashMap::default(),
+            objective: Vec::new(),
+            maximise: false,
+            constraints: Vec::new(),
+            top: FORBIDDEN,
+            sum: 0,
+        };
+        let line = 1;
+        let mut announced = false;
+        while reader.tokens.peek()?.starts_with(b"*") || reader.tokens.place().0 == line && announced {
+            let word = reader.tokens.word("a comment")?;
+            announced = true;
+            let given = word.strip_prefix(b"#variable=").or(word.strip_prefix(b"*#variable="));
+            let Some(given) = given else {
+                if reader.tokens.at_line_end()? {
+                    break;
+                }
+                continue;
+            };
+            let count = match std::str::from_utf8(given).ok().and_then(|text| text.parse().ok()) {
+                Some(count) => count,
+                None => reader.tokens.count("a number of variables")?,
+            };
+            if count > ANNOUNCED {
+                return Err(reader.tokens.error(format!("at most {ANNOUNCED} variables")));
+            }
+            for number in 1..=count {
+                let _ = reader.variable(format!("x{number}").as_bytes());
+            }
+            reader.tokens.skip_line()?;
+            break;
+        }
+        Ok(reader)
+    }
+
+    fn problem(mut self) -> Result<Network, Error> {
+        while !self.at_end()? {
+            let word = self.tokens.peek()?.to_ascii_lowercase();
+            if word.starts_with(b"min:") || word.starts_with(b"max:") {
+                self.objective(word.starts_with(b"max:"))?;
+            } else if self.weighted && word.starts_with(b"soft:") {
+                self.limit()?;
+            } else {
+                self.constraint()?;
+            }
+        }
+        self.network()
+    }
+
+    /// Whether nothing but comments is left; a comment begins a line.
+    fn at_end(&mut self) -> Result<bool, Error> {
+        while self.tokens.peek()?.starts_with(b"*") && self.tokens.place().1 == 1 {
+            let _ = self.tokens.word("a comment")?;
+            self.tokens.skip_line()?;
+        }
+        self.tokens.at_end()
+    }
+
+    /// Takes the next piece of a statement.
+    fn piece(&mut self, expected: &str) -> Result<Vec<u8>, Error> {
+        if self.at_end()? {
+            let _ = self.tokens.word(expected)?;
+        }
+        self.tokens.part(expected, length).map(<[u8]>::to_vec)
+    }
+
+    /// The next piece without taking it; empty at the end.
+    fn next(&mut self) -> Result<Vec<u8>, Error> {
+        let _ = self.at_end()?;
+        let word = self.tokens.peek()?;
+        Ok(word[..length(word)].to_vec())
+    }
+
+    fn integer(&mut self, expected: &str) -> Result<i64, Error> {
+        let mut piece = self.piece(expected)?;
+        if matches!(&piece[..], b"+" | b"-") {
+            piece.extend(self.piece(expected)?); // a sign apart from its number
+        }
+        let number = std::str::from_utf8(&piece).ok().and_then(|text| text.parse::<i64>().ok());
+        match number.filter(|number| number.unsigned_abs() < COST_LIMIT as u64) {
+            Some(number) => Ok(number),
+            None => Err(self.tokens.error_with(expected, format!("of less than {COST_LIMIT}"))),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        match &self.piece("`;`")?[..] {
+            b";" => Ok(()),
+            _ => Err(self.tokens.error("`;`")),
+        }
+    }
+
+    fn variable(&mut self, name: &[u8]) -> u32 {
+        let name: Box<str> = String::from_utf8_lossy(name).into();
+        let next = self.names.len() as u32;
+        *self.variables.entry(name).or_insert_with_key(|name| {
+            self.names.push(name.clone());
+            next
+        })
+    }
+
+    /// The literals up to the next coefficient or the end of a sum; `None` for the product of a variable and its
+    /// negation, which is 0.
+    fn product(&mut self) -> Result<Option<Product>, Error> {
+        let (mut product, mut is_zero) = (Product::new(), false);
+        loop {
+            let mut piece = self.next()?;
+            if piece == b"*" {
+                let _ = self.piece("a variable")?;
+                piece = self.next()?;
+            }
+            let negated = piece == b"~";
+            if negated {
+                let _ = self.piece("a variable")?;
+                piece = self.next()?;
+            }
+            if !piece.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_') {
+                if negated {
+                    let _ = self.piece("a variable")?;
+                    return Err(self.tokens.error("a variable"));
+                }
+                return Ok((!is_zero).then_some(product));
+            }
+            let name = self.piece("a variable")?;
+            let variable = self.variable(&name);
+            is_zero |= product.insert(variable, negated).is_some_and(|other| other != negated);
+        }
+    }
+
+    fn cost(&mut self, cost: Cost) -> Result<(), Error> {
+        self.sum += i128::from(cost.unsigned_abs());
+        if self.sum >= COST_LIMIT.into() {
+            return Err(self.tokens.error_with("smaller numbers", "they add up to more than 64-bit costs hold"));
+        }
+        Ok(())
+    }
+
+    fn objective(&mut self, maximise: bool) -> Result<(), Error> {
+        let _ = self.tokens.part("an objective", |_| 4)?;
+        if !self.objective.is_empty() {
+            return Err(self.tokens.error("one objective"));
+        }
+        self.maximise = maximise;
+        while self.next()? != b";" {
+            let coefficient = self.integer("a coefficient or `;`")?;
+            self.cost(coefficient)?;
+            let cost = if maximise { -coefficient } else { coefficient };
+            if let Some(product) = self.product()? {
+                self.objective.push((cost, product));
+            }
+        }
+        self.end()
+    }
+
+    /// `soft: [TOP] ;`
+    fn limit(&mut self) -> Result<(), Error> {
+        let _ = self.tokens.part("`soft:`", |_| 5)?;
+        if self.next()? != b";" {
+            self.top = self.integer("the limit of the total cost or `;`")?;
+        }
+        self.end()
+    }
+
+    fn constraint(&mut self) -> Result<(), Error> {
+        let mut cost = FORBIDDEN;
+        if self.next()? == b"[" {
+            let _ = self.piece("`[`")?;
+            if !self.weighted {
+                return Err(self.tokens.error_with("a coefficient", "soft constraints stand in .wbo"));
+            }
+            cost = self.integer("a weight")?;
+            if cost < 0 {
+                return Err(self.tokens.error("a weight of at least 0"));
+            }
+            if self.piece("`]`")? != b"]" {
+                return Err(self.tokens.error("`]`"));
+            }
+            if cost >= self.top {
+                cost = FORBIDDEN;
+            } else {
+                self.cost(cost)?;
+            }
+        }
+        let mut constraint = Constraint::default();
+        let shape = loop {
+            match &self.next()?[..] {
+                b">=" => break Shape::AtLeast,
+                b"<=" => break Shape::AtMost,
+                b"=" => break Shape::Equal,
+                _ => {}
+            }
+            let coefficient = self.integer("a coefficient, `>=`, `<=` or `=`")?;
+            let product = self.product()?.unwrap_or_default();
+            let mut literals = product.into_iter();
+            match (literals.next(), literals.next()) {
+                (Some((variable, negated)), None) => constraint.add(coefficient, variable, negated),
+                (None, _) => return Err(self.tokens.error("a variable behind its coefficient")),
+                _ => return Err(self.tokens.error_with("one variable", "products stand in objectives only")),
+            }
+        };
+        let _ = self.piece("`>=`")?;
+        let bound = self.integer("a number")?;
+        constraint.close(shape, bound);
+        self.constraints.push((constraint, cost));
+        self.end()
+    }
+
+    fn network(self) -> Result<Network, Error> {
+        let mut builder = Network::builder(self.tokens.file());
+        let stop = self.tokens.stop();
+        for name in self.names {
+            let _ = builder.named_variable(Variable { domain: 2, name: Some(name), values: None })?;
+        }
+        for item in stop.each(&self.objective) {
+            let (cost, product) = item?;
+            add_product(&mut builder, *cost, product)?;
+        }
+        for item in stop.each(self.constraints.iter().enumerate()) {
+            let (index, (constraint, cost)) = item?;
+            constraint.add_to(&mut builder, *cost).map_err(|problem| match problem {
+                linear::Problem::Wide => Error::Usage(format!(
+                    "{}: constraint {}, of {} variables, has too many combinations to list; such linear constraints \
+                     are not read",
+                    self.tokens.file(),
+                    index + 1,
+                    constraint.len()
+                )),
+                linear::Problem::Model(error) => error.into(),
+            })?;
+        }
+        let _ = builder.top(self.top).units(Units { maximise: self.maximise, ..Units::INTEGER });
+        Ok(builder.build())
+    }
+}
+
+/// The length of the piece that a word begins with.
+fn length(word: &[u8]) -> usize {
+    let run = |from: usize, is_in: fn(u8) -> bool| {
+        from + word[from.min(word.len())..].iter().take_while(|&&byte| is_in(byte)).count()
+    };
+    match word.first() {
+        None => 0,
+        Some(b'>' | b'<') => 1 + usize::from(word.get(1) == Some(&b'=')),
+        Some(b'+' | b'-' | b'0'..=b'9') => run(1, |byte| byte.is_ascii_digit()),
+        Some(byte) if byte.is_ascii_alphabetic() || *byte == b'_' => {
+            run(1, |byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        }
+        Some(_) => 1,
+    }
+}
+
+/// Products of up to this number of literals have all their 2^n costs in a row.
+const DENSE: usize = 6;
+
+fn add_product(builder: &mut Builder, cost: Cost, product: &Product) -> Result<(), Error> {
+    let scope: Vec<u32> = product.keys().copied().collect();
+    let values = product.values().map(|&negated| u32::from(!negated));
+    if scope.len() <= DENSE {
+        let mut costs = vec![0; 1 << scope.len()];
+        costs[values.fold(0, |index, value| 2 * index + value as usize)] = cost;
+        let _ = builder.dense(&scope, costs)?;
+    } else {
+        let _ = builder.sparse(&scope, 0, values.collect(), vec![cost])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::{Format, read_from};
+    use crate::model::add;
+    use crate::stop::Stop;
+
+    fn parse(text: &str, format: Format) -> Result<Network, Error> {
+        read_from(text.as_bytes(), "t", format, &ReadOptions::default(), &Stop::new())
+    }
+
+    /// The costs of all assignments, the first variable fastest.
+    fn costs(network: &Network) -> Vec<Cost> {
+        let n = network.domains().len();
+        let cost = |bits: u32| {
+            let assignment: Vec<u32> = (0..n).map(|v| bits >> v & 1).collect();
+            network.functions().iter().fold(0, |sum, f| add(sum, f.cost(network.domains(), &assignment)))
+        };
+        (0..1 << n).map(cost).collect()
+    }
+
+    #[test]
+    fn objectives_and_constraints() {
+        let text = "* #variable= 3 #constraint= 2\n* by hand\nmin: +2 x1 -3 x2 x3 4 ~x1 x2 ;\n+1 x1 +1 x2\n+1 x3 >= 1;\n\
+            -2 x1 +2 x3 <= 1 ;\n";
+        let network = parse(text, Format::Opb).expect("a problem");
+        let value = |x1: Cost, x2: Cost, x3: Cost| match x1 + x2 + x3 >= 1 && -2 * x1 + 2 * x3 <= 1 {
+            true => 2 * x1 - 3 * x2 * x3 + 4 * (1 - x1) * x2,
+            false => FORBIDDEN,
+        };
+        let all: Vec<Cost> = (0..8).map(|bits| value(bits & 1, bits >> 1 & 1, bits >> 2 & 1)).collect();
+        assert_eq!(costs(&network), all);
+        assert_eq!(network.variable_name(2), "x3");
+        let packed = "max:+2*x1-3*x2*x3+4*~x1*x2;\n+1*x1+1*x2+1*x3>=1;-2*x1+2*x3<=1;";
+        let network = parse(packed, Format::Opb).expect("a problem");
+        assert!(network.units().maximise);
+        assert_eq!(costs(&network), all.iter().map(|&c| if c < FORBIDDEN { -c } else { c }).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn repeated_variables_add_up_and_contradictions_forbid() {
+        let network = parse("1 a 1 a -1 ~b = 1 ;", Format::Opb).expect("a problem");
+        // 2 a - (1 - b) = 1
+        assert_eq!(costs(&network), [FORBIDDEN, 0, FORBIDDEN, FORBIDDEN]);
+        let never = parse("1 a >= 2 ;", Format::Opb).expect("a problem");
+        assert_eq!(costs(&never), [FORBIDDEN; 2]);
+        let always = parse("1 a -1 a >= 0 ;", Format::Opb).expect("a problem");
+        assert_eq!((costs(&always), always.functions().len()), (vec![0, 0], 0));
+    }
+
+    #[test]
+    fn soft_constraints_cost_their_weight() {
+        let text =
+            "* #variable= 2 #constraint= 3 #soft= 2\nsoft: 9 ;\n[4] 1 x1 >= 1 ;\n[9] 1 x2 >= 1 ;\n1 x1 1 x2 <= 1 ;\n";
+        let network = parse(text, Format::Wbo).expect("a problem");
+        assert_eq!((costs(&network), network.top()), (vec![FORBIDDEN, FORBIDDEN, 4, FORBIDDEN], 9));
+        let free = parse("soft: ;\n[3] 1 a 2 b = 2 ;\n", Format::Wbo).expect("a problem");
+        assert_eq!((costs(&free), free.top()), (vec![3, 3, 0, 3], FORBIDDEN));
+    }
+
+    #[test]
+    fn misfits() {
+        for (text, part) in [
+            ("min: 1 x1", "1:10: found the end of the file, expected a coefficient or `;`"),
+            ("min: x1 ;", "1:6: found `x1`, expected a coefficient or `;`"),
+            ("1 x1 > 1 ;", "1:6: found `>`, expected a coefficient, `>=`"),
+            ("1 x1 x2 >= 1 ;", "expected one variable (products stand in objectives only)"),
+            ("1 x1 >= 1 1 x2", "1:11: found `1`, expected `;`"),
+            ("1 >= 1 ;", "expected a variable behind its coefficient"),
+            ("1 ~ >= 1 ;", "1:5: found `>=`, expected a variable"),
+            ("[3] 1 x1 >= 1 ;", "1:1: found `[`, expected a coefficient (soft constraints stand in .wbo)"),
+            ("min: 1 a ;\nmin: 1 b ;", "2:1: found `min:`, expected one objective"),
+            ("min: 300000000000000000 a ;", "found `300000000000000000`, expected a coefficient"),
+            ("* #variable= 99999999\n", "expected at most 4194304 variables"),
+        ] {
+            let error = parse(text, Format::Opb).expect_err(text).to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What writers share: the refusal of what a format cannot hold, and costs as decimal numbers.
+
+use crate::model::{Cost, CostFunction, FORBIDDEN, Network};
+use std::io::{self, ErrorKind};
+
+/// Entries of a function that are written one by one.
+const ENTRIES: u64 = 1 << 26;
+
+/// The network has something that the format cannot hold.
+pub(super) fn refuse<T>(reason: impl Into<String>) -> io::Result<T> {
+    Err(io::Error::new(ErrorKind::InvalidInput, reason.into()))
+}
+
+/// Refuses a limit on totals that some assignment reaches without a forbidden entry.
+pub(super) fn refuse_top(network: &Network) -> io::Result<()> {
+    let top = network.top();
+    if top >= FORBIDDEN {
+        return Ok(());
+    }
+    let dearest = |function: &CostFunction| {
+        let finite = function.table.costs().filter(|&cost| cost < FORBIDDEN);
+        i128::from(finite.max().unwrap_or(0))
+    };
+    let most: i128 = network.functions().iter().map(dearest).sum();
+    if most < i128::from(top) {
+        return Ok(());
+    }
+    let top = network.units().number(top);
+    refuse(format!("the limit on totals, {top}, which the format has no place for (--without-top leaves it out)"))
+}
+
+/// Refuses a function with more entries than are written one by one.
+pub(super) fn refuse_large(network: &Network, function: usize) -> io::Result<()> {
+    let entries = network.functions()[function].combinations(network.domains());
+    if entries <= ENTRIES {
+        return Ok(());
+    }
+    refuse(format!("function {function}, of {entries} entries: the format lists all of them, at most {ENTRIES} are"))
+}
+
+/// Refuses variables that are no bits.
+pub(super) fn refuse_values(network: &Network) -> io::Result<()> {
+    match network.domains().iter().position(|&domain| domain != 2) {
+        None => Ok(()),
+        Some(v) => refuse(format!(
+            "the domain of {}, {}, as bits have 2 values",
+            network.variable_name(v),
+            network.domains()[v]
+        )),
+    }
+}
+
+/// A number of units as a decimal, without needless zeros.
+pub(super) fn decimal(units: i128, decimals: u32) -> String {
+    let digits = format!("{:0>width$}", units.unsigned_abs(), width = decimals as usize + 1);
+    let (whole, rest) = digits.split_at(digits.len() - decimals as usize);
+    let rest = rest.trim_end_matches('0');
+    let sign = if units < 0 { "-" } else { "" };
+    if rest.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{rest}") }
+}
+
+/// The entries of a function with the values that have them, the last variable running fastest; what reaches `top` is
+/// forbidden.
+pub(super) fn entries<'a>(
+    network: &'a Network,
+    function: &'a CostFunction,
+) -> impl Iterator<Item = (Vec<u32>, Cost)> + 'a {
+    let (domains, top) = (network.domains(), network.top());
+    let size = |&v: &u32| domains[v as usize];
+    let mut values: Vec<u32> = vec![0; function.scope.len()];
+    function.entries(domains).map(move |cost| {
+        let now = values.clone();
+        for (value, variable) in values.iter_mut().zip(&function.scope).rev() {
+            *value = (*value + 1) % size(variable);
+            if *value > 0 {
+                break;
+            }
+        }
+        (now, if cost >= top { FORBIDDEN } else { cost })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_have_the_digits_that_they_need() {
+        for (units, decimals, text) in
+            [(0, 0, "0"), (-7, 0, "-7"), (5, 3, "0.005"), (-1250, 3, "-1.25"), (12_000, 3, "12"), (0, 2, "0")]
+        {
+            assert_eq!(decimal(units, decimals), text);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What is observed of some variables.
+
+use crate::error::Error;
+use crate::model::Potentials;
+
+/// Observed values, and likelihoods of values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// Variables and their values.
+    pub values: Vec<(u32, u32)>,
+    /// Variables and a weight of each of their values, which multiply the product; finite and not negative.
+    pub weights: Vec<(u32, Vec<f64>)>,
+}
+
+impl Evidence {
+    /// Adds `NAME=VALUE`, each a name or an index.
+    ///
+    /// # Errors
+    /// A variable or a value that does not exist.
+    pub fn observe(&mut self, potentials: &Potentials, text: &str) -> Result<(), Error> {
+        let (variable, value) = assignment(potentials, text, "VALUE")?;
+        let Some(value) = potentials.find_value(variable, value) else {
+            let domain = potentials.domains[variable as usize];
+            let names = potentials.variables[variable as usize].values.as_deref().unwrap_or_default();
+            let known = if names.is_empty() { format!("0 to {}", domain - 1) } else { names.join(", ") };
+            return Err(Error::Usage(format!(
+                "evidence `{text}`: there is no value `{value}`, its values are {known}"
+            )));
+        };
+        self.values.push((variable, value));
+        Ok(())
+    }
+
+    /// Adds `NAME=W:W:...`, a weight of each value.
+    ///
+    /// # Errors
+    /// A variable that does not exist, weights that are none or too few or too many.
+    pub fn weigh(&mut self, potentials: &Potentials, text: &str) -> Result<(), Error> {
+        let (variable, list) = assignment(potentials, text, "W:W:...")?;
+        let weights: Option<Vec<f64>> = list.split(':').map(|word| word.trim().parse().ok()).collect();
+        let weights = weights.filter(|weights| weights.iter().all(|weight| (0.0..f64::INFINITY).contains(weight)));
+        let domain = potentials.domains[variable as usize] as usize;
+        match weights.filter(|weights| weights.len() == domain) {
+            Some(weights) => self.weights.push((variable, weights)),
+            None => {
+                let expected = format!("expected {domain} numbers of at least 0 with : between them");
+                return Err(Error::Usage(format!("soft evidence `{text}`: {expected}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The observed value of each variable; `None` where a variable has two of them, which no assignment has.
+    ///
+    /// # Errors
+    /// Variables, values or weights that do not fit the potentials.
+    pub(crate) fn by_variable(&self, potentials: &Potentials) -> Result<Option<Vec<Option<u32>>>, Error> {
+        let domains = &potentials.domains;
+        let wrong = |what: String| Err(Error::Usage(format!("evidence: {what}")));
+        let mut observed = vec![None; domains.len()];
+        let mut agrees = true;
+        for &(variable, value) in &self.values {
+            match domains.get(variable as usize) {
+                None => return wrong(format!("variable {variable}, but there are {}", domains.len())),
+                Some(&domain) if value >= domain => {
+                    return wrong(format!("value {value} of variable {variable}, which has {domain}"));
+                }
+                Some(_) => {}
+            }
+            agrees &= observed[variable as usize].is_none_or(|known| known == value);
+            observed[variable as usize] = Some(value);
+        }
+        for (variable, weights) in &self.weights {
+            let fits = domains.get(*variable as usize).is_some_and(|&domain| domain as usize == weights.len());
+            if !fits || weights.iter().any(|weight| !(0.0..f64::INFINITY).contains(weight)) {
+                return wrong(format!("weights of variable {variable} that do not fit it"));
+            }
+        }
+        Ok(agrees.then_some(observed))
+    }
+}
+
+/// The variable before an equals sign, and what follows. Names may have such signs too.
+fn assignment<'t>(potentials: &Potentials, text: &'t str, what: &str) -> Result<(u32, &'t str), Error> {
+    let splits = text.match_indices('=').map(|(at, _)| (text[..at].trim(), text[at + 1..].trim()));
+    let known = splits.clone().find_map(|(name, rest)| Some((potentials.find_variable(name)?, rest)));
+    known.ok_or_else(|| match splits.clone().next() {
+        Some((name, _)) => Error::Usage(format!("evidence `{text}`: there is no variable `{name}`")),
+        None => Error::Usage(format!("evidence `{text}`: expected NAME={what}")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Variable;
+
+    #[test]
+    fn names_and_indices() {
+        let mut potentials = Potentials::new("t");
+        let values = Some(["yes".into(), "no".into()].into());
+        for name in ["rain", "a=b"] {
+            let variable = Variable { domain: 2, name: Some(name.into()), values: values.clone() };
+            let _ = potentials.variable(variable).expect("a variable");
+        }
+        let mut evidence = Evidence::default();
+        for text in ["rain=no", "a=b=yes", "1=1", " x0 = yes "] {
+            evidence.observe(&potentials, text).expect(text);
+        }
+        assert_eq!(evidence.values, [(0, 1), (1, 0), (1, 1), (0, 0)]);
+        assert_eq!(evidence.by_variable(&potentials).expect("they exist"), None);
+        evidence.weigh(&potentials, "rain=0.5:2").expect("weights");
+        assert_eq!(evidence.weights, [(0, vec![0.5, 2.0])]);
+        for text in ["rain", "snow=yes", "rain=2", "rain=maybe", "2=0"] {
+            assert!(evidence.observe(&potentials, text).is_err(), "{text}");
+        }
+        for text in ["rain", "rain=1", "rain=1:2:3", "rain=1:-1", "rain=1:inf", "rain=1:x"] {
+            assert!(evidence.weigh(&potentials, text).is_err(), "{text}");
+        }
+        for wrong in [
+            Evidence { values: vec![(2, 0)], weights: vec![] },
+            Evidence { values: vec![(0, 2)], weights: vec![] },
+            Evidence { values: vec![], weights: vec![(0, vec![1.0])] },
+        ] {
+            assert!(wrong.by_variable(&potentials).is_err());
+        }
+    }
+}

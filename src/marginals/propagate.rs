@@ -1,0 +1,220 @@
+//! Collect and distribute: the messages of a plan, and the way back.
+
+use super::sliced::Sliced;
+use crate::algebra::{OfNumbers, Range};
+use crate::elimination::backward::{Fold, WayBack, backward};
+use crate::elimination::cpu::{Store, poll};
+use crate::elimination::executor::Task;
+use crate::elimination::{EliminationPlan, Placement, Source, Step};
+use crate::error::Error;
+use crate::model::{ROUNDOFF, Scaled};
+use crate::stop::Stop;
+use crate::tensor::storage::Storage;
+
+/// A plan for what it eliminates.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planned<'a> {
+    pub sliced: &'a Sliced,
+    pub plan: &'a EliminationPlan,
+    pub placement: &'a Placement,
+}
+
+/// The sum over all assignments, and the messages that led to it.
+#[derive(Debug)]
+pub(super) struct Collected<S: OfNumbers> {
+    /// The sum.
+    pub z: Scaled,
+    /// Rounding errors that it may have, relatively, as far as the propagation makes them.
+    pub error: f64,
+    /// By step; empty where they were not kept.
+    messages: Vec<Storage<S::Entry>>,
+    /// By step, what it may be off and how small its entries are.
+    notes: Vec<Note>,
+}
+
+/// What is known of a message's entries.
+#[derive(Clone, Copy, Debug, Default)]
+struct Note {
+    /// Rounding errors, relatively.
+    error: f64,
+    /// The power of two of the least entry but 0.
+    least: i64,
+}
+
+/// Why numbers of one kind do not do.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// Products may be below their range.
+    Narrow,
+    /// There was no memory, or a stop.
+    Failed(Error),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Trouble::Failed(error)
+    }
+}
+
+impl<'a> Planned<'a> {
+    fn task<S: OfNumbers>(self, semiring: S) -> Task<'a, S> {
+        Task { plan: self.plan, placement: self.placement, factors: self.sliced, semiring }
+    }
+
+    /// Makes all messages.
+    ///
+    /// # Errors
+    /// [`Trouble`].
+    pub fn collect<S: OfNumbers>(self, semiring: S, stop: &Stop) -> Result<Collected<S>, Trouble> {
+        let Planned { sliced, plan, placement } = self;
+        let task = self.task(semiring);
+        let mut store = Store::new(task);
+        let mut notes = vec![Note::default(); plan.steps.len()];
+        let exponents: i64 = sliced.functions.iter().map(|function| function.exponent).sum();
+        let mut z = Scaled { exponent: sliced.constant.exponent + exponents, ..sliced.constant };
+        let mut error = 0.0;
+        for (index, step) in plan.steps.iter().enumerate() {
+            let Note { error: inputs, least } = joined(sliced, step, &notes, Note::default());
+            if least < -semiring.range() {
+                return Err(Trouble::Narrow);
+            }
+            stop.check()?;
+            while !store.slice(task, index, poll())?.1 {
+                stop.check()?;
+            }
+            let Range { exponent, least } = semiring.normalise(&mut store.messages[index]);
+            z.exponent += exponent;
+            let added = plan.domains[step.position as usize];
+            notes[index] = Note { error: inputs + f64::from(added) * ROUNDOFF, least };
+            if let ([], [root]) = (&step.scope[..], &store.messages[index][..]) {
+                z = z.times(semiring.value(*root));
+                error += notes[index].error + ROUNDOFF;
+            }
+        }
+        let messages = if placement.keep_messages { store.messages } else { Vec::new() };
+        Ok(Collected { z, error, messages, notes })
+    }
+
+    /// The posteriors of the variables that are asked for, and how far they may be off, relatively. The messages must be
+    /// kept.
+    ///
+    /// # Errors
+    /// [`Trouble`].
+    pub fn distribute<S: OfNumbers>(
+        self,
+        semiring: S,
+        collected: &Collected<S>,
+        asked: &[bool],
+        stop: &Stop,
+    ) -> Result<(Vec<Option<Box<[f64]>>>, f64), Trouble> {
+        let plan = self.plan;
+        // a step matters where its variable is asked for, or one below
+        let mut matters: Vec<bool> = plan.steps.iter().map(|step| asked[variable(plan, step)]).collect();
+        for (index, step) in plan.steps.iter().enumerate() {
+            for from in sources(step) {
+                matters[index] |= matters[from];
+            }
+        }
+        let mut way = Way {
+            planned: self,
+            semiring,
+            notes: &collected.notes,
+            outside: vec![Note::default(); plan.steps.len()],
+            matters,
+            asked,
+            posteriors: vec![None; plan.sequence.len()],
+            error: 0.0,
+            narrow: false,
+        };
+        backward(self.task(semiring), &collected.messages, &mut way, stop)?;
+        if way.narrow { Err(Trouble::Narrow) } else { Ok((way.posteriors, way.error)) }
+    }
+}
+
+/// The steps whose messages a step joins.
+fn sources(step: &Step) -> impl Iterator<Item = usize> {
+    step.inputs.iter().filter_map(|input| match input.source {
+        Source::Message(from) => Some(from as usize),
+        _ => None,
+    })
+}
+
+fn variable(plan: &EliminationPlan, step: &Step) -> usize {
+    plan.sequence[step.position as usize] as usize
+}
+
+/// The products of a step's inputs, and of what it begins with.
+fn joined(sliced: &Sliced, step: &Step, notes: &[Note], begin: Note) -> Note {
+    let mut all = Note { error: begin.error + (step.inputs.len() + 1) as f64 * ROUNDOFF, ..begin };
+    for input in &step.inputs {
+        match input.source {
+            Source::Message(from) => {
+                all.error += notes[from as usize].error;
+                all.least = all.least.saturating_add(notes[from as usize].least);
+            }
+            Source::Function(f) => all.least = all.least.saturating_add(sliced.least[f as usize]),
+            Source::Unary => {}
+        }
+    }
+    all
+}
+
+/// The way back.
+struct Way<'a, S: OfNumbers> {
+    planned: Planned<'a>,
+    semiring: S,
+    notes: &'a [Note],
+    /// By step, of what all else comes to.
+    outside: Vec<Note>,
+    /// Whether a step or one below it is of a variable that is asked for.
+    matters: Vec<bool>,
+    asked: &'a [bool],
+    posteriors: Vec<Option<Box<[f64]>>>,
+    /// The largest of a posterior.
+    error: f64,
+    /// Whether products may be below the range of numbers.
+    narrow: bool,
+}
+
+impl<S: OfNumbers> Way<'_, S> {
+    fn joined(&self, step: usize) -> Note {
+        let Planned { sliced, plan, .. } = self.planned;
+        joined(sliced, &plan.steps[step], self.notes, self.outside[step])
+    }
+}
+
+impl<S: OfNumbers> WayBack<S> for Way<'_, S> {
+    fn root(&mut self, _: usize) -> S::Entry {
+        self.semiring.one()
+    }
+
+    fn skips(&self, step: usize) -> bool {
+        self.narrow || !self.matters[step]
+    }
+
+    fn message(&mut self, step: usize, _: &[S::Entry]) {
+        self.narrow |= self.joined(step).least < -self.semiring.range();
+    }
+
+    fn values(&mut self, Fold { step, depth }: Fold, values: &[S::Entry]) {
+        let variable = variable(self.planned.plan, &self.planned.plan.steps[step]);
+        if self.narrow || !self.asked[variable] {
+            return;
+        }
+        let mut values = values.to_vec();
+        let _ = self.semiring.normalise(&mut values);
+        let doubles: Vec<f64> = values.into_iter().map(|value| self.semiring.value(value).double()).collect();
+        let sum: f64 = doubles.iter().sum();
+        self.posteriors[variable] = Some(doubles.iter().map(|double| double / sum).collect());
+        // of the value, and of the sum of all of them
+        let own = self.joined(step).error + depth as f64 * ROUNDOFF;
+        self.error = self.error.max(2.0 * own + (doubles.len() + 1) as f64 * ROUNDOFF);
+    }
+
+    fn outside(&mut self, step: usize, fold: Fold, rest: &mut [S::Entry]) {
+        let Range { least, .. } = self.semiring.normalise(rest);
+        // the message's own error is in what was divided and in what it was divided by, and is the same in both
+        let error = self.joined(fold.step).error - self.notes[step].error + (fold.depth + 1) as f64 * ROUNDOFF;
+        self.outside[step] = Note { error, least };
+    }
+}

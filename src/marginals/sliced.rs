@@ -1,0 +1,220 @@
+//! What is left of a product once variables are observed: smaller tables over fewer variables, each scope once.
+
+use super::Evidence;
+use crate::algebra::{OfNumbers, SumProduct};
+use crate::elimination::{Factors, Source, scatter};
+use crate::error::Error;
+use crate::model::{Cost, CostFunction, FORBIDDEN, Factor, Potentials, Problem, ROUNDOFF, Scaled, SparseTable, Table};
+use crate::stop::Stop;
+use crate::tensor::storage::Storage;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// A product over the variables that are not observed.
+#[derive(Clone, Debug)]
+pub(crate) struct Sliced {
+    /// The variables that are left, by their indices in the whole.
+    pub variables: Vec<u32>,
+    /// Their domain sizes.
+    pub domains: Vec<u32>,
+    /// The functions that are left, over indices among the variables; none is a constant, no two have the same
+    /// variables unless their product does not fit doubles.
+    pub functions: Vec<Factor>,
+    /// By function, the power of two of the least entry but 0 of its table.
+    pub least: Vec<i64>,
+    /// The constants.
+    pub constant: Scaled,
+    /// How far the product of constants and entries is from that of the file's numbers, relatively.
+    pub rounding: f64,
+}
+
+impl Sliced {
+    /// Slices tables by the observed values. Variables that `asked` does not have and that a single function reads,
+    /// which sums to 1 over them, are left out with it, again and again: the barren leaves of a Bayesian network.
+    /// Nothing where the observations contradict each other.
+    ///
+    /// # Errors
+    /// Evidence that does not fit; [`Error::Stopped`].
+    pub fn new(
+        potentials: &Potentials,
+        evidence: &Evidence,
+        asked: impl Fn(u32) -> bool,
+        stop: &Stop,
+    ) -> Result<Option<Self>, Error> {
+        let Some(observed) = evidence.by_variable(potentials)? else { return Ok(None) };
+        let mut sliced = Sliced {
+            variables: (0..potentials.domains.len() as u32).filter(|&v| observed[v as usize].is_none()).collect(),
+            domains: Vec::new(),
+            functions: Vec::new(),
+            least: Vec::new(),
+            constant: Scaled::ONE,
+            rounding: potentials.rounding,
+        };
+        let mut functions = Functions::default();
+        for function in stop.each(&potentials.functions) {
+            let factor = slice(function?, &potentials.domains, &observed);
+            sliced.add(&mut functions, factor, &potentials.domains);
+        }
+        for (variable, weights) in &evidence.weights {
+            for factor in Factor::of(&[*variable], weights.len(), |index| Scaled::new(weights[index])) {
+                let factor = slice(&factor, &potentials.domains, &observed);
+                sliced.add(&mut functions, factor, &potentials.domains);
+            }
+            sliced.rounding += ROUNDOFF;
+        }
+        sliced.functions = functions.list;
+        sliced.prune(&potentials.domains, asked, stop)?;
+        sliced.renumber(&potentials.domains);
+        Ok(Some(sliced))
+    }
+
+    /// Adds a function, or multiplies it to the one of the same variables.
+    fn add(&mut self, functions: &mut Functions, factor: Factor, domains: &[u32]) {
+        if factor.scope.is_empty() {
+            self.constant = self.constant.times(factor.entry(0));
+            self.rounding += ROUNDOFF;
+            return;
+        }
+        let mut sorted = factor.scope.clone();
+        sorted.sort_unstable();
+        if let Some(&known) = functions.places.get(&sorted) {
+            let other = &functions.list[known];
+            let own = arrange(&factor, &other.scope, domains);
+            let entry = |index: usize| other.entry(index).times(own.entry(index));
+            // where the product does not fit both stay
+            if let [product] = &mut Factor::of(&other.scope, own.table.len(), entry)[..] {
+                functions.list[known] = product.clone();
+                self.rounding += ROUNDOFF;
+                return;
+            }
+        }
+        let _ = functions.places.insert(sorted, functions.list.len());
+        functions.list.push(factor);
+    }
+
+    /// Leaves out barren variables with their functions.
+    fn prune(&mut self, domains: &[u32], asked: impl Fn(u32) -> bool, stop: &Stop) -> Result<(), Error> {
+        let mut reading: Vec<Vec<usize>> = vec![Vec::new(); domains.len()];
+        for (index, function) in self.functions.iter().enumerate() {
+            function.scope.iter().for_each(|&v| reading[v as usize].push(index));
+        }
+        let mut dropped = vec![false; self.functions.len()];
+        let mut barren = vec![false; domains.len()];
+        let mut open: Vec<u32> = self.variables.iter().copied().filter(|&v| !asked(v)).collect();
+        while let Some(variable) = open.pop() {
+            stop.check()?;
+            let [function] = reading[variable as usize][..] else { continue };
+            let own = &self.functions[function];
+            if dropped[function] || !sums_to_one(own, variable, domains) {
+                continue;
+            }
+            // each sum is 1 but for the rounding of as many numbers
+            self.rounding += 2.0 * f64::from(domains[variable as usize]) * ROUNDOFF;
+            (dropped[function], barren[variable as usize]) = (true, true);
+            for &other in &own.scope {
+                reading[other as usize].retain(|&known| known != function);
+                if other != variable && !asked(other) {
+                    open.push(other);
+                }
+            }
+        }
+        self.variables.retain(|&v| !barren[v as usize]);
+        let mut kept = dropped.iter().map(|dropped| !dropped);
+        self.functions.retain(|_| kept.next().unwrap_or(true));
+        Ok(())
+    }
+
+    /// Counts the variables that are left.
+    fn renumber(&mut self, domains: &[u32]) {
+        let mut places = vec![u32::MAX; domains.len()];
+        (0..).zip(&self.variables).for_each(|(place, &v)| places[v as usize] = place);
+        for function in &mut self.functions {
+            function.scope.iter_mut().for_each(|v| *v = places[*v as usize]);
+        }
+        self.least = self.functions.iter().map(|function| SumProduct.least(&function.table)).collect();
+        self.domains = self.variables.iter().map(|&v| domains[v as usize]).collect();
+    }
+
+    /// The scopes as a problem that costs nothing: what orders and plans look at.
+    pub fn structure(&self) -> Problem {
+        let table = |arity| Table::Sparse(Arc::new(SparseTable::new(arity, 0, Vec::new(), Vec::<Cost>::new())));
+        let function = |own: &Factor| CostFunction { scope: own.scope.clone(), table: table(own.scope.len()) };
+        Problem {
+            domains: self.domains.clone(),
+            unary: vec![Vec::new(); self.domains.len()],
+            functions: self.functions.iter().map(function).collect(),
+            constant: 0,
+            top: FORBIDDEN,
+        }
+    }
+}
+
+/// Functions by their variables in ascending order.
+#[derive(Default)]
+struct Functions {
+    list: Vec<Factor>,
+    places: FxHashMap<Box<[u32]>, usize>,
+}
+
+/// A function over the variables that are not observed.
+fn slice(function: &Factor, domains: &[u32], observed: &[Option<u32>]) -> Factor {
+    if function.scope.iter().all(|&v| observed[v as usize].is_none()) {
+        return function.clone();
+    }
+    let mut strides = vec![1usize; function.scope.len()];
+    for axis in (1..strides.len()).rev() {
+        strides[axis - 1] = strides[axis] * domains[function.scope[axis] as usize] as usize;
+    }
+    let (mut base, mut scope, mut axes) = (0, Vec::new(), Vec::new());
+    for (&v, &stride) in function.scope.iter().zip(&strides) {
+        match observed[v as usize] {
+            Some(value) => base += value as usize * stride,
+            None => {
+                scope.push(v);
+                axes.push((domains[v as usize] as usize, stride));
+            }
+        }
+    }
+    let mut places = vec![base];
+    for (size, stride) in axes {
+        places = places.into_iter().flat_map(|at| (0..size).map(move |value| at + value * stride)).collect();
+    }
+    // a part of a table fits doubles as the whole does
+    let mut factors = Factor::of(&scope, places.len(), |index| function.entry(places[index]));
+    factors.swap_remove(0)
+}
+
+/// The same function with its variables in another order.
+fn arrange(function: &Factor, scope: &[u32], domains: &[u32]) -> Factor {
+    if *function.scope == *scope {
+        return function.clone();
+    }
+    let table = scatter(&function.table, &function.scope, scope, domains, SumProduct, |entry| entry);
+    Factor { scope: scope.into(), table: table.to_vec().into(), exponent: function.exponent }
+}
+
+/// Whether the sums over a variable are 1, up to the rounding of the numbers added.
+fn sums_to_one(function: &Factor, variable: u32, domains: &[u32]) -> bool {
+    let domain = domains[variable as usize] as usize;
+    let Some(axis) = function.scope.iter().position(|&v| v == variable) else { return false };
+    let inner: usize = function.scope[axis + 1..].iter().map(|&v| domains[v as usize] as usize).product();
+    let one = Scaled::with(1.0, -function.exponent).double();
+    let near = |sum: f64| (sum - one).abs() <= 2.0 * domain as f64 * ROUNDOFF * one;
+    function
+        .table
+        .chunks_exact(domain * inner)
+        .all(|slab| (0..inner).all(|column| near(slab[column..].iter().step_by(inner).sum())))
+}
+
+impl<S: OfNumbers> Factors<S> for Sliced {
+    fn load(&self, source: Source, variables: &[u32], semiring: S) -> Storage<S::Entry> {
+        match source {
+            Source::Function(f) => {
+                let Factor { scope, table, .. } = &self.functions[f as usize];
+                scatter(table, scope, variables, &self.domains, semiring, |entry| semiring.of_double(entry))
+            }
+            // the structure has no unary costs
+            _ => variables.iter().flat_map(|&v| 0..self.domains[v as usize]).map(|_| semiring.one()).collect(),
+        }
+    }
+}

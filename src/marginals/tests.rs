@@ -1,0 +1,237 @@
+use super::*;
+use crate::check::{MarginalsClaim, check_marginals};
+use crate::model::{Scaled, Variable, scale};
+use crate::rng::Rng;
+
+/// Random products that are enumerated; more by FANGS_RANDOM_MODELS.
+fn models() -> u64 {
+    std::env::var("FANGS_RANDOM_MODELS").ok().and_then(|models| models.parse().ok()).unwrap_or(2000)
+}
+
+/// A product of up to nine variables, with zeros, equal tables, constants, unary functions and repeated scopes.
+fn random(rng: &mut Rng) -> Potentials {
+    let mut potentials = Potentials::new("random");
+    for _ in 0..1 + rng.below(9) {
+        let domain = [1, 2, 2, 3, 4][rng.index(5)];
+        let _ = potentials.variable(Variable { domain, name: None, values: None }).expect("it has values");
+    }
+    let n = potentials.domains.len();
+    // most networks are near 1, some span hundreds of powers of ten
+    let spread = [1, 1, 1, 40, 400][rng.index(5)];
+    let zeros = rng.below(4);
+    for _ in 0..rng.index(2 * n + 2) {
+        let mut scope: Vec<u32> = (0..n as u32).collect();
+        rng.shuffle(&mut scope);
+        scope.truncate(rng.index(4.min(n + 1)));
+        let entries: usize = scope.iter().map(|&v| potentials.domains[v as usize] as usize).product();
+        let kind = rng.below(6);
+        let table: Vec<f64> = (0..entries)
+            .map(|_| match kind {
+                0 => 0.5,
+                _ if rng.below(10) < zeros => 0.0,
+                _ => scale((rng.below(1 << 20) + 1) as f64, rng.below(2 * spread) as i64 - spread as i64 - 20),
+            })
+            .collect();
+        potentials.function(&scope, &table).expect("it fits");
+    }
+    potentials
+}
+
+/// Observed values and weights of some variables.
+fn evidence(rng: &mut Rng, potentials: &Potentials) -> Evidence {
+    let mut evidence = Evidence::default();
+    for (variable, &domain) in (0..).zip(&potentials.domains) {
+        match rng.below(6) {
+            0 => evidence.values.push((variable, rng.below(domain.into()) as u32)),
+            1 => evidence.weights.push((variable, (0..domain).map(|_| rng.below(4) as f64 / 2.0).collect())),
+            _ => {}
+        }
+    }
+    evidence
+}
+
+fn add(a: Scaled, b: Scaled) -> Scaled {
+    let s = WideSumProduct;
+    use crate::algebra::Semiring;
+    s.value(s.fold([a.mantissa, a.exponent as f64], [b.mantissa, b.exponent as f64]))
+}
+
+/// The sum and the sums of each value, by enumeration.
+fn enumerate(potentials: &Potentials, evidence: &Evidence) -> (Scaled, Vec<Vec<Scaled>>) {
+    let mut sums: Vec<Vec<Scaled>> = potentials.domains.iter().map(|&d| vec![Scaled::ZERO; d as usize]).collect();
+    let mut z = Scaled::ZERO;
+    let sizes = potentials.domains.iter().map(|&domain| domain as usize).collect();
+    let mut odometer = crate::model::Odometer::new(sizes);
+    loop {
+        let values: Vec<u32> = odometer.digits.iter().map(|&digit| digit as u32).collect();
+        if evidence.values.iter().all(|&(variable, value)| values[variable as usize] == value) {
+            let weigh = |product: Scaled, (variable, weights): &(u32, Vec<f64>)| {
+                product.times(Scaled::new(weights[values[*variable as usize] as usize]))
+            };
+            let product = evidence.weights.iter().fold(potentials.value(&values), weigh);
+            z = add(z, product);
+            for (sums, &value) in sums.iter_mut().zip(&values) {
+                sums[value as usize] = add(sums[value as usize], product);
+            }
+        }
+        if odometer.advance().is_none() {
+            return (z, sums);
+        }
+    }
+}
+
+/// What was found, for the checker.
+fn claim(evidence: &Evidence, found: &Marginals) -> MarginalsClaim {
+    let all = (0..).zip(&found.posteriors);
+    MarginalsClaim {
+        values: evidence.values.clone(),
+        weights: evidence.weights.clone(),
+        ln_z: Some(found.ln_z).filter(|ln_z| ln_z.is_finite()),
+        error_bound: found.error_bound,
+        posteriors: all.filter_map(|(v, own)| Some((v, own.as_deref()?.to_vec()))).collect(),
+        posterior_error: found.posterior_error,
+    }
+}
+
+/// Compares with enumeration; whether there was anything to sum.
+fn agrees(case: u64, potentials: &Potentials, evidence: &Evidence, found: &Marginals) -> bool {
+    let (z, sums) = enumerate(potentials, evidence);
+    assert!(!found.underflow);
+    if z == Scaled::ZERO {
+        assert_eq!(found.ln_z, f64::NEG_INFINITY, "case {case}");
+        assert!(found.posteriors.iter().all(Option::is_none));
+        return false;
+    }
+    // what enumeration itself loses
+    let own = 1e-13;
+    assert!((found.ln_z - z.ln()).abs() <= found.error_bound + own, "case {case}: {} {}", found.ln_z, z.ln());
+    assert!(found.error_bound < 1e-10 && found.posterior_error < 1e-10, "{found:?}");
+    for (variable, (posterior, sums)) in found.posteriors.iter().zip(sums).enumerate() {
+        let posterior = posterior.as_ref().expect("all are asked for");
+        assert!((posterior.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        for (&own_value, sum) in posterior.iter().zip(sums) {
+            let exact = Scaled { exponent: sum.exponent - z.exponent, ..sum }.double() / z.mantissa;
+            let off = (own_value - exact).abs();
+            let bound = exact * (found.posterior_error + own) + f64::MIN_POSITIVE;
+            assert!(off <= bound, "case {case}, variable {variable}: {own_value} {exact}");
+        }
+    }
+    true
+}
+
+#[test]
+fn sums_and_posteriors_are_those_of_enumeration() {
+    let mut rng = Rng::new(39);
+    let mut possible = 0;
+    for case in 0..models() {
+        let potentials = random(&mut rng);
+        let evidence = evidence(&mut rng, &potentials);
+        let n = potentials.domains.len();
+        let order = match rng.below(3) {
+            0 => OrderChoice::Best,
+            1 => OrderChoice::Rule(Method::ALL[rng.index(4)].1),
+            _ => {
+                let mut places: Vec<usize> = (0..n).collect();
+                rng.shuffle(&mut places);
+                OrderChoice::Given(places)
+            }
+        };
+        let options = Options::default().with(|options| options.order = order);
+        let found = compute(&potentials, &evidence, &options, &Stop::new()).expect("it fits");
+        possible += u64::from(agrees(case, &potentials, &evidence, &found));
+        let claim = claim(&evidence, &found);
+        let _ = check_marginals(&potentials, &claim, &Stop::new()).unwrap_or_else(|error| panic!("{case}: {error}"));
+        // only some of it, by a smaller tree
+        let variable = rng.index(n);
+        let some = options.with(|options| options.variables = Some(vec![variable as u32]));
+        let own = compute(&potentials, &evidence, &some, &Stop::new()).expect("it fits");
+        let off = own.error_bound + found.error_bound;
+        assert!(own.ln_z == found.ln_z || (own.ln_z - found.ln_z).abs() <= off, "case {case}");
+        for (other, posterior) in own.posteriors.iter().enumerate() {
+            assert_eq!(posterior.is_some(), other == variable && found.ln_z > f64::NEG_INFINITY, "case {case}");
+        }
+    }
+    assert!(possible > models() / 2, "{possible}");
+}
+
+#[test]
+fn soft_evidence_of_ones_changes_nothing_and_of_an_indicator_observes() {
+    let mut rng = Rng::new(40);
+    for _ in 0..100 {
+        let potentials = random(&mut rng);
+        let compute =
+            |evidence: &Evidence| compute(&potentials, evidence, &Options::default(), &Stop::new()).expect("it fits");
+        let weights = |weight: &dyn Fn(u32) -> f64| {
+            let all = (0..).zip(&potentials.domains);
+            all.map(|(variable, &domain)| (variable, (0..domain).map(weight).collect())).collect()
+        };
+        let (none, ones) = (Evidence::default(), Evidence { weights: weights(&|_| 1.0), ..Evidence::default() });
+        let (plain, ones) = (compute(&none), compute(&ones));
+        assert!(plain.ln_z == ones.ln_z || (plain.ln_z - ones.ln_z).abs() <= plain.error_bound + ones.error_bound);
+        let first = |value| f64::from(u8::from(value == 0));
+        let soft = compute(&Evidence { weights: weights(&first), ..Evidence::default() });
+        let values = (0..potentials.domains.len() as u32).map(|variable| (variable, 0)).collect();
+        let hard = compute(&Evidence { values, ..Evidence::default() });
+        assert!(soft.ln_z == hard.ln_z || (soft.ln_z - hard.ln_z).abs() <= soft.error_bound + hard.error_bound);
+    }
+}
+
+#[test]
+fn large_tables_go_by_tiles_and_threads() {
+    let mut rng = Rng::new(41);
+    for _ in 0..6 {
+        let mut potentials = Potentials::new("t");
+        for domain in [7, 6, 9, 3, 11, 5, 4] {
+            let _ = potentials.variable(Variable { domain, name: None, values: None }).expect("a variable");
+        }
+        for scope in [&[0u32, 1, 2, 3][..], &[4, 1, 2, 3], &[3, 2, 5], &[6, 4, 3, 0], &[5, 1]] {
+            let entries: u32 = scope.iter().map(|&v| potentials.domains[v as usize]).product();
+            let table: Vec<f64> = (0..entries).map(|_| rng.below(9) as f64 / 8.0).collect();
+            potentials.function(scope, &table).expect("it fits");
+        }
+        let mut places: Vec<usize> = (0..7).collect();
+        rng.shuffle(&mut places);
+        let options = Options::default().with(|options| options.order = OrderChoice::Given(places));
+        let evidence = Evidence::default();
+        let found = compute(&potentials, &evidence, &options, &Stop::new()).expect("it fits");
+        assert!(agrees(0, &potentials, &evidence, &found));
+    }
+}
+
+#[test]
+fn contradicting_evidence_is_impossible_and_too_little_memory_an_error() {
+    let mut rng = Rng::new(42);
+    let potentials = loop {
+        let potentials = random(&mut rng);
+        if potentials.domains[0] > 1 && potentials.functions.len() > 3 {
+            break potentials;
+        }
+    };
+    let evidence = Evidence { values: vec![(0, 0), (0, 1)], weights: vec![] };
+    let found = compute(&potentials, &evidence, &Options::default(), &Stop::new()).expect("a result");
+    assert_eq!(found.ln_z, f64::NEG_INFINITY);
+    let little = Options::default().with(|options| options.memory = Some(8));
+    let error = compute(&potentials, &Evidence::default(), &little, &Stop::new()).expect_err("no room");
+    assert!(matches!(error, Error::Memory(_)), "{error}");
+}
+
+#[test]
+fn barren_variables_are_left_out() {
+    let mut chain = Potentials::new("chain");
+    for _ in 0..30 {
+        let _ = chain.variable(Variable { domain: 3, name: None, values: None }).expect("a variable");
+    }
+    chain.function(&[0], &[0.2, 0.3, 0.5]).expect("it fits");
+    for v in 1..30 {
+        chain.function(&[v - 1, v], &[0.1, 0.2, 0.7, 0.3, 0.3, 0.4, 0.6, 0.1, 0.3]).expect("it fits");
+    }
+    let evidence = Evidence { values: vec![(4, 1)], weights: vec![] };
+    let options = Options::default().with(|options| options.variables = Some(vec![2]));
+    let prepared = Prepared::new(&chain, &evidence, &options, &Stop::new()).expect("a plan");
+    assert_eq!(prepared.tree().cliques, 4);
+    let (few, all) = (prepared.run(&Stop::new()).expect("a sum"), Options::default());
+    let all = compute(&chain, &evidence, &all, &Stop::new()).expect("a sum");
+    assert!((few.ln_z - all.ln_z).abs() <= few.error_bound + all.error_bound);
+    let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-15);
+    assert!(few.posteriors[2].as_deref().zip(all.posteriors[2].as_deref()).is_some_and(|(a, b)| near(a, b)));
+}

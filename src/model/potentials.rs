@@ -1,0 +1,201 @@
+//! Products of functions that are not negative: Bayesian and Markov networks by their file's own numbers.
+
+use super::Variable;
+use super::scaled::{ROUNDOFF, Scaled, scale};
+use crate::error::{ModelError, Warning};
+use std::sync::Arc;
+
+/// Entries of a table are 0, or at least a half times two to this power.
+pub const LEAST_EXPONENT: i64 = -1000;
+
+/// A function of some variables: the value of an entry is `table` times two to the power of `exponent`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Factor {
+    /// The variables it reads, all different; empty for a constant.
+    pub scope: Box<[u32]>,
+    /// An entry for every combination of values, the last variable of the scope running fastest. The largest is in
+    /// [1/2, 1), unless all are 0; none but 0 is below half of two to the power of [`LEAST_EXPONENT`].
+    pub table: Arc<[f64]>,
+    /// The power of two taken out of the table.
+    pub exponent: i64,
+}
+
+impl Factor {
+    /// Makes factors whose product has these entries: one, and more of the same scope where a table of doubles does not
+    /// hold entries so different.
+    pub fn of(scope: &[u32], entries: usize, entry: impl Fn(usize) -> Scaled) -> Vec<Factor> {
+        let all = || (0..entries).map(&entry).filter(|entry| entry.mantissa > 0.0);
+        let Some(most) = all().map(|entry| entry.exponent).max() else {
+            return vec![Factor { scope: scope.into(), table: vec![0.0; entries].into(), exponent: 0 }];
+        };
+        let mut factors = Vec::new();
+        let mut deepest = all().map(|entry| entry.exponent - most).min().unwrap_or(0);
+        let table = (0..entries).map(|index| {
+            let Scaled { mantissa, exponent } = entry(index);
+            scale(mantissa, (exponent - most).max(LEAST_EXPONENT))
+        });
+        factors.push(Factor { scope: scope.into(), table: table.collect(), exponent: most });
+        let mut taken = LEAST_EXPONENT;
+        while deepest < LEAST_EXPONENT {
+            // what is left of each exponent; 1 where nothing is
+            let rest = (0..entries).map(|index| match entry(index) {
+                Scaled { mantissa, exponent } if mantissa > 0.0 => {
+                    scale(0.5, (exponent - most - taken).clamp(LEAST_EXPONENT, 0))
+                }
+                _ => 0.5,
+            });
+            factors.push(Factor { scope: scope.into(), table: rest.collect(), exponent: 1 });
+            deepest -= LEAST_EXPONENT;
+            taken += LEAST_EXPONENT;
+        }
+        factors
+    }
+
+    /// An entry.
+    pub fn entry(&self, index: usize) -> Scaled {
+        Scaled::with(self.table[index], self.exponent)
+    }
+}
+
+/// A product of functions, by the numbers that its file states.
+#[derive(Clone, Debug, Default)]
+pub struct Potentials {
+    /// Its origin, for messages and reports.
+    pub name: String,
+    /// The variables in file order, with their names where the file has them.
+    pub variables: Vec<Variable>,
+    /// Domain sizes in file order.
+    pub domains: Vec<u32>,
+    /// The functions; those that are equal share their tables.
+    pub functions: Vec<Factor>,
+    /// How far the product of one entry of each function is from the product of the numbers as written, relatively.
+    pub rounding: f64,
+    /// Doubtful places of its file.
+    pub warnings: Vec<Warning>,
+}
+
+impl Potentials {
+    /// A product of no functions.
+    pub fn new(name: impl Into<String>) -> Self {
+        Potentials { name: name.into(), ..Potentials::default() }
+    }
+
+    /// Adds a variable and returns its index.
+    ///
+    /// # Errors
+    /// A variable without values.
+    pub fn variable(&mut self, variable: Variable) -> Result<u32, ModelError> {
+        let index = self.variables.len();
+        if variable.domain == 0 {
+            return Err(ModelError::EmptyDomain { variable: index });
+        }
+        self.domains.push(variable.domain);
+        self.variables.push(variable);
+        Ok(index as u32)
+    }
+
+    /// Adds a function of doubles, which must be finite and not negative.
+    ///
+    /// # Errors
+    /// A scope with an unknown or repeated variable, a table that does not fit it, an entry that is negative or not
+    /// finite.
+    pub fn function(&mut self, scope: &[u32], table: &[f64]) -> Result<(), ModelError> {
+        let function = self.functions.len();
+        let variables = self.variables.len();
+        let mut expected = 1u64;
+        for (place, &variable) in scope.iter().enumerate() {
+            let Some(&domain) = self.domains.get(variable as usize) else {
+                return Err(ModelError::UnknownVariable { function, variable, variables });
+            };
+            if scope[..place].contains(&variable) {
+                return Err(ModelError::RepeatedVariable { function, variable });
+            }
+            expected = expected.saturating_mul(u64::from(domain));
+        }
+        if table.len() as u64 != expected {
+            return Err(ModelError::TableSize { function, found: table.len(), expected });
+        }
+        if let Some(entry) = table.iter().position(|entry| !(0.0..f64::INFINITY).contains(entry)) {
+            return Err(ModelError::NoPotential { function, entry });
+        }
+        self.functions.extend(Factor::of(scope, table.len(), |index| Scaled::new(table[index])));
+        self.rounding += ROUNDOFF;
+        Ok(())
+    }
+
+    /// The name of a variable: the file's, or `x` and its index.
+    pub fn variable_name(&self, variable: usize) -> String {
+        match &self.variables[variable].name {
+            Some(name) => name.to_string(),
+            None => format!("x{variable}"),
+        }
+    }
+
+    /// The variable of a name, of `x` and an index, or of an index; names go first.
+    pub fn find_variable(&self, name: &str) -> Option<u32> {
+        let named = self.variables.iter().position(|variable| variable.name.as_deref() == Some(name));
+        let index = || name.strip_prefix('x').unwrap_or(name).parse::<usize>().ok();
+        let known = |&index: &usize| index < self.variables.len();
+        named.or_else(index).filter(known).map(|index| index as u32)
+    }
+
+    /// The value of a variable by its name or index; names go first.
+    pub fn find_value(&self, variable: u32, value: &str) -> Option<u32> {
+        let Variable { domain, values, .. } = &self.variables[variable as usize];
+        let named = values.iter().flatten().position(|name| **name == *value).map(|index| index as u32);
+        named.or_else(|| value.parse().ok()).filter(|value| value < domain)
+    }
+
+    /// The product of all functions at an assignment.
+    pub fn value(&self, assignment: &[u32]) -> Scaled {
+        self.functions.iter().fold(Scaled::ONE, |product, function| {
+            let along =
+                |index: usize, &v: &u32| index * self.domains[v as usize] as usize + assignment[v as usize] as usize;
+            product.times(function.entry(function.scope.iter().fold(0, along)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Decimal, Stated};
+
+    #[test]
+    fn tables_are_scaled_and_keep_what_doubles_do_not_hold() {
+        let decimal = |exponent| Scaled::of(Stated::Decimal(Decimal { digits: 1, exponent }));
+        let entries = [decimal(-1000), Scaled::ZERO, decimal(10), decimal(-320), Scaled::new(3.0), decimal(-400)];
+        let factors = Factor::of(&[0], entries.len(), |index| entries[index]);
+        assert!(factors.len() > 2, "{}", factors.len());
+        for factor in &factors {
+            let most = factor.table.iter().copied().fold(0.0, f64::max);
+            assert!((0.5..1.0).contains(&most));
+            assert!(factor.table.iter().all(|&entry| entry == 0.0 || entry >= 2f64.powi(LEAST_EXPONENT as i32 - 1)));
+        }
+        for (index, &entry) in entries.iter().enumerate() {
+            let product = factors.iter().fold(Scaled::ONE, |product, factor| product.times(factor.entry(index)));
+            assert_eq!(product, entry, "{index}");
+        }
+        let zero = Factor::of(&[0], 2, |_| Scaled::ZERO);
+        assert_eq!((zero.len(), &zero[0].table[..]), (1, &[0.0, 0.0][..]));
+    }
+
+    #[test]
+    fn variables_and_values_by_name_and_index() {
+        let mut potentials = Potentials::new("t");
+        let values = Some(["1".into(), "0".into()].into());
+        let named = Variable { domain: 2, name: Some("x1".into()), values };
+        assert_eq!(potentials.variable(named), Ok(0));
+        assert_eq!(potentials.variable(Variable { domain: 3, name: None, values: None }), Ok(1));
+        assert_eq!(
+            ["x1", "1", "x0", "0", "2", "y"].map(|name| potentials.find_variable(name)),
+            [Some(0), Some(1), Some(0), Some(0), None, None]
+        );
+        assert_eq!(["1", "0", "2"].map(|value| potentials.find_value(0, value)), [Some(0), Some(1), None]);
+        assert_eq!(["1", "2", "3"].map(|value| potentials.find_value(1, value)), [Some(1), Some(2), None]);
+        assert!(potentials.function(&[0, 1], &[0.5; 6]).is_ok());
+        assert!(potentials.function(&[0, 2], &[0.5; 6]).is_err() && potentials.function(&[1], &[0.5; 6]).is_err());
+        assert!(potentials.function(&[0], &[0.5, -1.0]).is_err() && potentials.function(&[0, 0], &[0.5; 4]).is_err());
+        assert_eq!(potentials.value(&[1, 2]).double(), 0.5);
+    }
+}

@@ -1,0 +1,215 @@
+//! `fangs marginals`, and `fangs check --marginals`.
+
+use super::*;
+
+const RAIN: &str = "network garden { }
+variable rain { type discrete [ 2 ] { yes, no }; }
+variable sprinkler { type discrete [ 2 ] { on, off }; }
+variable grass { type discrete [ 2 ] { wet, dry }; }
+probability ( rain ) { table 0.25, 0.75; }
+probability ( sprinkler | rain ) { (yes) 0.125, 0.875; (no) 0.5, 0.5; }
+probability ( grass | rain, sprinkler ) {
+  (yes, on) 1.0, 0.0;
+  (yes, off) 0.75, 0.25;
+  (no, on) 0.75, 0.25;
+  (no, off) 0.0, 1.0;
+}
+";
+
+/// P(wet grass), by hand: 0.25 * (0.125 + 0.875 * 0.75) + 0.75 * 0.5 * 0.75.
+const WET: f64 = 0.4765625;
+
+fn number(object: &Value, key: &str) -> f64 {
+    object[key].as_f64().unwrap_or(f64::NAN)
+}
+
+fn near(found: &Value, expected: &[f64]) {
+    let found: Vec<f64> = found.as_array().expect("a list").iter().filter_map(Value::as_f64).collect();
+    assert_eq!(found.len(), expected.len());
+    assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15), "{found:?} {expected:?}");
+}
+
+#[test]
+fn posteriors_by_names_and_by_a_file_of_evidence() -> Result {
+    let (folder, path) = folder_with("rain.bif", RAIN)?;
+    let found = object(fangs().arg("marginals").arg(&path).args(["--observe", "grass=wet", "--json"]), 0)?;
+    assert!((number(&found, "ln_z") - WET.ln()).abs() < 1e-15);
+    assert!((number(&found, "log10_z") - WET.log10()).abs() < 1e-15);
+    assert_eq!((&found["task"], &found["status"]), (&"MAR".into(), &"exact".into()));
+    near(&found["marginals"]["rain"], &[0.1953125 / WET, 0.28125 / WET]);
+    let names: Vec<&String> = found["marginals"].as_object().expect("a map").keys().collect();
+    assert_eq!(names, ["rain", "sprinkler"]);
+    let keys = [
+        "instance",
+        "version",
+        "error_bound",
+        "underflow",
+        "order",
+        "induced_width",
+        "cliques",
+        "largest_clique",
+        "clique_entries",
+        "messages_bytes",
+        "device",
+        "threads",
+        "load_s",
+        "order_s",
+        "collect_s",
+        "distribute_s",
+        "transfer_s",
+        "time_s",
+    ];
+    assert!(keys.iter().all(|key| !found[key].is_null()), "{found}");
+    let evid = folder.path().join("e.evid");
+    fs::write(&evid, "1 2 0")?;
+    let again = object(fangs().arg("marginals").arg(&path).arg("--evidence").arg(&evid).arg("--json"), 0)?;
+    assert_eq!(again["marginals"], found["marginals"]);
+    let soft = object(fangs().arg("marginals").arg(&path).args(["--soft", "grass=3:0", "--json"]), 0)?;
+    assert!((number(&soft, "ln_z") - (3.0 * WET).ln()).abs() < 1e-15);
+    near(&soft["marginals"]["grass"], &[1.0, 0.0]);
+    let some = object(fangs().arg("marginals").arg(&path).args(["--variables", "2,rain", "--json"]), 0)?;
+    assert_eq!(some["marginals"].as_object().map(|map| map.len()), Some(2));
+    let only = object(fangs().arg("marginals").arg(&path).args(["--only-z", "--json"]), 0)?;
+    assert_eq!((&only["task"], &only["marginals"]), (&"PR".into(), &Value::Null));
+    let text = fangs().arg("marginals").arg(&path).args(["--observe", "grass=wet"]).assert().success();
+    let text = String::from_utf8(text.get_output().stdout.clone())?;
+    assert!(text.contains("rain  yes 0.409836  no 0.590164") && text.contains("ln Z        -0.741"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn files_of_the_competitions() -> Result {
+    let (folder, path) = folder_with("coins.uai", COINS)?;
+    let prefix = folder.path().join("out");
+    let _ = fangs().arg("marginals").arg(&path).args(["--observe", "0=1", "--uai"]).arg(&prefix).assert().success();
+    let pr = fs::read_to_string(folder.path().join("out.PR"))?;
+    let log10: f64 = pr.strip_prefix("PR\n").unwrap_or_default().trim().parse()?;
+    assert!((log10 - 0.5f64.log10()).abs() < 1e-15, "{pr}");
+    let mar = fs::read_to_string(folder.path().join("out.MAR"))?;
+    let words: Vec<&str> = mar.split_whitespace().collect();
+    assert_eq!(words[..5], ["MAR", "3", "2", "0", "1"]);
+    assert!(words.len() == 11 && (words[7].parse::<f64>()? - 0.9).abs() < 1e-15, "{mar}");
+    Ok(())
+}
+
+#[test]
+fn impossible_evidence_and_too_little_memory_have_exit_codes_of_their_own() -> Result {
+    let (_folder, path) = folder_with("rain.bif", RAIN)?;
+    let impossible = "rain=no,sprinkler=off,grass=wet";
+    let found = object(fangs().arg("marginals").arg(&path).args(["--observe", impossible, "--json"]), 4)?;
+    assert_eq!((&found["status"], &found["ln_z"]), (&"impossible evidence".into(), &Value::Null));
+    assert_eq!(found["marginals"], Value::Null);
+    let twice = object(fangs().arg("marginals").arg(&path).args(["--observe", "rain=no,rain=yes", "--json"]), 4)?;
+    assert_eq!(twice["status"], "impossible evidence");
+    let mut little = fangs();
+    let _ = little.arg("marginals").arg(&path).args(["--bound-memory", "16", "--json"]);
+    let found = object(&mut little, 3)?;
+    assert_eq!((&found["status"], &found["ln_z"]), (&"memory".into(), &Value::Null));
+    assert!(number(&found, "bytes") > 16.0);
+    let told = String::from_utf8(little.assert().get_output().stderr.clone())?;
+    assert!(told.contains(&format!("would take {} bytes", found["bytes"])), "{told}");
+    Ok(())
+}
+
+#[test]
+fn costs_become_potentials_by_a_temperature() -> Result {
+    let (_folder, path) = folder_with("four.wcsp", FOUR)?;
+    refused(fangs().arg("marginals").arg(&path), &["--temperature"])?;
+    let cold = object(fangs().arg("marginals").arg(&path).args(["--temperature", "0.01", "--json"]), 0)?;
+    // the optimum is 5, the next assignment costs one more
+    assert!((number(&cold, "ln_z") + 500.0).abs() < 1e-12, "{cold}");
+    near(&cold["marginals"]["1"], &[0.0, 1.0]);
+    Ok(())
+}
+
+#[test]
+fn wrong_names_and_devices_are_refused() -> Result {
+    let (folder, path) = folder_with("rain.bif", RAIN)?;
+    for (options, words) in [
+        (&["--observe", "snow=yes"][..], &["snow"][..]),
+        (&["--observe", "rain=maybe"], &["maybe", "yes, no"]),
+        (&["--observe", "rain"], &["NAME=VALUE"]),
+        (&["--soft", "rain=1"], &["expected 2 numbers"]),
+        (&["--variables", "snow"], &["snow"]),
+        (&["--device", "cuda"], &["marginals run on the CPU"]),
+        (&["--temperature", "0"], &["above 0"]),
+        (&["--order", "best,worst"], &["min-fill"]),
+        (&["--only-z", "--variables", "rain"], &["cannot be used with"]),
+    ] {
+        refused(fangs().arg("marginals").arg(&path).args(options), words)?;
+    }
+    let cases = folder.path().join("cases.jsonl");
+    for (line, words) in [
+        ("{\"rain\": \"maybe\"}", &["cases.jsonl:1", "maybe"][..]),
+        ("[1]", &["cases.jsonl:1"]),
+        ("{\"rain\": true}", &["cases.jsonl:1", "true"]),
+    ] {
+        fs::write(&cases, line)?;
+        refused(fangs().arg("marginals").arg(&path).arg("--cases").arg(&cases), words)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn many_cases_are_a_line_each() -> Result {
+    let (folder, path) = folder_with("rain.bif", RAIN)?;
+    let cases = folder.path().join("cases.jsonl");
+    fs::write(
+        &cases,
+        "{}\n{\"grass\": \"wet\"}\n\n{\"grass\": 0, \"rain\": [0, 1]}\n{\"rain\": \"no\", \"sprinkler\": 1, \"grass\": 0}\n",
+    )?;
+    let rows = folder.path().join("cases.csv");
+    fs::write(&rows, "grass,rain\n,\nwet,\nwet,no\n")?;
+    let lines = |cases: &Path| -> Result<Vec<Value>> {
+        let output = fangs().arg("marginals").arg(&path).arg("--cases").arg(cases).assert().success();
+        let text = String::from_utf8(output.get_output().stdout.clone())?;
+        text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
+    };
+    let (objects, table) = (lines(&cases)?, lines(&rows)?);
+    assert_eq!(objects.iter().map(|line| number(line, "case")).collect::<Vec<_>>(), [1.0, 2.0, 4.0, 5.0]);
+    assert_eq!(objects[3]["status"], "impossible evidence");
+    for (object, row) in objects.iter().zip(&table) {
+        assert!((number(object, "ln_z") - number(row, "ln_z")).abs() < 1e-15);
+        assert_eq!(object["marginals"]["sprinkler"], row["marginals"]["sprinkler"]);
+    }
+    assert!((number(&table[2], "ln_z") - 0.28125f64.ln()).abs() < 1e-15);
+    // the checker takes all lines at once, or one of `--json`
+    let out = folder.path().join("out.json");
+    fs::write(&out, objects.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+    let checked = object(fangs().arg("check").arg(&path).arg("--marginals").arg(&out).arg("--json"), 0)?;
+    assert_eq!(number(&checked, "checked"), 4.0);
+    Ok(())
+}
+
+#[test]
+fn wrong_marginals_are_refused_by_the_checker() -> Result {
+    let (folder, path) = folder_with("rain.bif", RAIN)?;
+    let found = object(fangs().arg("marginals").arg(&path).args(["--observe", "grass=wet", "--json"]), 0)?;
+    let out = folder.path().join("out.json");
+    let check = |object: &Value| -> Result<Command> {
+        fs::write(&out, object.to_string())?;
+        let mut command = fangs();
+        let _ = command.arg("check").arg(&path).arg("--marginals").arg(&out);
+        Ok(command)
+    };
+    let agrees = check(&found)?.assert().success();
+    assert!(String::from_utf8(agrees.get_output().stdout.clone())?.contains("1 sum and 2 posteriors agree"));
+    let changes: [fn(&mut Value); 5] = [
+        |object| object["ln_z"] = Value::from(-0.7411),
+        |object| object["marginals"]["rain"] = serde_json::json!([0.5, 0.5]),
+        |object| object["evidence"] = serde_json::json!({}),
+        |object| object["evidence"] = serde_json::json!({"grass": "dry"}),
+        |object| object["status"] = "impossible evidence".into(),
+    ];
+    for change in changes {
+        let mut wrong = found.clone();
+        change(&mut wrong);
+        let told = check(&wrong)?.assert().code(1).get_output().clone();
+        assert!(String::from_utf8(told.stderr)?.contains("refused"), "{wrong}");
+    }
+    let evid = folder.path().join("other.evid");
+    fs::write(&evid, "1 2 1")?;
+    let _ = check(&found)?.arg("--evidence").arg(&evid).assert().code(1);
+    fs::write(&out, "{\"status\": \"exact\"}")?;
+    refused(fangs().arg("check").arg(&path).arg("--marginals").arg(&out), &["ln_z"])
+}
