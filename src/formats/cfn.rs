@@ -219,6 +219,7 @@ impl Reader<'_, '_, '_> {
             return self.full(name, &scope);
         }
         let word = text(self.tokens.word("costs, defaultcost or type")?);
+        let at = self.tokens.place();
         if !self.tagged {
             let first = word.as_bytes().first().copied().unwrap_or_default();
             let is_cost = &*word == "inf" || first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.');
@@ -226,16 +227,17 @@ impl Reader<'_, '_, '_> {
                 let default = self.default_cost(&word)?;
                 self.tuples(name, &scope, default)
             } else if matches!(self.tokens.peek()?, b"{" | b"[") {
-                self.global(&word, &scope)
+                self.global((&word, at), &scope)
             } else {
-                self.shared(name, &word, scope)
+                self.shared((&word, at), name, scope)
             };
         }
         match &*word {
             "costs" if matches!(self.tokens.peek()?, b"{" | b"[") => self.full(name, &scope),
             "costs" => {
                 let other = text(self.tokens.word("costs, or the name of a function")?);
-                self.shared(name, &other, scope)
+                let at = self.tokens.place();
+                self.shared((&other, at), name, scope)
             }
             "defaultcost" => {
                 let default = self.form.cost(self.tokens, "a default cost")?;
@@ -244,7 +246,8 @@ impl Reader<'_, '_, '_> {
             }
             "type" => {
                 let keyword = text(self.tokens.word("the kind of a global cost function")?);
-                self.global(&keyword, &scope)
+                let at = self.tokens.place();
+                self.global((&keyword, at), &scope)
             }
             _ => Err(self.tokens.error("costs, defaultcost or type")),
         }
@@ -257,7 +260,7 @@ impl Reader<'_, '_, '_> {
         form.cost(&mut again, "a default cost").map_err(|_| self.tokens.error("a default cost"))
     }
 
-    fn global(&mut self, keyword: &str, scope: &[u32]) -> Result<(), Error> {
+    fn global(&mut self, keyword: (&str, Place), scope: &[u32]) -> Result<(), Error> {
         let (tokens, form) = (&mut *self.tokens, self.form);
         let Reader { builder, decomposer, .. } = self;
         global::read(tokens, keyword, global::Place { form, scope, builder, decomposer })
@@ -315,13 +318,11 @@ impl Reader<'_, '_, '_> {
     }
 
     /// The table of another function: an earlier one, or the next of that name.
-    fn shared(&mut self, name: Option<&str>, other: &str, scope: Vec<u32>) -> Result<(), Error> {
-        let name = name.map(Into::into);
+    fn shared(&mut self, (other, place): (&str, Place), name: Option<&str>, scope: Vec<u32>) -> Result<(), Error> {
+        let waiting = Waiting { name: name.map(Into::into), scope, place };
         if let Some(&(original, range)) = self.defined.get(other) {
-            let place = self.tokens.place();
-            return self.share(Waiting { name, scope, place }, original, range);
+            return self.share(waiting, original, range);
         }
-        let waiting = Waiting { name, scope, place: self.tokens.place() };
         self.waiting.entry(other.into()).or_default().push(waiting);
         Ok(())
     }
@@ -461,10 +462,10 @@ mod tests {
             ("{{x <3} {a [1 2]}", "which does not begin with a digit"),
             ("{{x <3} {a 2 a 2}", "found `a`, expected another name (variable 0 is called a)"),
             ("{{x <3} {2 x0 2}", "variable 0 is called x0"),
-            ("{{x <3} {a 2}\\n{ {[b] [1 2]}", "2:4: found `b`, expected the name of a variable"),
+            ("{{x <3} {a 2}\\n{ {[b] [1 2]}", "2:5: found `b`, expected the name of a variable"),
             ("{{x <3} {a 2} { {[7] [1 2]}", "found `7`, expected a variable in 0..1"),
             ("{{x <3} {a 2} { {[a a] [1 2]}", "a variable that the function does not have yet"),
-            ("{{x <3} {a 2} { {[a] [1]", "found the end of the file, expected a cost"),
+            ("{{x <3} {a 2} { {[a] [1", "found the end of the file, expected a cost"),
             ("{{x <3} {a 2} { {[a] [1]}}}", "found `]`, expected 2 costs, not 1"),
             ("{{x <3} {a 2} { {[a] [1 2 3]}", "found `3`, expected the end of the list: the scope has 2 combinations"),
             ("{{x <3} {a 2} { {[a] [1 -inf]}", "found `-inf`, expected a cost: digits"),

@@ -3,7 +3,6 @@
 mod parts;
 
 use super::decimal;
-use super::lax_json::LaxJson;
 use super::text::{Text, Wrong};
 use crate::error::{Error, ParseError, Warning};
 use crate::files::{LARGEST_TEXT, cannot_read, read_all};
@@ -80,14 +79,6 @@ impl<'a> Tokens<'a> {
     /// From here on a word that begins with `#` is a comment to the end of its line.
     pub(super) fn skip_comments(&mut self) {
         self.skip_comments_after(COMMENT);
-    }
-
-    /// From here on quotes, colons and commas are blanks, each bracket is a word, and a comment goes from a `#` in the
-    /// first column or from `//` to the end of its line. Nothing has been read before.
-    pub fn read_lax_json(&mut self) {
-        let source = std::mem::replace(&mut self.source, Box::new(std::io::empty()));
-        self.source = Box::new(LaxJson::new(source));
-        self.brackets = true;
     }
 
     /// The file's name in messages.
@@ -245,27 +236,6 @@ impl<'a> Tokens<'a> {
         Ok(self.at_end()? || self.line > line)
     }
 
-    /// Leaves the rest unread, with a warning that states its length and beginning; `after` names what precedes it.
-    pub(super) fn leave_rest(&mut self, after: &str) -> Result<(), Error> {
-        if self.at_end()? {
-            return Ok(());
-        }
-        let place = self.place();
-        let (mut words, mut beginning) = (0u64, Vec::new());
-        while !self.at_end()? {
-            let word = self.word("a word")?;
-            if beginning.len() <= 4 * QUOTED {
-                beginning.extend_from_slice(word);
-                beginning.push(b' ');
-            }
-            words += 1;
-        }
-        let s = if words == 1 { "" } else { "s" };
-        let beginning = quote(beginning.trim_ascii_end());
-        self.warn(place, format!("left unread after {after}: {words} word{s}, beginning with {beginning}"));
-        Ok(())
-    }
-
     /// The place of the current word.
     pub(super) fn place(&self) -> Place {
         (self.line, (self.current as i64 - self.line_start + 1) as u64)
@@ -300,12 +270,6 @@ impl<'a> Tokens<'a> {
     #[cold]
     pub(super) fn error_with(&self, expected: impl Into<String>, hint: impl Into<String>) -> Error {
         self.parse_error(expected.into(), Some(hint.into()))
-    }
-
-    /// An error about a word at an earlier place.
-    pub(super) fn error_at(&self, (line, column): Place, found: &str, expected: &str, hint: String) -> Error {
-        let (found, expected) = (quote(found.as_bytes()), expected.into());
-        Error::Parse(ParseError { file: self.file.clone(), line, column, found, expected, hint: Some(hint) })
     }
 
     #[cold]
