@@ -1,5 +1,8 @@
 //! Files from outside: round trips, damaged files, compressed files, and every instance of a folder where there is one.
 
+mod common;
+
+use common::published;
 use fangs::check;
 use fangs::error::Error;
 use fangs::formats::{Format, ReadOptions, Source, read, read_from, write};
@@ -9,8 +12,10 @@ use fangs::stop::Stop;
 use proptest::prelude::*;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-const OPTIONS: ReadOptions = ReadOptions { precision: None, colors: Some(3) };
+static OPTIONS: LazyLock<ReadOptions> =
+    LazyLock::new(|| ReadOptions::default().with(|options| options.colors = Some(3)));
 
 fn parse(bytes: &[u8], format: Format) -> Result<Network, Error> {
     read_from(bytes, "t", format, &OPTIONS, &Stop::new())
@@ -230,8 +235,8 @@ fn unreadable_things() {
             "{told}"
         );
     }
-    for name in ["a.cfn", "a.CFN.xz"] {
-        assert!(error(name).contains("not read yet"), "{name}");
+    for name in ["a.qs", "a.QS.xz"] {
+        assert!(error(name).contains("no description of it was found"), "{name}");
     }
     let stdin = read(&Source::new("-"), None, &OPTIONS, &Stop::new()).expect_err("no format");
     assert!(stdin.to_string().contains("--format"));
@@ -252,8 +257,7 @@ fn pipes_are_read_and_can_be_given_up() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe.wcsp");
     if !std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()) {
-        println!("skipped: no mkfifo");
-        return;
+        return common::skip("there is no mkfifo");
     }
     let source = Source::File(pipe.clone());
     let writer = std::thread::spawn(move || {
@@ -361,20 +365,11 @@ proptest! {
     }
 }
 
-/// Where instances lie, if they do.
-fn instances() -> Option<PathBuf> {
-    let folder = std::env::var_os("FANGS_INSTANCES").map_or(PathBuf::from("../shared/instances"), PathBuf::from);
-    if folder.join("MANIFEST.tsv").is_file() {
-        return Some(folder);
-    }
-    println!("skipped: no instances in {}", folder.display());
-    None
-}
-
 #[test]
 fn instances_have_the_sizes_of_their_manifest() {
-    let Some(folder) = instances() else { return };
-    let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
+    let Some(manifest) = published("MANIFEST.tsv") else { return };
+    let folder = manifest.parent().expect("a folder");
+    let manifest = std::fs::read_to_string(&manifest).unwrap();
     let mut checked = 0;
     for row in manifest.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>()) {
         let path = folder.join(row[0]);

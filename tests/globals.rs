@@ -1,5 +1,7 @@
 //! Global cost functions: reference networks with the cost of every assignment, where they lie beside the project.
 
+mod common;
+
 use fangs::check;
 use fangs::formats::{Format, ReadOptions, read_from};
 use fangs::model::{FORBIDDEN, Network, add};
@@ -7,7 +9,6 @@ use fangs::search::{Options, Status, solve};
 use fangs::stop::Stop;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 /// A network with the costs of its assignments, null where there is no solution.
 #[derive(Deserialize)]
@@ -22,12 +23,7 @@ struct Reference {
 
 /// The references, if they are there.
 fn references() -> Option<Vec<Reference>> {
-    let folder = std::env::var_os("FANGS_INSTANCES").map_or(PathBuf::from("../shared/instances"), PathBuf::from);
-    let path = folder.join("../specs/globals.jsonl");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped: no {}", path.display());
-        return None;
-    };
+    let text = std::fs::read_to_string(common::published("../specs/globals.jsonl")?).expect("it can be read");
     Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
 }
 

@@ -80,7 +80,7 @@ pub fn evaluate_unless(network: &Network, assignment: &[u32], gives_up: impl Fn(
         if index % ASKED == 0 && gives_up() {
             return None;
         }
-        match cost_of(function, domains, assignment) {
+        match function_cost(function, domains, assignment) {
             FORBIDDEN.. => violated.push(index),
             cost => sum += i128::from(cost),
         }
@@ -90,17 +90,17 @@ pub fn evaluate_unless(network: &Network, assignment: &[u32], gives_up: impl Fn(
     Some(Evaluation { cost, soft, violated, top: network.top() })
 }
 
-/// The edges whose ends have one color.
-pub fn monochromatic<'a>(edges: &'a [[u32; 2]], colors: &'a [u32]) -> impl Iterator<Item = [u32; 2]> + 'a {
-    edges.iter().copied().filter(|&[u, v]| colors[u as usize] == colors[v as usize])
-}
-
-/// The cost of a function of either kind under an assignment of all variables.
-pub fn cost_of(function: Function<'_>, domains: &[u32], assignment: &[u32]) -> Cost {
+/// The cost of one function of either kind under an assignment of all variables; from [`FORBIDDEN`] on it is forbidden.
+pub fn function_cost(function: Function<'_>, domains: &[u32], assignment: &[u32]) -> Cost {
     match function {
         Function::Table(function) => entry(function, domains, assignment),
         Function::Global(global) => global_cost(global, domains, assignment),
     }
+}
+
+/// The edges whose ends have one color.
+pub fn monochromatic<'a>(edges: &'a [[u32; 2]], colors: &'a [u32]) -> impl Iterator<Item = [u32; 2]> + 'a {
+    edges.iter().copied().filter(|&[u, v]| colors[u as usize] == colors[v as usize])
 }
 
 /// The entry of one function under an assignment of all variables.

@@ -22,8 +22,7 @@ use std::path::{Path, PathBuf};
 pub struct CheckFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// The solution: value indices, the MPE form of .uai, or JSON with names; not needed with --certificate or
-    /// --marginals
+    /// The solution: indices, the MPE form of .uai, or names in JSON; not needed with --certificate or --marginals
     #[arg(required_unless_present_any = ["certificate", "marginals"])]
     solution: Option<PathBuf>,
     /// Follow a certificate that `solve` or `bound` wrote, step by step [default: none]

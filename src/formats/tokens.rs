@@ -3,9 +3,8 @@
 mod parts;
 
 use super::decimal;
-use super::text::{Text, Wrong};
 use crate::error::{Error, ParseError, Warning};
-use crate::files::{LARGEST_TEXT, cannot_read, read_all};
+use crate::files::cannot_read;
 use crate::model::Stated;
 use crate::stop::Stop;
 use std::io::Read;
@@ -89,21 +88,6 @@ impl<'a> Tokens<'a> {
     /// The flag that ends the reading.
     pub(super) fn stop(&self) -> &'a Stop {
         self.stop
-    }
-
-    /// The whole text, of which nothing has been read yet: for formats that are parsed at once.
-    pub(super) fn text(&mut self) -> Result<Text, Error> {
-        let bytes = read_all(&mut self.source, LARGEST_TEXT);
-        let mut bytes = bytes.map_err(|error| cannot_read(&self.file, error, self.stop))?;
-        if bytes.starts_with(BYTE_ORDER_MARK) {
-            drop(bytes.drain(..BYTE_ORDER_MARK.len()));
-        }
-        let file = self.file.clone();
-        String::from_utf8(bytes).map(|text| Text { file: file.clone(), text }).map_err(|error| {
-            let valid = error.utf8_error().valid_up_to();
-            let text = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
-            Text { file, text }.error(Wrong::new(valid..valid, "text in UTF-8").found("a byte that is not"))
-        })
     }
 
     /// Whether no word is left.
@@ -236,6 +220,27 @@ impl<'a> Tokens<'a> {
         Ok(self.at_end()? || self.line > line)
     }
 
+    /// Leaves the rest unread, with a warning that states its length and beginning; `after` names what precedes it.
+    pub(super) fn leave_rest(&mut self, after: &str) -> Result<(), Error> {
+        if self.at_end()? {
+            return Ok(());
+        }
+        let place = self.place();
+        let (mut words, mut beginning) = (0u64, Vec::new());
+        while !self.at_end()? {
+            let word = self.word("a word")?;
+            if beginning.len() <= 4 * QUOTED {
+                beginning.extend_from_slice(word);
+                beginning.push(b' ');
+            }
+            words += 1;
+        }
+        let s = if words == 1 { "" } else { "s" };
+        let beginning = quote(beginning.trim_ascii_end());
+        self.warn(place, format!("left unread after {after}: {words} word{s}, beginning with {beginning}"));
+        Ok(())
+    }
+
     /// The place of the current word.
     pub(super) fn place(&self) -> Place {
         (self.line, (self.current as i64 - self.line_start + 1) as u64)
@@ -270,6 +275,12 @@ impl<'a> Tokens<'a> {
     #[cold]
     pub(super) fn error_with(&self, expected: impl Into<String>, hint: impl Into<String>) -> Error {
         self.parse_error(expected.into(), Some(hint.into()))
+    }
+
+    /// An error about a word at an earlier place.
+    pub(super) fn error_at(&self, (line, column): Place, found: &str, expected: &str, hint: String) -> Error {
+        let (found, expected) = (quote(found.as_bytes()), expected.into());
+        Error::Parse(ParseError { file: self.file.clone(), line, column, found, expected, hint: Some(hint) })
     }
 
     #[cold]

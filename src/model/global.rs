@@ -294,6 +294,8 @@ pub(super) struct Globals {
     pub expanded: Network,
     /// The parts of each function that adds variables: places of tables in `expanded`, in the order of their chain.
     pub chains: Vec<Vec<u32>>,
+    /// The places in `expanded` of the parts of each function.
+    pub parts: Vec<std::ops::Range<usize>>,
 }
 
 impl Globals {

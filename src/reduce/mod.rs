@@ -259,7 +259,9 @@ impl Reducer {
         for departure in self.departures.iter().rev() {
             departure.undo(&mut assignment);
         }
-        assignment.truncate(self.report.before.variables);
+        // what was added behind the network's own variables
+        let own = self.original.as_ref().map_or(self.report.before.variables, |network| network.domains().len());
+        assignment.truncate(own);
         assignment
     }
 
@@ -267,7 +269,8 @@ impl Reducer {
     /// left.
     pub fn project(&self, assignment: &[u32]) -> Vec<u32> {
         let extended = self.original.as_ref().map(|network| network.extend(assignment));
-        let assignment = self.with_merged(extended.as_deref().unwrap_or(assignment));
+        let assignment = extended.as_deref().unwrap_or(assignment);
+        let assignment = self.with_merged(assignment);
         let value = |&v: &u32| {
             let v = v as usize;
             self.values[v].binary_search(&assignment[v]).unwrap_or_else(|_| cheapest(&self.unary[v])) as u32

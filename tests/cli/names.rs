@@ -47,8 +47,9 @@ fn names_go_out_and_come_back() -> Result {
         fangs().arg("solve").arg(&path).args(["--rounds", "0", "--json", "--warm-start"]).arg(&solution).output()?;
     assert_eq!(serde_json::from_slice::<serde_json::Value>(&warm.stdout)?["cost"], json!(1.75));
 
-    let indices = fangs().arg("solve").arg(&path).args(["--solution-format", "indices", "--solution"]).arg(&solution);
-    let _ = { indices }.assert().success();
+    let mut indices = fangs();
+    let _ = indices.arg("solve").arg(&path).args(["--solution-format", "indices", "--solution"]).arg(&solution);
+    let _ = indices.assert().success();
     assert_eq!(fs::read_to_string(&solution)?, "0 1 0\n");
 
     fs::write(&solution, r#"{"a": "car", "b": "bus", "n": "v1"}"#)?;

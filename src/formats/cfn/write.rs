@@ -1,22 +1,24 @@
 //! Writes `.cfn`.
 
-use crate::formats::writing::refuse;
+use crate::formats::as_tables;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Odometer, Table, Units};
 use std::io::{self, Write};
 
 /// Writes a network as `.cfn`: names, sense and decimals are kept, tables are written in full or as tuples.
 ///
 /// # Errors
-/// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] for names that the format cannot hold, and for networks
-/// whose costs are rounded logarithms.
+/// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] for names that the format cannot hold, for networks
+/// whose costs are rounded logarithms, and for global functions that are no tables.
 pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
+    let invalid = |what: String| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     if network.units().rounded > 0 || network.reading().is_some() {
-        return refuse("costs that are rounded logarithms of potentials");
+        return invalid("its costs are rounded logarithms of potentials, which .cfn has no place for".into());
     }
+    let network = as_tables(network)?;
     let units = network.units();
     let name = |name: &str, what: &str| match is_name(name) {
         true => Ok(name.to_string()),
-        false => refuse(format!("{what} `{name}`, whose characters mean something else in it")),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{what} `{name}` is no name in .cfn"))),
     };
     let sense = if units.maximise { '>' } else { '<' };
     let problem = quoted(&network.name);

@@ -227,9 +227,12 @@ fn mutated_files_are_read_or_refused() {
             let at = rng.index(bytes.len());
             match rng.below(5) {
                 0 => drop(bytes.remove(at)),
-                1 => bytes.insert(at, b" \n:|[]{}<>&*!'\"#-0.,\xe9"[rng.index(22)]),
+                1 => bytes.insert(at, b" \n:|[]{}<>&*!'\"#-0.,\xe9"[rng.index(21)]),
                 2 => bytes.truncate(at.max(1)),
-                3 => bytes.swap(at, (at + 7) % text.len().min(bytes.len())),
+                3 => {
+                    let other = (at + 7) % bytes.len();
+                    bytes.swap(at, other);
+                }
                 _ => {
                     let end = (at + 1 + rng.index(12)).min(bytes.len());
                     let part = bytes[at..end].to_vec();

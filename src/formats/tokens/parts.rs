@@ -1,11 +1,37 @@
-//! Words that a format writes without blanks between them, real numbers kept exactly, and the rest of a file.
+//! What some formats need besides words: other comments, words without blanks between them, real numbers kept exactly,
+//! the whole text.
 
-use super::{Place, QUOTED, Tokens, quote};
-use crate::error::{Error, ParseError};
+use super::{BYTE_ORDER_MARK, Tokens};
+use crate::error::Error;
+use crate::files::{LARGEST_TEXT, cannot_read, read_all};
 use crate::formats::lax_json::LaxJson;
 use crate::formats::real::{self, Real};
+use crate::formats::text::{Text, Wrong};
 
 impl Tokens<'_> {
+    /// From here on quotes, colons and commas are blanks, each bracket is a word, and a comment goes from a `#` in the
+    /// first column or from `//` to the end of its line. Nothing has been read before.
+    pub(in crate::formats) fn read_lax_json(&mut self) {
+        let source = std::mem::replace(&mut self.source, Box::new(std::io::empty()));
+        self.source = Box::new(LaxJson::new(source));
+        self.brackets = true;
+    }
+
+    /// The whole text, of which nothing has been read yet: for formats that are parsed at once.
+    pub(in crate::formats) fn text(&mut self) -> Result<Text, Error> {
+        let bytes = read_all(&mut self.source, LARGEST_TEXT);
+        let mut bytes = bytes.map_err(|error| cannot_read(&self.file, error, self.stop))?;
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            drop(bytes.drain(..BYTE_ORDER_MARK.len()));
+        }
+        let file = self.file.clone();
+        String::from_utf8(bytes).map(|text| Text { file: file.clone(), text }).map_err(|error| {
+            let valid = error.utf8_error().valid_up_to();
+            let text = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
+            Text { file, text }.error(Wrong::new(valid..valid, "text in UTF-8").found("a byte that is not"))
+        })
+    }
+
     /// From here on a word that begins with `mark` is a comment to the end of its line.
     pub(in crate::formats) fn skip_comments_after(&mut self, mark: u8) {
         self.comments = Some(mark);
@@ -28,46 +54,5 @@ impl Tokens<'_> {
         let end = self.find_word()?;
         self.next = end;
         real::parse(&self.buffer[self.current..end]).ok_or_else(|| self.error(expected))
-    }
-
-    /// From here on quotes, colons and commas are blanks, each bracket is a word, and a comment goes from a `#` in the
-    /// first column or from `//` to the end of its line. Nothing has been read before.
-    pub(in crate::formats) fn read_lax_json(&mut self) {
-        let source = std::mem::replace(&mut self.source, Box::new(std::io::empty()));
-        self.source = Box::new(LaxJson::new(source));
-        self.brackets = true;
-    }
-
-    /// Leaves the rest unread, with a warning that states its length and beginning; `after` names what precedes it.
-    pub(in crate::formats) fn leave_rest(&mut self, after: &str) -> Result<(), Error> {
-        if self.at_end()? {
-            return Ok(());
-        }
-        let place = self.place();
-        let (mut words, mut beginning) = (0u64, Vec::new());
-        while !self.at_end()? {
-            let word = self.word("a word")?;
-            if beginning.len() <= 4 * QUOTED {
-                beginning.extend_from_slice(word);
-                beginning.push(b' ');
-            }
-            words += 1;
-        }
-        let s = if words == 1 { "" } else { "s" };
-        let beginning = quote(beginning.trim_ascii_end());
-        self.warn(place, format!("left unread after {after}: {words} word{s}, beginning with {beginning}"));
-        Ok(())
-    }
-
-    /// An error about a word at an earlier place.
-    pub(in crate::formats) fn error_at(
-        &self,
-        (line, column): Place,
-        found: &str,
-        expected: &str,
-        hint: String,
-    ) -> Error {
-        let (found, expected) = (quote(found.as_bytes()), expected.into());
-        Error::Parse(ParseError { file: self.file.clone(), line, column, found, expected, hint: Some(hint) })
     }
 }
