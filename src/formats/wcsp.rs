@@ -100,8 +100,9 @@ impl Reader<'_, '_> {
         if offers {
             return Err(self.tokens.error_with("a number of tuples", "global cost functions are not shared"));
         }
+        let at = self.tokens.place();
         let Reader { tokens, builder, form, scope, decomposer, .. } = self;
-        global::read(tokens, &keyword, global::Place { form: *form, scope, builder, decomposer })
+        global::read(tokens, (&keyword, at), global::Place { form: *form, scope, builder, decomposer })
     }
 
     fn read_scope(&mut self, arity: u64) -> Result<(), Error> {

@@ -117,7 +117,8 @@ fn random(kind: usize, sizes: &[u32], rng: &mut Rng) -> GlobalKind {
 /// Compares all assignments; returns the number of added variables.
 fn agree(kind: GlobalKind, sizes: &[u32], limit: Cost, decomposer: &mut Decomposer) -> usize {
     let mut builder = Network::builder("t");
-    sizes.iter().for_each(|&size| drop(builder.variable(size)));
+    // the scope goes backwards
+    sizes.iter().rev().for_each(|&size| drop(builder.variable(size)));
     let scope: Vec<u32> = (0..sizes.len() as u32).rev().collect();
     let text = format!("{kind:?} of {sizes:?} below {limit}");
     let global = Global { scope: scope.into(), keyword: "k".into(), kind, limit };
@@ -125,7 +126,7 @@ fn agree(kind: GlobalKind, sizes: &[u32], limit: Cost, decomposer: &mut Decompos
     let network = builder.build();
     let expanded = network.expanded();
     let Some(Function::Global(global)) = network.function(0) else { panic!("the function") };
-    let mut odometer = Odometer::new(sizes.iter().map(|&size| size as usize).collect());
+    let mut odometer = Odometer::new(network.domains().iter().map(|&size| size as usize).collect());
     loop {
         let assignment: Vec<u32> = odometer.digits.iter().map(|&value| value as u32).collect();
         let exact = check::global_cost(global, network.domains(), &assignment);
@@ -183,11 +184,10 @@ fn functions_of_two_numbers() {
 
 #[test]
 fn long_scopes_are_chains_or_refused_with_their_size() {
-    let sizes = [3; 60];
-    let add = |kind: GlobalKind| {
+    let add = |kind: GlobalKind, sizes: &[u32]| {
         let mut builder = Network::builder("t");
         sizes.iter().for_each(|&size| drop(builder.variable(size)));
-        let scope = (0..60).collect();
+        let scope = (0..sizes.len() as u32).collect();
         let global = Global { scope, keyword: "k".into(), kind, limit: FORBIDDEN };
         let added = Decomposer::default().add(&mut builder, global, &Stop::new());
         added.map(|_| builder.build())
@@ -195,7 +195,7 @@ fn long_scopes_are_chains_or_refused_with_their_size() {
     let price = Price { cost: 2, measure: Measure::Linear };
     let weights = vec![vec![0, 1, 2]; 60];
     let linear = Linear { weights, target: Target::Within(7, 9), price, at_most_one: Vec::new() };
-    let network = add(GlobalKind::Linear(linear)).expect("a chain");
+    let network = add(GlobalKind::Linear(linear), &[3; 60]).expect("a chain");
     let x: Vec<u32> = (0..60).map(|v| v % 3).collect();
     let (expanded, extended) = (network.expanded(), network.extend(&x));
     let parts: Cost = expanded.functions().iter().map(|f| f.cost(expanded.domains(), &extended)).sum();
@@ -205,8 +205,8 @@ fn long_scopes_are_chains_or_refused_with_their_size() {
         cost,
         classes: None,
     };
-    let each = add(GlobalKind::Counting(counting(CountCost::Each(price)))).expect("chains of each value");
+    let each = add(GlobalKind::Counting(counting(CountCost::Each(price))), &[3; 60]).expect("chains of each value");
     assert_eq!(each.expanded().domains().len(), 60 + 3 * 59);
-    let tree = add(GlobalKind::Tree).expect_err("too many states");
+    let tree = add(GlobalKind::Tree, &[20; 20]).expect_err("too many states");
     assert!(matches!(tree, super::Refusal::TooLarge(what) if what.contains("a chain of more than")));
 }

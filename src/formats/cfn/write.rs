@@ -1,7 +1,7 @@
 //! Writes `.cfn`.
 
 use crate::formats::as_tables;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Table, Units};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Odometer, Table, Units};
 use std::io::{self, Write};
 
 /// Writes a network as `.cfn`: names, sense and decimals are kept, tables are written in full or as tuples.
@@ -75,26 +75,36 @@ fn decimal(cost: Cost, units: &Units) -> String {
     }
 }
 
+/// In full up to three variables; toulbar2 1.3 misreads larger full tables.
+const FULL: usize = 3;
+
 fn write_table(function: &CostFunction, network: &Network, out: &mut dyn Write) -> io::Result<()> {
     let shown = |cost: Cost| if cost >= FORBIDDEN { "inf".into() } else { decimal(cost, network.units()) };
-    match &function.table {
-        Table::Dense(costs) => {
-            write!(out, "costs: [")?;
-            for (place, &cost) in costs.iter().enumerate() {
-                write!(out, "{}{}", if place > 0 { ", " } else { "" }, shown(cost))?;
-            }
-            write!(out, "]")
+    let default = match &function.table {
+        Table::Dense(costs) if function.scope.len() <= FULL => {
+            let costs: Vec<String> = costs.iter().map(|&cost| shown(cost)).collect();
+            return write!(out, "costs: [{}]", costs.join(", "));
         }
-        Table::Sparse(table) => {
-            write!(out, "defaultcost: {}, costs: [", shown(table.default_cost()))?;
-            for (values, cost) in table.iter() {
-                write!(out, "\n      ")?;
-                for value in values {
-                    write!(out, "{value}, ")?;
+        Table::Dense(_) => 0,
+        Table::Sparse(table) => table.default_cost(),
+    };
+    write!(out, "defaultcost: {}, costs: [", shown(default))?;
+    let mut tuple = |values: &[u32], cost: Cost| {
+        let values: Vec<String> = values.iter().map(u32::to_string).collect();
+        write!(out, "\n      {}, {},", values.join(", "), shown(cost))
+    };
+    match &function.table {
+        Table::Sparse(table) => table.iter().try_for_each(|(values, cost)| tuple(values, cost))?,
+        Table::Dense(costs) => {
+            let mut odometer =
+                Odometer::new(function.scope.iter().map(|&v| network.domains()[v as usize] as usize).collect());
+            for &cost in costs.iter() {
+                if cost != default {
+                    tuple(&odometer.digits.iter().map(|&digit| digit as u32).collect::<Vec<u32>>(), cost)?;
                 }
-                write!(out, "{},", shown(cost))?;
+                let _ = odometer.advance();
             }
-            write!(out, "]")
         }
     }
+    write!(out, "]")
 }

@@ -7,7 +7,7 @@ mod sums;
 
 pub(super) use parameters::{Form, Parameters, closes, open, take};
 
-use super::tokens::Tokens;
+use super::tokens::{self, Tokens};
 use crate::error::Error;
 use crate::globals::{Decomposer, Refusal};
 use crate::model::{Builder, Global, GlobalKind};
@@ -93,27 +93,35 @@ pub(super) struct Place<'p> {
     pub decomposer: &'p mut Decomposer,
 }
 
-/// The line of the list with a keyword, which is the current word.
-fn known(tokens: &Tokens<'_>, keyword: &str, form: Form<'_>, number: u32) -> Result<&'static Keyword, Error> {
+/// The line of the list with a keyword that stands somewhere.
+fn known(
+    tokens: &Tokens<'_>,
+    (keyword, at): (&str, tokens::Place),
+    form: Form<'_>,
+    number: u32,
+) -> Result<&'static Keyword, Error> {
     let own = if let Form::Cfn { .. } = form { "cfn" } else { "wcsp" };
     let is_read = |known: &&Keyword| known.only.is_none_or(|only| only == own);
     KEYWORDS.iter().filter(is_read).find(|known| known.name == keyword).ok_or_else(|| {
         let all: Vec<&str> = KEYWORDS.iter().filter(is_read).map(|known| known.name).collect();
         let hint = format!("function {number} is a global cost function, {keyword}; those read are {}", all.join(" "));
-        tokens.error_with("another global cost function, or a table", hint)
+        tokens.error_at(at, keyword, "another global cost function, or a table", hint)
     })
 }
 
-/// Reads the parameters of the function whose keyword is the current word, and adds it to the network. The number that
-/// it gets among all functions is in messages about it.
-pub(super) fn read(tokens: &mut Tokens<'_>, keyword: &str, place: Place<'_>) -> Result<(), Error> {
+/// Reads the parameters of the function whose keyword was taken, and adds it to the network. The number that it gets
+/// among all functions is in messages about it.
+pub(super) fn read(
+    tokens: &mut Tokens<'_>,
+    (keyword, at): (&str, tokens::Place),
+    place: Place<'_>,
+) -> Result<(), Error> {
     let Place { form, scope, builder, decomposer } = place;
     let number = builder.function_count();
-    let at = tokens.place();
-    let known = known(tokens, keyword, form, number)?;
+    let known = known(tokens, (keyword, at), form, number)?;
     let sizes: Vec<u32> = scope.iter().filter_map(|&v| builder.domain(v)).collect();
     if scope.is_empty() {
-        return Err(tokens.error_with("a scope", format!("function {number} has no variables")));
+        return Err(tokens.error_at(at, keyword, "a scope", format!("function {number} has no variables")));
     }
     let mut parameters = Parameters { tokens, form, scope, sizes: &sizes };
     parameters.tag("params")?;
