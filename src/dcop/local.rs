@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Problem};
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
+use crate::threads::Large;
 
 /// Algorithms of local search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,8 +94,8 @@ impl LocalFound {
 /// DSA and MGM: agents that see their neighbours' values.
 struct Moves<'a> {
     problem: &'a Problem,
-    neighbours: Vec<Vec<u32>>,
-    incidence: Vec<Vec<u32>>,
+    neighbours: Large<Vec<u32>>,
+    incidence: Large<Vec<u32>>,
     /// The least cost of each function: it is violated where it costs more.
     least: Vec<Cost>,
 }

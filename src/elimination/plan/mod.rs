@@ -120,7 +120,7 @@ impl EliminationPlan {
             exact: count <= 1,
             joint_entries: steps.iter().map(|step| step.joint).fold(0, u64::saturating_add),
             largest_table: steps.iter().map(|step| step.entries).max().unwrap_or(0),
-            steps,
+            steps: steps.into(),
         }
     }
 
