@@ -189,7 +189,7 @@ fn plan(bencher: Bencher, (grid, n): (bool, u32)) {
 fn small_joins(bencher: Bencher, (grid, n): (bool, u32)) {
     let problem = network(grid, n);
     let order = Order::greedy(&problem, Method::MinDegree, 1, &Stop::new());
-    let plan = Plan::new(&problem, &order, &Limits { z: Some(4), ..Limits::new(1 << 30) });
+    let plan = Plan::new(&problem, &order, &Limits::new(1 << 30).with(|limits| limits.z = Some(4)));
     bencher
         .counter(ItemsCount::new(plan.joint_entries))
         .with_inputs(|| Run::new(problem.clone(), plan.clone()))

@@ -16,9 +16,8 @@ pub type Priced = (usize, Cost);
 /// The functions that are not 0 under an assignment: the violated ones first ([`FORBIDDEN`]), then those that cost
 /// most.
 pub fn costs(network: &Network, assignment: &[u32]) -> Vec<Priced> {
-    let entry = |function| check::entry(function, network.domains(), assignment).min(FORBIDDEN);
-    let mut all: Vec<Priced> =
-        network.functions().iter().map(entry).enumerate().filter(|&(_, cost)| cost != 0).collect();
+    let entry = |function| check::function_cost(function, network.domains(), assignment).min(FORBIDDEN);
+    let mut all: Vec<Priced> = network.all_functions().map(entry).enumerate().filter(|&(_, cost)| cost != 0).collect();
     all.sort_by_key(|&(_, cost)| Reverse(cost));
     all
 }
@@ -26,8 +25,8 @@ pub fn costs(network: &Network, assignment: &[u32]) -> Vec<Priced> {
 /// The functions whose costs differ between two assignments, with both costs; the largest difference first.
 pub fn differences(network: &Network, one: &[u32], other: &[u32]) -> Vec<(usize, [Cost; 2])> {
     let domains = network.domains();
-    let entries = |function| [one, other].map(|values| check::entry(function, domains, values).min(FORBIDDEN));
-    let mut all: Vec<(usize, [Cost; 2])> = network.functions().iter().map(entries).enumerate().collect();
+    let entries = |function| [one, other].map(|values| check::function_cost(function, domains, values).min(FORBIDDEN));
+    let mut all: Vec<(usize, [Cost; 2])> = network.all_functions().map(entries).enumerate().collect();
     all.retain(|(_, [one, other])| one != other);
     all.sort_by_key(|(_, [one, other])| Reverse(one.abs_diff(*other)));
     all
@@ -52,13 +51,14 @@ pub enum Finding {
 
 /// Looks for a small set of functions without a common solution, by leaving functions out: halves at first, then
 /// smaller parts, and single ones at last (deletion filtering; Chinneck and Dravnieks, "Locating minimal infeasible
-/// constraint sets in linear programs", 1991). Functions that are left out count by their least costs. `rounds` limits
-/// each of the searches.
+/// constraint sets in linear programs", 1991). Functions that are left out count by their least costs, where these are
+/// negative; global functions with negative costs stay. `rounds` limits each of the searches.
 ///
 /// # Errors
 /// Errors of [`solve`]; a stop only ends the deletions.
 pub fn conflict(network: &Network, rounds: u64, activity: &Activity, stop: &Stop) -> Result<Finding, Error> {
-    let mut kept: Vec<usize> = (0..network.functions().len()).collect();
+    let (mut kept, stay): (Vec<usize>, Vec<usize>) =
+        (0..network.function_count()).partition(|&number| network.can_leave_out(number));
     // the whole network has all the time there is
     match holds(network, &kept, None, stop)? {
         Outcome::Solution(solution) => return Ok(Finding::Solution(solution)),
@@ -66,29 +66,33 @@ pub fn conflict(network: &Network, rounds: u64, activity: &Activity, stop: &Stop
         Outcome::None => {}
     }
     activity.step("leaving functions out");
-    let mut minimal = true;
+    let found = |kept: Vec<usize>, minimal: bool| {
+        let mut functions: Vec<usize> = stay.iter().copied().chain(kept).collect();
+        functions.sort_unstable();
+        Ok(Finding::Conflict { functions, minimal: minimal && stay.is_empty() })
+    };
     let mut size = kept.len().div_ceil(2);
-    while size > 0 {
-        minimal = true;
-        let mut start = 0;
+    loop {
+        let (mut minimal, mut start) = (true, 0);
         while start < kept.len() {
             let end = (start + size).min(kept.len());
             let without: Vec<usize> = kept[..start].iter().chain(&kept[end..]).copied().collect();
             match holds(network, &without, Some(rounds), stop)? {
                 Outcome::None => kept = without,
-                Outcome::Solution(_) => start = end,
-                Outcome::Unknown => {
-                    minimal = false;
+                outcome => {
+                    minimal &= matches!(outcome, Outcome::Solution(_));
                     start = end;
                 }
             }
             if stop.is_set() {
-                return Ok(Finding::Conflict { functions: kept, minimal: false });
+                return found(kept, false);
             }
         }
-        size = if size == 1 { 0 } else { size.div_ceil(2).min(kept.len().max(1)) };
+        if size <= 1 {
+            return found(kept, minimal);
+        }
+        size = size.div_ceil(2);
     }
-    Ok(Finding::Conflict { functions: kept, minimal })
 }
 
 enum Outcome {
@@ -97,9 +101,9 @@ enum Outcome {
     Unknown,
 }
 
-/// Whether these functions have a common solution.
+/// Whether these functions, ascending, and those that stay have a common solution.
 fn holds(network: &Network, functions: &[usize], rounds: Option<u64>, stop: &Stop) -> Result<Outcome, Error> {
-    let part = network.with_functions(functions);
+    let part = network.without(|number| functions.binary_search(&number).is_err() && network.can_leave_out(number));
     if part.least() >= part.top() {
         return Ok(Outcome::None);
     }
@@ -153,6 +157,21 @@ mod tests {
         let network = triangle_with_a_tail(3);
         let Finding::Conflict { functions, minimal: true } = find(&network) else { panic!("a conflict") };
         assert!(functions == [0] || functions == [2, 4, 6], "{functions:?}");
+    }
+
+    #[test]
+    fn global_functions_are_left_out_too() {
+        use crate::formats::{Format, ReadOptions, read_from};
+        let text = "1 x4 2 x5 3 x6 >= 3 ;\n1 x1 1 x2 >= 2 ;\n1 x1 1 x2 1 x3 <= 1 ;\n1 x3 1 x4 >= 1 ;\n";
+        let network = read_from(text.as_bytes(), "t", Format::Opb, &ReadOptions::default(), &Stop::new());
+        let mut network = network.expect("a network");
+        assert_eq!(find(&network), Finding::Conflict { functions: vec![1, 2], minimal: true });
+        // evidence stands behind all functions
+        let without: Network = network.without(|number| number == 1);
+        assert!(matches!(find(&without), Finding::Solution(_)));
+        network = without;
+        network.observe(&[(3, 1), (4, 1), (5, 0)]).expect("evidence");
+        assert_eq!(find(&network), Finding::Conflict { functions: vec![2, 4, 5], minimal: true });
     }
 
     #[test]

@@ -25,6 +25,9 @@
 //! generation for states of any kind in [`fang`], and heuristics that users write in files in
 //! [`heuristics::language`].
 
+#[cfg(test)]
+extern crate self as fangs;
+
 pub mod activity;
 pub mod algebra;
 #[doc(hidden)]
@@ -34,6 +37,9 @@ pub mod bench;
 pub mod bounds;
 pub mod certificate;
 pub mod check;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
 pub mod dcop;
 pub mod device;
 pub mod elimination;
@@ -44,6 +50,7 @@ pub mod fang;
 pub mod files;
 pub mod formats;
 pub mod generate;
+pub mod globals;
 mod graph;
 pub mod heuristics;
 pub mod kernels;
@@ -59,6 +66,7 @@ pub mod reduce;
 pub mod rng;
 pub mod search;
 pub mod stop;
+#[doc(hidden)]
 pub mod tensor;
 #[doc(hidden)]
 pub mod terminal;

@@ -4,6 +4,8 @@
 //! Reference values: two independent programs, a bucket tree in long doubles and pyAgrum 3.3.1 on tables of doubles.
 //! Evidence is a forward sample at leaves of the network.
 
+mod common;
+
 use fangs::formats::read_potentials;
 use fangs::formats::{Source, read_evidence};
 use fangs::marginals::{Evidence, Marginals, Options, compute};
@@ -27,7 +29,7 @@ fn find(name: &str) -> Option<PathBuf> {
     names.push(instances.join(format!("{name}.uai.xz")));
     let found = names.into_iter().find(|path| path.is_file());
     if found.is_none() {
-        eprintln!("skipped: {name} is not there");
+        common::skip(format!("there is no {name}"));
     }
     found
 }
@@ -162,7 +164,7 @@ fn networks_of_competitions_have_their_sums() {
         let network = read(path);
         let mut evidence = Evidence::default();
         if evid.is_file() {
-            evidence.values = read_evidence(&evid, &network.domains, &Stop::new()).expect("evidence").pairs;
+            evidence.values = read_evidence(&evid, &network.variables, &Stop::new()).expect("evidence").pairs;
         }
         let found = compute(&network, &evidence, &Options::default(), &Stop::new()).expect("it fits");
         let allowed = 2e-14 * f64::abs(ln_z) + found.error_bound;

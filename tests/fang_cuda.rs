@@ -1,28 +1,19 @@
 //! The engine on a device against the one on the CPU: picks, states and streams are equal to the last bit.
 //!
-//! Without a device these tests say so and pass; where `FANGS_REQUIRE_GPU` is set they fail. Those called `small` are
-//! small enough for compute-sanitizer.
+//! Without a device they are skipped. Those called `small` are small enough for compute-sanitizer.
 
 #![allow(unsafe_code, reason = "a domain of its own promises what the device may touch")]
 
-use fangs::device::{Cuda, CudaSlice, DevicePtr, Source};
+mod common;
+
+use common::gpu;
+use fangs::device::{Cuda, Held, Source};
 use fangs::fang::cuda::{self, Domain, Heuristic, ManhattanOnDevice, Shape};
 use fangs::fang::manhattan::{Manhattan, Points};
 use fangs::fang::{Active, ByType, LocalHeuristic, Order, Population, State, Uniform};
 use fangs::rng::Rng;
 use fangs::stop::Stop;
 use std::sync::Arc;
-
-fn device() -> Option<Arc<Cuda>> {
-    match Cuda::open(0) {
-        Ok(cuda) => Some(cuda),
-        Err(error) if std::env::var_os("FANGS_REQUIRE_GPU").is_some() => panic!("{error}"),
-        Err(error) => {
-            eprintln!("nothing was tested: {error}");
-            None
-        }
-    }
-}
 
 /// What each variable took last, `u32::MAX` for nothing.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,18 +99,17 @@ struct Problem {
 
 struct TableOnDevice {
     rows: Arc<Rows>,
-    _memory: [CudaSlice<u32>; 2],
+    _held: Held,
     problem: Problem,
 }
 
 impl TableOnDevice {
     fn new(cuda: &Cuda, rows: &Arc<Rows>) -> Self {
-        let ratings = cuda.upload(&rows.ratings).expect("it fits");
-        let starts = cuda.upload(&rows.starts).expect("it fits");
-        let address = |memory: &CudaSlice<u32>| memory.device_ptr(cuda.stream()).0;
-        let problem =
-            Problem { ratings: address(&ratings), starts: address(&starts), variables: rows.types.len() as u32 };
-        TableOnDevice { rows: Arc::clone(rows), _memory: [ratings, starts], problem }
+        let mut held = Held::default();
+        let mut upload = |words: &[u32]| held.words(cuda, words).expect("it fits");
+        let (ratings, starts) = (upload(&rows.ratings), upload(&rows.starts));
+        let problem = Problem { ratings, starts, variables: rows.types.len() as u32 };
+        TableOnDevice { rows: Arc::clone(rows), _held: held, problem }
     }
 }
 
@@ -237,7 +227,7 @@ fn compare_tables(cuda: &Arc<Cuda>, lengths: &[usize], shapes: &[(u32, usize)], 
 
 #[test]
 fn tables_of_all_lengths() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     let lengths = [0, 1, 2, 7, 31, 32, 33, 64, 65, 1000, 98_304, 100_001];
     let shapes = [(1, 0), (4, 0), (16, 2), (32, 0), (32, 2), (64, 1), (96, 0), (256, 4), (1024, 0), (1024, 1)];
     compare_tables(&cuda, &lengths, &shapes, &mut Rng::new(21));
@@ -245,7 +235,7 @@ fn tables_of_all_lengths() {
 
 #[test]
 fn small_tables() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     let shapes = [(2, 0), (8, 1), (32, 2), (64, 0), (96, 1)];
     compare_tables(&cuda, &[0, 1, 2, 7, 31, 33, 64, 65], &shapes, &mut Rng::new(22));
 }
@@ -283,7 +273,7 @@ fn compare_points(cuda: &Arc<Cuda>, side: usize, load: usize, threads: Option<u3
 
 #[test]
 fn points_of_all_sizes() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     for (side, load) in
         [(3, 1), (5, 1), (7, 16), (35, 1), (67, 1), (99, 1), (67, 8), (35, 16), (67, 16), (35, 17), (501, 1)]
     {
@@ -296,7 +286,7 @@ fn points_of_all_sizes() {
 
 #[test]
 fn small_points() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     for (side, load, threads) in [(9, 1, 32), (9, 2, 8), (11, 1, 64), (3, 1, 4)] {
         compare_points(&cuda, side, load, Some(threads), &[1, 2, 2]);
     }
@@ -304,7 +294,7 @@ fn small_points() {
 
 #[test]
 fn nothing_to_do_is_done() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     let mut rng = Rng::new(1);
     let manhattan = Manhattan::new(3, 5, 1, &mut rng);
     let domain = ManhattanOnDevice::new(&cuda, &manhattan).expect("it fits");

@@ -1,16 +1,20 @@
 //! Known optima: the instances of `tests/instances`, and, if a folder of published instances is present, that no bound
 //! cuts off a published value.
 
+mod common;
+
+use common::published;
 use fangs::formats::{self, ReadOptions, Source};
 use fangs::model::Network;
 use fangs::search::{Options, Status, Summary, solve};
 use fangs::stop::Stop;
 use fangs::{Error, check};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 fn read(path: &Path, colors: Option<u32>) -> Result<Network, Error> {
-    formats::read(&Source::new(path), None, &ReadOptions { precision: None, colors }, &Stop::new())
+    let options = ReadOptions::default().with(|options| options.colors = colors);
+    formats::read(&Source::new(path), None, &options, &Stop::new())
 }
 
 fn run(network: &Network, seconds: f64) -> Result<Summary, Error> {
@@ -53,20 +57,13 @@ fn own_instances_end_at_their_optima() -> Result<(), Error> {
     Ok(())
 }
 
-fn published() -> Option<PathBuf> {
-    let folder = std::env::var_os("FANGS_INSTANCES").map_or_else(|| "../shared/instances".into(), PathBuf::from);
-    folder.join("MANIFEST.tsv").is_file().then_some(folder)
-}
-
 /// Every bound within half a second: at most the published cost, at least the published log value (1e-3 for its
 /// rounding, 0.13 for leaderboard values).
 #[test]
 fn no_bound_cuts_off_a_published_value() -> Result<(), Error> {
-    let Some(folder) = published() else {
-        println!("skipped: no published instances here");
-        return Ok(());
-    };
-    let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).expect("the manifest");
+    let Some(manifest) = published("MANIFEST.tsv") else { return Ok(()) };
+    let folder = manifest.parent().expect("a folder");
+    let manifest = std::fs::read_to_string(&manifest).expect("the manifest");
     let mut rows = manifest.lines().map(|line| line.split('\t').collect::<Vec<_>>());
     let header = rows.next().unwrap_or_default();
     let column = |name: &str| header.iter().position(|&title| title == name).expect("a column of the manifest");

@@ -1,26 +1,18 @@
-//! Bucket elimination and mini-buckets on published instances, where their folder is there
-//! (`FANGS_INSTANCES`, or `../shared/instances`).
+//! Bucket elimination and mini-buckets on published instances, where these are there.
 
+mod common;
+
+use common::published_network;
 use fangs::bounds::{SizeSchedule, trivial_bound};
 use fangs::elimination::{Limits, Outcome, Plan, Progress, Run};
-use fangs::formats::{self, ReadOptions, Source};
 use fangs::model::Problem;
 use fangs::order::{Method, best_order, best_orders};
 use fangs::reduce::Reducer;
 use fangs::stop::Stop;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 fn read(path: &str) -> Option<Arc<Problem>> {
-    let folder =
-        std::env::var_os("FANGS_INSTANCES").map_or_else(|| PathBuf::from("../shared/instances"), PathBuf::from);
-    let file = folder.join(path);
-    if !file.exists() {
-        println!("skipped: no {path}");
-        return None;
-    }
-    let stop = Stop::new();
-    let network = formats::read(&Source::File(file), None, &ReadOptions::default(), &stop).expect("a network");
+    let (network, stop) = (published_network(path)?, Stop::new());
     // not reduced: all the work is left to elimination
     let reducer = Reducer::new(&network, false, &stop).expect("not stopped");
     Some(Arc::new(reducer.problem()))

@@ -2,27 +2,17 @@
 
 #![cfg(feature = "cuda")]
 
+mod common;
+
+use common::nvrtc;
 use fangs::all_kernels;
 use fangs::device::Source;
-use fangs::device::nvrtc::Nvrtc;
 use fangs::kernels::{self, TEXTS};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 
 /// Volta, Turing, both Amperes, Ada, Hopper, Blackwell.
 const ARCHITECTURES: [i32; 7] = [70, 75, 80, 86, 89, 90, 100];
-
-/// The compiler; where `FANGS_REQUIRE_NVRTC` is set its absence fails.
-fn compiler() -> Option<&'static Nvrtc> {
-    match Nvrtc::get() {
-        Ok(nvrtc) => Some(nvrtc),
-        Err(error) if std::env::var_os("FANGS_REQUIRE_NVRTC").is_some() => panic!("{error}"),
-        Err(error) => {
-            eprintln!("no kernel was compiled: {error}");
-            None
-        }
-    }
-}
 
 /// A text that is no file, with one kernel.
 fn own(text: &str, kernel: &str) -> Source {
@@ -31,7 +21,7 @@ fn own(text: &str, kernel: &str) -> Source {
 
 #[test]
 fn all_kernels_compile_for_all_architectures() {
-    let Some(nvrtc) = compiler() else { return };
+    let Some(nvrtc) = nvrtc() else { return };
     let known = nvrtc.architectures().expect("the compiler knows what it compiles for");
     let wanted: Vec<i32> = ARCHITECTURES.into_iter().filter(|architecture| known.contains(architecture)).collect();
     let (oldest, latest) = (wanted.iter().min(), wanted.iter().max());
@@ -73,7 +63,7 @@ fn every_text_is_embedded_and_compiled() {
 
 #[test]
 fn errors_name_file_and_line() {
-    let Some(nvrtc) = compiler() else { return };
+    let Some(nvrtc) = nvrtc() else { return };
     let source = own("#include \"rng.cuh\"\n__global__ void broken() { missing(); }\n", "broken");
     let error = nvrtc.compile(&source, 90).expect_err("the function is missing").to_string();
     assert!(error.contains("own.cu(2)") && error.contains("missing"), "{error}");
@@ -81,7 +71,7 @@ fn errors_name_file_and_line() {
 
 #[test]
 fn kernels_that_the_text_does_not_have_are_named() {
-    let Some(nvrtc) = compiler() else { return };
+    let Some(nvrtc) = nvrtc() else { return };
     let error = nvrtc.compile(&own("template <int N> __global__ void some() {}\n", "other<3>"), 90);
     let error = error.expect_err("there is no such kernel").to_string();
     assert!(error.contains("own.cu") && error.contains("other"), "{error}");
@@ -89,7 +79,7 @@ fn kernels_that_the_text_does_not_have_are_named() {
 
 #[test]
 fn instances_get_symbols() {
-    let Some(nvrtc) = compiler() else { return };
+    let Some(nvrtc) = nvrtc() else { return };
     let text = "#include \"rng.cuh\"\n\
                 template <int N> __global__ void fill(u64 *out) { out[threadIdx.x] = mix(N, threadIdx.x); }\n";
     for architecture in [70, 90, 100] {

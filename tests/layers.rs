@@ -11,7 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["memory", "stop"],
     &["threads"],
     &["device", "files", "model"],
-    &["algebra"],
+    &["algebra", "globals"],
     &["certificate", "formats", "generate", "graph", "kernels", "order", "tensor", "value_tables"],
     &["check", "elimination", "fang", "reduce"],
     &["bounds", "dcop", "heuristics", "marginals"],

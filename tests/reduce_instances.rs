@@ -1,22 +1,13 @@
 //! The reductions on real networks: sizes before and after, and costs that survive the way back.
 
-use fangs::formats::{self, ReadOptions, Source};
-use fangs::model::{Cost, Network, add};
+mod common;
+
+use common::{published, published_network};
+use fangs::model::{Cost, add};
 use fangs::reduce::{Reducer, Size};
 use fangs::rng::Rng;
 use fangs::stop::Stop;
-use std::path::PathBuf;
 use std::time::Instant;
-
-fn folder() -> PathBuf {
-    std::env::var_os("FANGS_INSTANCES").map_or_else(|| PathBuf::from("../shared/instances"), PathBuf::from)
-}
-
-fn read(name: &str) -> Option<Network> {
-    let file = folder().join(name);
-    let read = |file| formats::read(&Source::File(file), None, &ReadOptions::default(), &Stop::new());
-    file.exists().then(|| read(file).expect("a network"))
-}
 
 fn line(size: &Size) -> String {
     format!(
@@ -32,16 +23,13 @@ fn line(size: &Size) -> String {
 
 /// The proven optimum of the list of instances.
 fn proven(name: &str) -> Option<Cost> {
-    let list = std::fs::read_to_string(folder().join("MANIFEST.tsv")).ok()?;
+    let list = std::fs::read_to_string(published("MANIFEST.tsv")?).expect("the manifest");
     let row: Vec<&str> = list.lines().find(|line| line.split('\t').next() == Some(name))?.split('\t').collect();
     if *row.get(8)? == "optimal" { row[7].parse().ok() } else { None }
 }
 
 fn reduce(name: &str, upper: Option<Cost>) {
-    let Some(network) = read(name) else {
-        println!("{name}: not there, skipped");
-        return;
-    };
+    let Some(network) = published_network(name) else { return };
     let stop = Stop::new();
     let start = Instant::now();
     let mut reducer = Reducer::new(&network, true, &stop).expect("not stopped");

@@ -1,5 +1,7 @@
 //! Whole runs on a CUDA device: equal to the CPU's where they are counted in rounds, and alive when the device fails.
-//! Without a GPU these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
+//! Without a GPU they are skipped.
+
+mod common;
 
 use assert_cmd::Command;
 use fangs::device::Choice;
@@ -19,14 +21,7 @@ fn driver(name: &str) -> DriverChoice {
 /// The device, for one test at a time: one might take the memory and the time that another is promised.
 fn gpu() -> Option<MutexGuard<'static, ()>> {
     static TAKEN: Mutex<()> = Mutex::new(());
-    match Choice::Cuda(0).open() {
-        Ok(_) => Some(TAKEN.lock().unwrap_or_else(PoisonError::into_inner)),
-        Err(error) if std::env::var_os("FANGS_REQUIRE_GPU").is_some() => panic!("{error}"),
-        Err(error) => {
-            eprintln!("not run: {error}");
-            None
-        }
-    }
+    common::gpu().map(|_| TAKEN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn run(network: &Network, device: Choice, options: Options) -> Summary {

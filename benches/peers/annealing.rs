@@ -113,7 +113,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: annealing FILE SECONDS SEED [COLORS]".into());
     };
     let colors = colors.first().map(|colors| colors.parse()).transpose()?;
-    let options = ReadOptions { colors, ..Default::default() };
+    let options = ReadOptions::default().with(|options| options.colors = colors);
     let network = formats::read(&Source::File(file.into()), None, &options, &Stop::new())?;
     let mut rng = Rng::new(seed.parse()?);
     let left = seconds.parse::<f64>()? - began.elapsed().as_secs_f64();

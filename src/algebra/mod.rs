@@ -5,10 +5,12 @@
 
 mod counting;
 mod min_sum;
+mod sum_max;
 mod sum_product;
 
 pub use counting::Counting;
 pub use min_sum::{CostEntry, MinSum};
+pub use sum_max::SumMaxProduct;
 pub use sum_product::{OfNumbers, Range, SumProduct, WideSumProduct};
 
 use crate::model::Cost;
@@ -107,6 +109,7 @@ mod tests {
         laws(MinSum { cap: 60i64 }, &mut || rng.below(61) as i64);
         laws(Counting { most: u64::MAX }, &mut || rng.draw() >> rng.below(64));
         laws(Counting { most: 1000 }, &mut || rng.below(1001));
+        laws(SumMaxProduct { max: true }, &mut || rng.below(1 << 7) as f64);
         // integers that doubles hold, sixteen times
         laws(SumProduct, &mut || rng.below(1 << 7) as f64);
         laws(WideSumProduct, &mut || WideSumProduct.of_double(rng.below(1 << 7) as f64));

@@ -109,9 +109,6 @@ impl OfNumbers for SumProduct {
 /// Mantissa and exponent.
 type Wide = [f64; 2];
 
-/// Exponents from here on apart a number changes no digit of a larger one.
-const APART: f64 = 64.0;
-
 fn wide(scaled: Scaled) -> Wide {
     [scaled.mantissa, scaled.exponent as f64]
 }
@@ -133,19 +130,9 @@ impl Semiring for WideSumProduct {
         [a * b, m + n]
     }
     #[inline(always)]
-    fn fold(self, a: Wide, b: Wide) -> Wide {
-        let ([most, exponent], [least, other]) = match (a[0] == 0.0, b[0] == 0.0) {
-            (true, _) => (b, a),
-            (_, true) => (a, b),
-            _ if a[1] >= b[1] => (a, b),
-            _ => (b, a),
-        };
-        let sum = if least == 0.0 || exponent - other > APART + 8.0 {
-            most
-        } else {
-            most + scale(least, (other - exponent) as i64)
-        };
-        self.settle([sum, exponent])
+    fn fold(self, [a, m]: Wide, [b, n]: Wide) -> Wide {
+        let scaled = |mantissa, exponent| Scaled { mantissa, exponent: exponent as i64 };
+        wide(scaled(a, m).plus(scaled(b, n)))
     }
     #[inline(always)]
     fn settle(self, [mantissa, exponent]: Wide) -> Wide {

@@ -323,14 +323,14 @@ impl Case {
                 // SAFETY: the arguments are aggregate's; the table has `joint` rows.
                 unsafe {
                     aggregate.launch(stream, (blocks(joint), 256, 0), |arguments| {
-                        let _ = arguments.arg(&mut table).arg(function).arg(terms).arg(&joint);
+                        arguments.arg(&mut table).arg(function).arg(terms).arg(&joint)
                     })?;
                 }
             }
             // SAFETY: the arguments are eliminate's; the output has `outputs` rows.
             unsafe {
                 eliminate.launch(stream, (blocks(outputs), 256, 0), |arguments| {
-                    let _ = arguments.arg(out).arg(&table).arg(&self.d).arg(&outputs);
+                    arguments.arg(out).arg(&table).arg(&self.d).arg(&outputs)
                 })
             }
         };

@@ -47,8 +47,7 @@ impl Paper {
         // SAFETY: the pass is a population's; ratings and prefixes hold `possibilities` places for each of its states.
         unsafe {
             kernel.launch(cuda.stream(), (pass.clones, *threads, self.shared), |arguments| {
-                let _ =
-                    arguments.arg(pass).arg(problem).arg(&self.ratings).arg(&self.prefixes).arg(&self.possibilities);
+                arguments.arg(pass).arg(problem).arg(&self.ratings).arg(&self.prefixes).arg(&self.possibilities)
             })
         }
     }

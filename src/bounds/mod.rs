@@ -12,7 +12,6 @@
 mod bounder;
 mod branch;
 mod cost_shifting;
-mod held;
 mod join_graph;
 mod proof;
 mod schedule;

@@ -1,4 +1,4 @@
-//! The independent checker: the cost of an assignment of a [`Network`], recomputed from the tables, and [`Replay`],
+//! The independent checker: the cost of an assignment of a [`Network`], recomputed from tables and formulas, and [`Replay`],
 //! which follows the certificate of a bound.
 //!
 //! It shares only the model's plain data with the search, the reductions and inference. Indexing, look-up of sparse
@@ -6,6 +6,7 @@
 
 mod buckets;
 mod elimination;
+mod globals;
 mod graph;
 #[cfg(test)]
 mod graph_tests;
@@ -27,11 +28,12 @@ mod tests;
 mod tuning;
 
 pub use elimination::Effort;
+pub use globals::global_cost;
 pub use marginals::{MarginalsCheck, MarginalsClaim, check_marginals};
 pub use potentials::verify;
 pub use replay::Replay;
 
-use crate::model::{Cost, CostFunction, FORBIDDEN, Network, SparseTable, Table};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Function, Network, SparseTable, Table};
 
 /// The cost of an assignment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,11 +75,12 @@ const ASKED: usize = 1 << 12;
 pub fn evaluate_unless(network: &Network, assignment: &[u32], gives_up: impl Fn() -> bool) -> Option<Evaluation> {
     assert_eq!(assignment.len(), network.domains().len(), "one value for every variable");
     let (mut sum, mut violated) = (0i128, Vec::new());
-    for (index, function) in network.functions().iter().enumerate() {
+    let domains = network.domains();
+    for (index, function) in network.all_functions().enumerate() {
         if index % ASKED == 0 && gives_up() {
             return None;
         }
-        match entry(function, network.domains(), assignment) {
+        match function_cost(function, domains, assignment) {
             FORBIDDEN.. => violated.push(index),
             cost => sum += i128::from(cost),
         }
@@ -85,6 +88,14 @@ pub fn evaluate_unless(network: &Network, assignment: &[u32], gives_up: impl Fn(
     let soft = saturate(sum);
     let cost = if violated.is_empty() { soft } else { FORBIDDEN };
     Some(Evaluation { cost, soft, violated, top: network.top() })
+}
+
+/// The cost of one function of either kind under an assignment of all variables; from [`FORBIDDEN`] on it is forbidden.
+pub fn function_cost(function: Function<'_>, domains: &[u32], assignment: &[u32]) -> Cost {
+    match function {
+        Function::Table(function) => entry(function, domains, assignment),
+        Function::Global(global) => global_cost(global, domains, assignment),
+    }
 }
 
 /// The edges whose ends have one color.

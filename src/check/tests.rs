@@ -6,6 +6,7 @@ use crate::bounds::Proof;
 use crate::bounds::{BoundChoice, METHODS};
 use crate::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, trivial_bound};
 use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Step, seal};
+use crate::common::Shape;
 use crate::elimination::{Progress, Run};
 use crate::model::ModelError;
 use crate::order::{Method, best_orders};
@@ -75,37 +76,22 @@ fn sums_far_beyond_64_bits() -> Result<(), ModelError> {
 
 /// A random network: arity 0 to 4, forbidden entries, ties, negative costs, dense and sparse, with and without top.
 pub(super) fn random(rng: &mut Rng) -> Network {
-    let mut builder = Network::builder("random");
     let n = 1 + rng.index(7);
-    let domains: Vec<u32> = (0..n).map(|_| [1, 2, 2, 3, 4, 5][rng.index(6)]).collect();
     let high = [1, 3, 20, 1000][rng.index(4)];
-    let (forbidden, negative) = (rng.below(4), rng.below(3) == 0);
-    let cost = |rng: &mut Rng| match rng.below(10) {
-        draw if draw < forbidden => FORBIDDEN,
-        _ => rng.below(high + 1) as Cost - if negative { high as Cost / 2 } else { 0 },
+    let low = if rng.below(3) == 0 { high / 2 } else { 0 };
+    let shape = Shape {
+        variables: n,
+        domains: &[1, 2, 2, 3, 4, 5],
+        functions: rng.index(3 * n + 2),
+        arities: &[0, 1, 1, 2, 2, 2, 2, 3, 3, 4],
+        costs: (-low, high - low),
+        forbidden: rng.below(4),
+        sparse: (3, usize::MAX),
+        ..Shape::PLAIN
     };
-    for &domain in &domains {
-        let _ = builder.variable(domain).expect("a domain with values");
-    }
-    for _ in 0..rng.index(3 * n + 2) {
-        let mut scope: Vec<u32> = (0..n as u32).collect();
-        rng.shuffle(&mut scope);
-        scope.truncate([0, 1, 1, 2, 2, 2, 2, 3, 3, 4][rng.index(10)]);
-        let size: usize = scope.iter().map(|&v| domains[v as usize] as usize).product();
-        if rng.below(4) == 0 && !scope.is_empty() {
-            let count = rng.index(size + 1);
-            let tuples = (0..count).flat_map(|_| {
-                scope.iter().map(|&v| rng.below(u64::from(domains[v as usize])) as u32).collect::<Vec<_>>()
-            });
-            let tuples: Vec<u32> = tuples.collect();
-            let costs = (0..count).map(|_| cost(rng)).collect();
-            let _ = builder.sparse(&scope, cost(rng), tuples, costs).expect("a fitting table");
-        } else {
-            let _ = builder.dense(&scope, (0..size).map(|_| cost(rng)).collect()).expect("a fitting table");
-        }
-    }
+    let mut builder = shape.network(rng);
     if rng.below(2) == 0 {
-        let _ = builder.top(rng.below(4 * high + 2) as Cost);
+        let _ = builder.top(rng.below(4 * high as u64 + 2) as Cost);
     }
     builder.build()
 }

@@ -253,7 +253,7 @@ impl Bounding {
     /// Refuses exact elimination beyond the memory limit: it was requested at any cost but that.
     fn must_fit(&self, problem: &Problem, order: &Order, stop: &Stop) -> Result<(), Error> {
         let (limit, spill) = (self.config.memory, self.config.spill);
-        if Plan::until(problem, order, &Limits { spill, ..Limits::new(limit) }, stop)?.exact {
+        if Plan::until(problem, order, &Limits::new(limit).with(|limits| limits.spill = spill), stop)?.exact {
             return Ok(());
         }
         Err(Error::Usage(format!(

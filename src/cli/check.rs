@@ -6,7 +6,7 @@ use clap::Args;
 use fangs::certificate::Certificate;
 use fangs::check::{self, Evaluation, Replay};
 use fangs::formats::Format;
-use fangs::model::{FORBIDDEN, Network, Number};
+use fangs::model::{FORBIDDEN, Function, Network, Number};
 use fangs::record::text::{counted, grouped};
 use fangs::record::{Console, Verbosity};
 use fangs::stop::Stop;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub struct CheckFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// The solution: value indices, or the MPE form of .uai; not needed with --certificate or --marginals
+    /// The solution: indices, the MPE form of .uai, or names in JSON; not needed with --certificate or --marginals
     #[arg(required_unless_present_any = ["certificate", "marginals"])]
     solution: Option<PathBuf>,
     /// Follow a certificate that `solve` or `bound` wrote, step by step [default: none]
@@ -237,6 +237,11 @@ fn monochromatic(network: &Network, colors: &[u32]) -> Vec<Monochromatic> {
 #[derive(Serialize)]
 struct Violation {
     function: usize,
+    /// The keyword of a global function.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
     scope: Vec<u32>,
     names: Vec<String>,
     values: Vec<u32>,
@@ -246,12 +251,19 @@ impl Verdict {
     fn new(network: &Network, solution: &[u32], evaluation: &Evaluation) -> Self {
         let finite = |cost| (cost < FORBIDDEN).then(|| network.units().number(cost));
         let violation = |&index: &usize| {
-            let function = &network.functions()[index];
+            let function = network.function(index);
+            let scope = function.map_or(&[][..], Function::scope);
+            let name = |&variable: &u32| network.variable_name(variable as usize);
             Violation {
                 function: index,
-                scope: function.scope.to_vec(),
-                names: function.scope.iter().map(|&variable| network.variable_name(variable as usize)).collect(),
-                values: function.scope.iter().map(|&variable| solution[variable as usize]).collect(),
+                kind: match function {
+                    Some(Function::Global(global)) => Some(global.keyword.to_string()),
+                    _ => None,
+                },
+                name: network.function_name(index).map(str::to_string),
+                scope: scope.to_vec(),
+                names: scope.iter().map(name).collect(),
+                values: scope.iter().map(|&variable| solution[variable as usize]).collect(),
             }
         };
         let cost = evaluation.value(network, solution);
@@ -284,9 +296,11 @@ impl fmt::Display for Verdict {
             let violated = counted(self.violated.len(), "function");
             writeln!(f, "{violated} violated, the others sum up to {}:", grouped(self.soft))?;
         }
-        for Violation { function, names, values, .. } in &self.violated {
+        for Violation { function, kind, name, names, values, .. } in &self.violated {
             let pairs: Vec<String> = names.iter().zip(values).map(|(name, value)| format!("{name}={value}")).collect();
-            writeln!(f, "  function {function}: forbidden at {}", pairs.join(" "))?;
+            let told: Vec<&str> = [kind, name].into_iter().flatten().map(String::as_str).collect();
+            let told = if told.is_empty() { String::new() } else { format!(" ({})", told.join(" ")) };
+            writeln!(f, "  function {function}{told}: forbidden at {}", pairs.join(" "))?;
         }
         self.monochromatic.as_deref().map_or(Ok(()), |edges| Monochromatic::list(edges, f))
     }

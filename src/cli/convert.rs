@@ -92,14 +92,12 @@ pub fn run(config: Config) -> Result<Exit, Error> {
 
 /// Says what the numbers of the written file mean, where they are not those of the file read, and what it lacks.
 fn tell(network: &Network, again: &Network, scale: u32, console: &Console) {
-    let objective = network.objective();
-    match (scale, network.units().maximise != again.units().maximise) {
-        (0, false) => {}
-        (0, true) => console.tell(&format!("costs are minus the {objective}")),
-        (_, minus) => {
-            let sign = if minus { "-" } else { "" };
-            console.tell(&format!("costs are {sign}10^{scale} times the {objective}"));
-        }
+    let (objective, own) = (again.objective(), network.objective());
+    let minus = network.units().maximise != again.units().maximise;
+    if scale > 0 {
+        console.tell(&format!("{objective}s are {}10^{scale} times the {own}", if minus { "-" } else { "" }));
+    } else if minus {
+        console.tell(&format!("{objective}s are minus the {own}"));
     }
     let names = |network: &Network| network.variables().iter().any(|v| v.name.is_some() || v.values.is_some());
     if names(network) && !names(again) {
@@ -107,7 +105,8 @@ fn tell(network: &Network, again: &Network, scale: u32, console: &Console) {
     }
 }
 
-/// Compares two networks at random assignments, half of them repaired, so that fewer functions are violated. Returns by how many digits the costs of the second one are larger.
+/// Compares two networks at random assignments, half of them repaired, so that fewer functions are violated. Returns by
+/// how many digits the costs of the second one are larger.
 fn compare(network: &Network, again: &Network) -> Result<u32, String> {
     if network.domains() != again.domains() {
         return Err("it has other variables".into());
@@ -151,16 +150,16 @@ fn compare(network: &Network, again: &Network) -> Result<u32, String> {
 /// Changes a variable of each violated function, where that helps it.
 fn repair(network: &Network, assignment: &mut [u32]) {
     let domains = network.domains();
-    for function in network.functions() {
-        if check::entry(function, domains, assignment) < FORBIDDEN {
+    for function in network.all_functions() {
+        if check::function_cost(function, domains, assignment) < FORBIDDEN {
             continue;
         }
         // a combination that the function allows, by one variable
-        'function: for &v in &function.scope {
+        'function: for &v in function.scope() {
             let before = assignment[v as usize];
             for value in 0..domains[v as usize] {
                 assignment[v as usize] = value;
-                if check::entry(function, domains, assignment) < FORBIDDEN {
+                if check::function_cost(function, domains, assignment) < FORBIDDEN {
                     break 'function;
                 }
             }

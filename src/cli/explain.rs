@@ -5,7 +5,7 @@ use super::{Exit, help, output, values};
 use clap::Args;
 use fangs::activity::Activity;
 use fangs::explain::{self, Finding};
-use fangs::model::{Cost, FORBIDDEN, Network, Number};
+use fangs::model::{Cost, FORBIDDEN, Function, Network, Number};
 use fangs::record::text::{counted, grouped, per_cent};
 use fangs::record::{Console, Verbosity};
 use fangs::search::Clock;
@@ -93,6 +93,9 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 #[derive(Serialize)]
 pub struct Arguments {
     function: usize,
+    /// The keyword of a global function.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<String>,
     /// The function's own name, where the file gives one.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
@@ -105,11 +108,16 @@ pub struct Arguments {
 impl Arguments {
     /// Of a function of the network, perhaps with the values of an assignment.
     pub fn new(network: &Network, function: usize, assignment: Option<&[u32]>) -> Self {
-        let scope = &network.functions()[function].scope;
+        let (number, function) = (function, network.function(function));
+        let scope = function.map_or(&[][..], Function::scope);
         let value = |&v: &u32, assignment: &[u32]| network.value_name(v as usize, assignment[v as usize]);
         Arguments {
-            function,
-            name: network.function_name(function).map(Into::into),
+            function: number,
+            kind: match function {
+                Some(Function::Global(global)) => Some(global.keyword.to_string()),
+                _ => None,
+            },
+            name: network.function_name(number).map(Into::into),
             scope: scope.to_vec(),
             names: scope.iter().map(|&v| network.variable_name(v as usize)).collect(),
             values: assignment.map(|assignment| scope.iter().map(|v| value(v, assignment)).collect()),
@@ -122,6 +130,9 @@ impl fmt::Display for Arguments {
         match &self.name {
             Some(name) => write!(f, "{}:", line(name))?,
             None => write!(f, "function {}:", self.function)?,
+        }
+        if let Some(kind) = &self.kind {
+            write!(f, " {}", line(kind))?;
         }
         for (place, name) in self.names.iter().enumerate() {
             write!(f, " {}", line(name))?;
@@ -185,7 +196,7 @@ impl Explanation {
             solution: evaluation.is_solution(),
             cost: evaluation.value(network, solution),
             violated: evaluation.violated.len(),
-            free: network.functions().len() - priced.len(),
+            free: network.function_count() - priced.len(),
             functions: priced.iter().take(limit).map(part).collect(),
             label: network.objective(),
             more: priced.len().saturating_sub(limit),
@@ -209,7 +220,7 @@ impl fmt::Display for Explanation {
         if self.more > 0 {
             writeln!(f, "and {} that cost something (--limit N lists more)", counted(self.more, "function"))?;
         }
-        writeln!(f, "{} cost nothing", counted(self.free, "function"))
+        writeln!(f, "costs nothing: {}", counted(self.free, "function"))
     }
 }
 

@@ -123,14 +123,14 @@ fn tree(config: &Config, stop: &Stop) -> Result<Option<Tree>, Error> {
     let potentials = formats::read_potentials(input.source(), Some(input.format()), None, stop)?;
     let mut evidence = Evidence::default();
     if let Some(path) = input.evidence() {
-        evidence.values = formats::read_evidence(path, &potentials.domains, stop)?.pairs;
+        evidence.values = formats::read_evidence(path, &potentials.variables, stop)?.pairs;
     }
     Ok(Some(Prepared::new(&potentials, &evidence, &Options::default(), stop)?.tree()))
 }
 
 /// What elimination along `order` takes at growing z, as long as it fits into the memory.
 fn eliminations(problem: &Problem, order: &Order, config: &Config) -> Vec<Elimination> {
-    let plan = |z| Plan::new(problem, order, &Limits { z, ..Limits::new(config.memory) });
+    let plan = |z| Plan::new(problem, order, &Limits::new(config.memory).with(|limits| limits.z = z));
     if let Some(z) = config.z {
         return vec![Elimination::new(&plan(Some(z)))];
     }

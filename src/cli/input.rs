@@ -69,7 +69,8 @@ impl Input {
                 return Err(cannot(std::io::ErrorKind::IsADirectory.into()));
             }
         }
-        let options = ReadOptions { precision: flags.precision, colors: flags.colors };
+        let options = ReadOptions::default()
+            .with(|options| (options.precision, options.colors) = (flags.precision, flags.colors));
         let input = Input { source, parts: Vec::new(), format, options, evidence: flags.evidence };
         if input.is_graph() && input.evidence.is_some() {
             return Err(Error::Usage("--evidence of a .col graph needs --colors".into()));

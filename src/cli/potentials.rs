@@ -82,7 +82,7 @@ impl PotentialsInput {
         console.warn_of(&potentials.warnings);
         let mut evidence = Evidence::default();
         if let Some(path) = &self.evidence {
-            let formats::Evidence { pairs, warnings } = formats::read_evidence(path, &potentials.domains, stop)?;
+            let formats::Evidence { pairs, warnings } = formats::read_evidence(path, &potentials.variables, stop)?;
             console.warn_of(&warnings);
             evidence.values = pairs;
         }

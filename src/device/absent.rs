@@ -213,6 +213,10 @@ impl Cuda {
         match self.never {}
     }
 
+    pub(crate) fn address<T>(&self, _memory: &CudaSlice<T>) -> u64 {
+        match self.never {}
+    }
+
     pub fn write<T: DeviceRepr, S: DevicePtrMut<T>>(&self, _items: &[T], _target: &mut S) -> Result<(), DeviceError> {
         match self.never {}
     }
@@ -320,7 +324,7 @@ impl Kernel {
         &'a self,
         _stream: &'a CudaStream,
         _shape: (u32, u32, u32),
-        _arguments: impl FnOnce(&mut LaunchArgs<'a>),
+        _arguments: impl for<'b> FnOnce(&'b mut LaunchArgs<'a>) -> &'b mut LaunchArgs<'a>,
     ) -> Result<(), DeviceError> {
         match self.0 {}
     }

@@ -66,11 +66,13 @@ impl Cuda {
     }
 
     /// The stream of its work.
+    #[doc(hidden)]
     pub fn stream(&self) -> &Arc<CudaStream> {
         &self.stream
     }
 
     /// Its context.
+    #[doc(hidden)]
     pub fn context(&self) -> &Arc<CudaContext> {
         &self.context
     }
@@ -93,6 +95,7 @@ impl Cuda {
 
     /// A second stream for concurrent work. Only [`Cuda::mark`] and [`Cuda::wait`] order the two; memory is freed in
     /// the order of the first.
+    #[doc(hidden)]
     pub fn fork(&self) -> Result<Arc<CudaStream>, DeviceError> {
         self.context.new_stream().map_err(failed("making a CUDA stream"))
     }

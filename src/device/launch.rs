@@ -109,13 +109,13 @@ impl Kernel {
         &'a self,
         stream: &'a CudaStream,
         (grid, threads, shared): (u32, u32, u32),
-        arguments: impl FnOnce(&mut LaunchArgs<'a>),
+        arguments: impl for<'b> FnOnce(&'b mut LaunchArgs<'a>) -> &'b mut LaunchArgs<'a>,
     ) -> Result<(), DeviceError> {
         let what = || format!("launching {} with {grid} blocks of {threads} threads and {shared} bytes", self.name);
         fail_on_purpose(what)?;
         let config = LaunchConfig { grid_dim: (grid, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: shared };
         let mut builder = stream.launch_builder(&self.function);
-        arguments(&mut builder);
+        let _ = arguments(&mut builder);
         // SAFETY: the caller's promise.
         let launched = unsafe { builder.launch(config) };
         launched.map(|_| ()).map_err(|error| failed(what())(error))

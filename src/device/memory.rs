@@ -44,17 +44,13 @@ impl Cuda {
     }
 
     /// Memory for `length` items with arbitrary contents.
-    ///
-    /// # Errors
-    /// There is not enough memory.
+    #[doc(hidden)]
     pub fn reserve<T: DeviceRepr + ValidAsZeroBits>(&self, length: usize) -> Result<CudaSlice<T>, DeviceError> {
         self.take(length)
     }
 
     /// Memory for `length` items, all zero.
-    ///
-    /// # Errors
-    /// There is not enough memory.
+    #[doc(hidden)]
     pub fn zeros<T: DeviceRepr + ValidAsZeroBits>(&self, length: usize) -> Result<CudaSlice<T>, DeviceError> {
         let mut memory = self.take(length)?;
         if length > 0 {
@@ -68,6 +64,7 @@ impl Cuda {
     ///
     /// # Errors
     /// There is not enough memory, or the copy's.
+    #[doc(hidden)]
     pub fn upload<T: DeviceRepr>(&self, items: &[T]) -> Result<CudaSlice<T>, DeviceError> {
         let mut memory = self.take(items.len())?;
         self.write(items, &mut memory)?;
@@ -87,10 +84,13 @@ impl Cuda {
         Ok(unsafe { self.stream().upgrade_device_ptr(memory.leak(), 0) })
     }
 
+    /// Where memory is, for kernels whose arguments are structures.
+    pub(crate) fn address<T>(&self, memory: &CudaSlice<T>) -> u64 {
+        memory.device_ptr(self.stream()).0
+    }
+
     /// Copies to existing memory.
-    ///
-    /// # Errors
-    /// It does not fit, or the copy's.
+    #[doc(hidden)]
     pub fn write<T: DeviceRepr, S: DevicePtrMut<T>>(&self, items: &[T], target: &mut S) -> Result<(), DeviceError> {
         fits(items.len(), target.len())?;
         if items.is_empty() {
@@ -104,14 +104,13 @@ impl Cuda {
     ///
     /// # Errors
     /// Those of earlier work that the driver reports late.
+    #[doc(hidden)]
     pub fn set_bytes<T: DeviceRepr>(&self, target: &CudaSlice<T>, byte: u8) -> Result<(), DeviceError> {
         self.set_bytes_on(self.stream(), target, byte)
     }
 
     /// The same in the order of another stream, concurrent with a kernel that reads the memory.
-    ///
-    /// # Errors
-    /// As above.
+    #[doc(hidden)]
     pub fn set_bytes_on<T: DeviceRepr>(
         &self,
         stream: &CudaStream,
@@ -128,9 +127,7 @@ impl Cuda {
     }
 
     /// Copies from device memory to device memory.
-    ///
-    /// # Errors
-    /// It does not fit, or the driver's.
+    #[doc(hidden)]
     pub fn copy<T, S: DevicePtr<T>, D: DevicePtrMut<T>>(&self, source: &S, target: &mut D) -> Result<(), DeviceError> {
         fits(source.len(), target.len())?;
         self.stream().memcpy_dtod(source, target).map_err(failed("copying on the device"))
@@ -140,6 +137,7 @@ impl Cuda {
     ///
     /// # Errors
     /// The copy's, or those of the work before.
+    #[doc(hidden)]
     pub fn read<T: DeviceRepr, S: DevicePtr<T>>(&self, source: &S) -> Result<Vec<T>, DeviceError> {
         if source.is_empty() {
             return Ok(Vec::new());
@@ -152,9 +150,7 @@ impl Cuda {
     }
 
     /// Page-locked memory of the host for `length` items, all zero, for asynchronous copies.
-    ///
-    /// # Errors
-    /// The host cannot lock so much memory.
+    #[doc(hidden)]
     pub fn pinned<T: DeviceRepr + ValidAsZeroBits + Copy>(&self, length: usize) -> Result<Pinned<T>, DeviceError> {
         let bytes = bytes::<T>(length)?;
         let what = format!("locking {bytes} bytes of memory");
@@ -170,9 +166,7 @@ impl Cuda {
     }
 
     /// Marks the end of the work given to a stream so far.
-    ///
-    /// # Errors
-    /// The driver's.
+    #[doc(hidden)]
     pub fn mark(&self, stream: &CudaStream) -> Result<CudaEvent, DeviceError> {
         stream.record_event(None).map_err(failed("marking a place in a stream"))
     }
@@ -181,14 +175,13 @@ impl Cuda {
     ///
     /// # Errors
     /// Those of that work: a kernel that has failed never reaches its mark.
+    #[doc(hidden)]
     pub fn reached(&self, mark: &CudaEvent) -> Result<bool, DeviceError> {
         mark.try_is_complete().map_err(failed("waiting for the device"))
     }
 
     /// Makes later work of a stream wait for a mark of another one.
-    ///
-    /// # Errors
-    /// The driver's.
+    #[doc(hidden)]
     pub fn wait(&self, stream: &CudaStream, mark: &CudaEvent) -> Result<(), DeviceError> {
         stream.wait(mark).map_err(failed("letting a stream wait for another"))
     }

@@ -4,14 +4,15 @@
 //! all that it includes is a [`Source`], compiled for the device's architecture by `nvrtc` and kept on disk by
 //! `cache`. Host code decides, a device executes: nothing here knows networks or plans.
 //!
-//! Without the feature `cuda` the same names exist, and no device ever opens: other code needs no `cfg`. Types of the
-//! driver are imported from here for the same reason.
+//! Without the feature `cuda` the same names exist, and no device ever opens: other code needs no `cfg`. What has types
+//! of the driver's crate is imported from here for the same reason; it is hidden, for our own tests, and may change at
+//! any time.
 
 #[cfg(not(feature = "cuda"))]
 mod absent;
 mod busy;
 mod choice;
-mod plan;
+mod held;
 pub(crate) mod shared;
 mod source;
 
@@ -33,20 +34,25 @@ pub mod nvrtc;
 mod paths;
 
 #[cfg(not(feature = "cuda"))]
+#[doc(hidden)]
 pub use absent::*;
 pub(crate) use busy::Busy;
 pub use choice::{Choice, Opened, Opening};
-pub use plan::MemoryPlan;
+pub use held::Held;
 pub use shared::DeviceStruct;
 pub use source::{Source, Text};
 #[cfg(feature = "cuda")]
 pub use {
     cuda::Cuda,
+    find::{devices, survey},
+};
+#[cfg(feature = "cuda")]
+#[doc(hidden)]
+pub use {
     cudarc::driver::{
         CudaEvent, CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceRepr, LaunchArgs,
         PushKernelArg, ValidAsZeroBits,
     },
-    find::{devices, survey},
     launch::{Kernel, Module, compiles},
     memory::Pinned,
 };

@@ -24,6 +24,7 @@ impl Cuda {
     ///
     /// # Errors
     /// The compiler's or the driver's, again at each call.
+    #[doc(hidden)]
     pub fn poll(self: &Arc<Self>, source: &Source, patience: Duration) -> Result<Option<Arc<Module>>, DeviceError> {
         let place = |known: &[(Source, Fate)]| known.iter().position(|(other, _)| other == source);
         let mut known = self.modules.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,9 +37,7 @@ impl Cuda {
     }
 
     /// Compiles a source, or takes it from the cache, and loads it; once.
-    ///
-    /// # Errors
-    /// The compiler's or the driver's.
+    #[doc(hidden)]
     pub fn load(self: &Arc<Self>, source: &Source) -> Result<Arc<Module>, DeviceError> {
         loop {
             if let Some(module) = self.poll(source, Duration::from_secs(1))? {

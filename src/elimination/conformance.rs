@@ -8,7 +8,6 @@ use super::spill::Spilled;
 use super::tests::{assignments, random, shuffled};
 use super::{EliminationPlan, Limits, Placement};
 use crate::algebra::{Counting, MinSum, Semiring};
-use crate::device::Choice;
 use crate::model::{Cost, FORBIDDEN, Problem};
 use crate::rng::Rng;
 use crate::stop::Stop;
@@ -36,17 +35,6 @@ fn executors<S: DeviceSemiring>(gpu: Option<&Arc<Gpu>>) -> Vec<(&'static str, Bo
         all.extend([("device", Box::new(device) as Box<Start<S>>), ("streamed", Box::new(streamed) as Box<Start<S>>)]);
     }
     all
-}
-
-fn gpu() -> Option<Arc<Gpu>> {
-    match Choice::Cuda(0).open() {
-        Ok(opened) => opened.cuda.map(Gpu::new),
-        Err(error) if std::env::var_os("FANGS_REQUIRE_GPU").is_some() => panic!("{error}"),
-        Err(error) => {
-            eprintln!("skipped on devices: {error}");
-            None
-        }
-    }
 }
 
 /// Runs all executors on random problems; `check` sees the problem, the plan and the value. Returns how often each ran.
@@ -94,7 +82,7 @@ fn costs(problem: &Problem) -> Vec<Cost> {
 
 #[test]
 fn every_executor_finds_the_least_cost_and_the_number_of_solutions() {
-    let gpu = gpu();
+    let gpu = crate::common::gpu().map(Gpu::new);
     let all = |ran: Vec<usize>| assert!(ran.iter().all(|&ran| ran > 50), "{ran:?}");
     all(conform(
         gpu.as_ref(),

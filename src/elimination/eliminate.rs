@@ -39,9 +39,6 @@ pub fn eliminate<S: Semiring>(
 }
 
 /// The same on a device, where kernels know the semiring; on the host where the device fails.
-///
-/// # Errors
-/// Those of the host.
 pub(crate) fn eliminate_on<S: DeviceSemiring>(
     gpu: &Arc<Gpu>,
     plan: &EliminationPlan,

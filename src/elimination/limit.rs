@@ -9,9 +9,6 @@ use crate::stop::Stop;
 ///
 /// Clamping entries to it from above lowers them, hence is always valid; and where the clamped sum stays
 /// below it, nothing was clamped on the way.
-///
-/// # Errors
-/// [`Error::Stopped`].
 pub(crate) fn cap(problem: &Problem, limit: Cost, stop: &Stop) -> Result<Cost, Error> {
     let most = if limit >= FORBIDDEN { FORBIDDEN } else { limit.saturating_sub(problem.constant).max(0) };
     let dearest = |costs: &[Cost]| costs.iter().copied().filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0);

@@ -2,8 +2,9 @@ use super::cpu::kernel;
 use super::*;
 use crate::algebra::{CostEntry, MinSum};
 use crate::bounds::{SizeSchedule, trivial_bound};
+use crate::common::Shape;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
-use crate::model::{CostFunction, SparseTable, Table};
+use crate::model::{CostFunction, Table};
 use crate::order::{Method, Order, best_orders};
 use crate::rng::Rng;
 use crate::stop::Stop;
@@ -11,41 +12,22 @@ use std::sync::Arc;
 
 const ROOMY: u64 = 1 << 30;
 
-/// A random problem: arity 1 to 5, forbidden entries, ties, dense and sparse, domains of one value and of seven.
+/// A random problem: arity 2 to 5, forbidden entries, ties, dense and sparse, domains of one value and of seven.
 pub(crate) fn random(rng: &mut Rng, most: u64) -> Problem {
     let n = 1 + rng.index(6);
-    let domains: Vec<u32> = (0..n).map(|_| [1, 2, 2, 3, 4, 7][rng.index(6)].min(most as u32)).collect();
     let high = [1, 3, 50, 1000][rng.index(4)];
-    let forbidden = rng.below(4);
-    let cost = |rng: &mut Rng| if rng.below(10) < forbidden { FORBIDDEN } else { rng.below(high) as Cost };
-    let unary =
-        domains.iter().map(|&d| (0..d).map(|_| if rng.below(2) == 0 { 0 } else { cost(rng) }).collect()).collect();
-    let mut functions: Vec<CostFunction> = Vec::new();
-    for _ in 0..rng.index(2 * n + 1) {
-        let mut scope: Vec<u32> = (0..n as u32).collect();
-        rng.shuffle(&mut scope);
-        scope.truncate(2 + rng.index(4));
-        scope.sort_unstable();
-        if scope.len() < 2 || functions.iter().any(|function| function.scope[..] == scope) {
-            continue;
-        }
-        let size: usize = scope.iter().map(|&v| domains[v as usize] as usize).product();
-        let table = if rng.below(3) == 0 {
-            let count = rng.index(size + 1);
-            let tuples = (0..count).flat_map(|_| {
-                scope.iter().map(|&v| rng.below(u64::from(domains[v as usize])) as u32).collect::<Vec<_>>()
-            });
-            let tuples: Vec<u32> = tuples.collect();
-            let costs = (0..count).map(|_| cost(rng)).collect();
-            Table::Sparse(SparseTable::new(scope.len(), cost(rng), tuples, costs).into())
-        } else {
-            Table::dense((0..size).map(|_| cost(rng)).collect())
-        };
-        // scopes may come in any order
-        functions.push(CostFunction { scope: scope.into(), table });
-    }
-    let top = if rng.below(3) == 0 { rng.below(3 * high) as Cost } else { FORBIDDEN };
-    Problem { domains, unary, functions, constant: rng.below(9) as Cost - 4, top }
+    let shape = Shape {
+        variables: n,
+        domains: &[1, 2, 2, 3, 4, 7].map(|domain| most.min(domain) as u32),
+        functions: rng.index(2 * n + 1),
+        arities: &[2, 3, 4, 5],
+        costs: (0, high - 1),
+        forbidden: rng.below(4),
+        sparse: (4, usize::MAX),
+        ..Shape::PLAIN
+    };
+    let top = if rng.below(3) == 0 { rng.below(3 * high as u64) as Cost } else { FORBIDDEN };
+    Problem { top, ..shape.problem(rng) }
 }
 
 pub(crate) fn assignments(problem: &Problem) -> impl Iterator<Item = Vec<u32>> {
@@ -206,18 +188,7 @@ fn cost_to_go_is_admissible() {
     }
 }
 
-/// A random problem of binary functions on a grid-like graph, large enough for several tiles and tasks.
-pub(crate) fn wide(rng: &mut Rng, n: usize, domain: u32, reach: usize) -> Problem {
-    let mut functions = Vec::new();
-    for a in 0..n {
-        for b in a + 1..n.min(a + reach) {
-            let costs = (0..domain * domain).map(|_| rng.below(100) as Cost).collect();
-            functions.push(CostFunction { scope: [a as u32, b as u32].into(), table: Table::dense(costs) });
-        }
-    }
-    let unary = (0..n).map(|_| (0..domain).map(|_| rng.below(9) as Cost).collect()).collect();
-    Problem { domains: vec![domain; n], unary, functions, constant: 0, top: FORBIDDEN }
-}
+pub(crate) use crate::common::band as wide;
 
 pub(crate) fn messages(outcome: &Outcome) -> Vec<Vec<Cost>> {
     match outcome.messages.tables().expect("the host has room") {

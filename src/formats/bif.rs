@@ -5,7 +5,7 @@
 //! `default p, ...;` for the rows that are not there, or one `table p, ...;`, in which the last parent runs fastest and
 //! the variable itself slowest. Words may stand in quotation marks; commas in lists may be missing.
 
-mod words;
+pub(super) mod words;
 
 use super::ReadOptions;
 use super::tokens::Tokens;
@@ -26,7 +26,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
 
 /// Reads variables and conditional probabilities, in the order of the variables.
 pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
-    let mut words = Words::new(tokens)?;
+    let mut words = Words::new(tokens, b"{}()[],;|")?;
     let mut file = File::default();
     while !words.at_end() {
         match words.text() {
@@ -37,26 +37,51 @@ pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
             _ => return Err(words.error("network, variable or probability")),
         }
     }
-    let missing = file.tables.iter().position(Option::is_none);
-    if let Some(name) = missing.and_then(|variable| file.variables[variable].name.clone()) {
+    if let Some(name) = file.missing() {
         return Err(words.error(&format!("the probabilities of {name}")));
     }
-    let mut builder = Network::builder(words.file());
-    for variable in file.variables {
-        let _ = builder.named_variable(variable)?;
-    }
-    let (scopes, numbers) = file.tables.into_iter().flatten().unzip();
-    Ok(Parts { builder, scopes, numbers, scale: Scale::Potentials, precision: None, fixed: Vec::new() })
+    file.parts(words.file())
 }
 
-/// What is read so far.
+/// What is read so far of a Bayesian network.
 #[derive(Default)]
-struct File {
-    variables: Vec<Variable>,
+pub(super) struct File {
+    pub variables: Vec<Variable>,
     /// The index of each variable.
-    indices: FxHashMap<Box<str>, u32>,
+    pub indices: FxHashMap<Box<str>, u32>,
     /// Scope and entries of each variable's probabilities; the variable itself runs fastest.
-    tables: Vec<Option<(Box<[u32]>, Arc<Numbers>)>>,
+    pub tables: Vec<Option<(Box<[u32]>, Arc<Numbers>)>>,
+}
+
+impl File {
+    /// Adds a variable.
+    pub fn declare(&mut self, name: Box<str>, values: Box<[Box<str>]>) {
+        let index = self.variables.len() as u32;
+        self.variables.push(Variable { domain: values.len() as u32, name: Some(name.clone()), values: Some(values) });
+        let _ = self.indices.insert(name, index);
+        self.tables.push(None);
+    }
+
+    /// How many entries the table of these variables has.
+    pub fn entries(&self, scope: &[u32]) -> usize {
+        scope.iter().fold(1, |product, &v| product.saturating_mul(self.variables[v as usize].domain as usize))
+    }
+
+    /// A variable whose probabilities are not there.
+    pub fn missing(&self) -> Option<&str> {
+        let missing = self.tables.iter().position(Option::is_none)?;
+        self.variables[missing].name.as_deref()
+    }
+
+    /// The network.
+    pub fn parts(self, file: &str) -> Result<Parts, Error> {
+        let mut builder = Network::builder(file);
+        for variable in self.variables {
+            let _ = builder.named_variable(variable)?;
+        }
+        let (scopes, numbers) = self.tables.into_iter().flatten().unzip();
+        Ok(Parts { builder, scopes, numbers, scale: Scale::Potentials, precision: None, fixed: Vec::new() })
+    }
 }
 
 /// The probabilities of a variable as they are read.
@@ -111,10 +136,7 @@ impl File {
         }
         let Some(values) = values else { return Err(words.error("the type of the variable")) };
         words.take()?;
-        let index = self.variables.len() as u32;
-        self.variables.push(Variable { domain: values.len() as u32, name: Some(name.clone()), values: Some(values) });
-        let _ = self.indices.insert(name, index);
-        self.tables.push(None);
+        self.declare(name, values);
         Ok(())
     }
 
@@ -140,7 +162,7 @@ impl File {
         words.expect('{')?;
         scope.rotate_left(1);
         let sizes: Vec<usize> = scope.iter().map(|&v| self.variables[v as usize].domain as usize).collect();
-        let entries = sizes.iter().fold(1usize, |product, &size| product.saturating_mul(size));
+        let entries = self.entries(&scope);
         memory::must_fit(entries.saturating_mul(16) as u64, || {
             format!(
                 "{}: the probabilities of {}",

@@ -11,7 +11,8 @@ pub(super) use write::write;
 
 use super::ReadOptions;
 use super::limits::ANNOUNCED;
-use super::tokens::{Repeated, Tokens};
+use super::repeated::Repeated;
+use super::tokens::Tokens;
 use crate::error::Error;
 use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Network};
 
@@ -70,6 +71,10 @@ fn read_clauses(tokens: &mut Tokens<'_>, weighted: bool) -> Result<Network, Erro
             surplus.note(tokens.place());
         }
         clauses.read(tokens, header.as_ref(), cost)?;
+    }
+    // an archive that is cut short tells so at its end
+    while !tokens.at_end()? {
+        let _ = tokens.word("the rest")?;
     }
     if let Some(Header { clauses: announced, .. }) = header {
         if clauses.ends.len() < announced {

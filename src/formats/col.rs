@@ -2,7 +2,8 @@
 //! of one color.
 
 use super::ReadOptions;
-use super::tokens::{Repeated, Tokens};
+use super::repeated::Repeated;
+use super::tokens::Tokens;
 use crate::error::{Error, Warning};
 use crate::model::{Builder, Network};
 use crate::stop::Stop;

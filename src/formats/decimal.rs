@@ -12,6 +12,23 @@ const POWERS: [f64; 23] = [
     1e21, 1e22,
 ];
 
+/// A decimal number `[+-]digits[.digits]` in units of 10^-decimals, further digits cut off; clamped to 64 bits.
+pub(super) fn fixed(word: &[u8], decimals: u32) -> Option<i64> {
+    let (negative, text) = match word.split_first()? {
+        (b'-', rest) => (true, rest),
+        (b'+', rest) => (false, rest),
+        _ => (false, word),
+    };
+    let mut parts = text.splitn(2, |&byte| byte == b'.');
+    let (whole, behind) = (parts.next()?, parts.next().unwrap_or_default());
+    if whole.is_empty() && behind.is_empty() || !whole.iter().chain(behind).all(u8::is_ascii_digit) {
+        return None;
+    }
+    let digits = whole.iter().chain(behind.iter().chain(std::iter::repeat(&b'0')).take(decimals as usize));
+    let value = digits.fold(0i64, |value, &digit| value.saturating_mul(10).saturating_add((digit - b'0').into()));
+    Some(if negative { -value } else { value })
+}
+
 /// Parses a word as a number: its sign separate where it is out of the range of normal doubles.
 pub(super) fn parse(word: &[u8]) -> Option<Stated> {
     if let Some(double) = plain(word) {
@@ -120,6 +137,24 @@ fn integer(text: &[u8]) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fixed_numbers_are_exact_and_cut_off() {
+        for (word, decimals, value) in [
+            ("3.19", 1, 31),
+            ("-3.19", 1, -31),
+            ("-0.5", 1, -5),
+            ("+7", 3, 7000),
+            (".5", 2, 50),
+            ("5.", 0, 5),
+            ("0.1000000000000000055", 18, 100_000_000_000_000_005),
+            ("99999999999999999999", 0, i64::MAX),
+            ("-99999999999999999999", 2, -i64::MAX),
+        ] {
+            assert_eq!(fixed(word.as_bytes(), decimals), Some(value), "{word}");
+        }
+        assert_eq!([&b""[..], b"-", b".", b"1e3", b"1.2.3", b"inf", b"0x1"].map(|word| fixed(word, 2)), [None; 7]);
+    }
 
     #[test]
     fn what_doubles_hold_stays_a_double() {

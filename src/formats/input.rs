@@ -55,7 +55,7 @@ const COMPRESSIONS: [Compression; 4] = [
         name: "gzip",
         extension: "gz",
         is_start: |head| head.starts_with(&[0x1f, 0x8b]),
-        reader: |raw| Ok(Box::new(flate2::read::MultiGzDecoder::new(raw))),
+        reader: decoders::gzip,
     },
     Compression {
         name: "bzip2",
@@ -66,27 +66,72 @@ const COMPRESSIONS: [Compression; 4] = [
             head.starts_with(b"BZh")
                 && (block == [0x31, 0x41, 0x59, 0x26, 0x53, 0x59] || block == [0x17, 0x72, 0x45, 0x38, 0x50, 0x90])
         },
-        reader: |raw| Ok(Box::new(bzip2::read::MultiBzDecoder::new(raw))),
+        reader: decoders::bzip2,
     },
     Compression {
         name: "xz",
         extension: "xz",
         is_start: |head| head.starts_with(&[0xfd, b'7', b'z', b'X', b'Z', 0]),
-        reader: |raw| {
-            let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, liblzma::stream::CONCATENATED)?;
-            Ok(Box::new(liblzma::read::XzDecoder::new_stream(raw, stream)))
-        },
+        reader: decoders::xz,
     },
     Compression {
         name: "zstd",
         extension: "zst",
         is_start: |head| head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]),
-        reader: |raw| Ok(Box::new(zstd::stream::read::Decoder::new(raw)?)),
+        reader: decoders::zstd,
     },
 ];
 
-/// Most memory of a decoder. `xz -9` takes 65 MiB.
-const XZ_MEMORY: u64 = 1 << 29;
+#[cfg(feature = "compression")]
+mod decoders {
+    use super::Stream;
+    use std::io::{self, Error};
+
+    /// Most memory of a decoder. `xz -9` takes 65 MiB.
+    const XZ_MEMORY: u64 = 1 << 29;
+
+    pub fn gzip(raw: Stream<'_>) -> io::Result<Stream<'_>> {
+        Ok(Box::new(flate2::read::MultiGzDecoder::new(raw)))
+    }
+
+    pub fn bzip2(raw: Stream<'_>) -> io::Result<Stream<'_>> {
+        Ok(Box::new(bzip2::read::MultiBzDecoder::new(raw)))
+    }
+
+    pub fn xz(raw: Stream<'_>) -> io::Result<Stream<'_>> {
+        let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, liblzma::stream::CONCATENATED)?;
+        Ok(Box::new(liblzma::read::XzDecoder::new_stream(raw, stream)))
+    }
+
+    pub fn zstd(raw: Stream<'_>) -> io::Result<Stream<'_>> {
+        Ok(Box::new(zstd::stream::read::Decoder::new(raw)?))
+    }
+
+    /// Whether a decoder was out of memory, or was denied the amount that the data needs.
+    pub fn is_out_of_memory(error: &Error) -> bool {
+        use liblzma::stream::Error::{Mem, MemLimit};
+        let of_xz = error.get_ref().and_then(|inner| inner.downcast_ref::<liblzma::stream::Error>());
+        // zstd's errors have only names, no kinds
+        matches!(of_xz, Some(Mem | MemLimit)) || error.to_string().contains("not enough memory")
+    }
+}
+
+#[cfg(not(feature = "compression"))]
+mod decoders {
+    use super::Stream;
+    use std::io::{self, Error, ErrorKind};
+
+    pub fn absent(_raw: Stream<'_>) -> io::Result<Stream<'_>> {
+        let text = "the data is compressed, and this build cannot unpack it (the feature `compression` is off)";
+        Err(Error::new(ErrorKind::Unsupported, text))
+    }
+
+    pub use {absent as gzip, absent as bzip2, absent as xz, absent as zstd};
+
+    pub fn is_out_of_memory(_error: &Error) -> bool {
+        false
+    }
+}
 
 /// The longest start by which a compression is recognised.
 const HEAD: usize = 10;
@@ -125,7 +170,7 @@ impl Read for Unpacked<'_> {
             if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
                 return error;
             }
-            if is_out_of_memory(&error) {
+            if decoders::is_out_of_memory(&error) {
                 let text = format!("out of memory: the {} data cannot be unpacked ({error})", self.name);
                 return io::Error::new(io::ErrorKind::OutOfMemory, text);
             }
@@ -134,15 +179,7 @@ impl Read for Unpacked<'_> {
     }
 }
 
-/// Whether a decoder was out of memory, or was denied the amount that the data needs.
-fn is_out_of_memory(error: &io::Error) -> bool {
-    use liblzma::stream::Error::{Mem, MemLimit};
-    let of_xz = error.get_ref().and_then(|inner| inner.downcast_ref::<liblzma::stream::Error>());
-    // zstd's errors have only names, no kinds
-    matches!(of_xz, Some(Mem | MemLimit)) || error.to_string().contains("not enough memory")
-}
-
-#[cfg(test)]
+#[cfg(all(test, feature = "compression"))]
 mod tests {
     use super::*;
 

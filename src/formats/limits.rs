@@ -4,7 +4,8 @@
 
 use super::tokens::Tokens;
 use crate::error::Error;
-use crate::model::Builder;
+use crate::globals::Decomposer;
+use crate::model::{Builder, COST_LIMIT, Cost, FORBIDDEN};
 
 /// Values of all variables together: 1 GiB of unary costs.
 const VALUES: u64 = 1 << 27;
@@ -23,6 +24,13 @@ pub(super) struct Domains {
 impl Domains {
     /// Declares a variable whose size is the current word.
     pub(super) fn declare(&mut self, size: i64, builder: &mut Builder, tokens: &Tokens<'_>) -> Result<(), Error> {
+        self.count(size, tokens)?;
+        let _ = builder.variable(size as u32)?;
+        Ok(())
+    }
+
+    /// Counts a variable whose size is the current word.
+    pub(super) fn count(&mut self, size: i64, tokens: &Tokens<'_>) -> Result<(), Error> {
         if size < 1 {
             return Err(tokens.error("a domain size of at least 1"));
         }
@@ -30,7 +38,40 @@ impl Domains {
         if self.values > VALUES || size as u64 > VALUES {
             return Err(tokens.error(format!("domains of at most {VALUES} values in all")));
         }
-        let _ = builder.variable(size as u32)?;
+        Ok(())
+    }
+}
+
+/// What all functions together may cost.
+#[derive(Default)]
+pub(super) struct Sums {
+    below: Cost,
+    above: Cost,
+}
+
+impl Sums {
+    /// Adds a function of this least and largest finite cost.
+    pub(super) fn add(&mut self, (least, largest): (Cost, Cost)) {
+        self.below = self.below.saturating_add((-least).max(0));
+        self.above = self.above.saturating_add(largest.max(0));
+    }
+
+    /// Sums have 64 bits and saturate at [`FORBIDDEN`]. That is right only for sums that reach `top` and stay there.
+    pub(super) fn check(mut self, top: Cost, globals: &Decomposer, tokens: &Tokens<'_>) -> Result<(), Error> {
+        globals.ranges().iter().for_each(|&range| self.add(range));
+        let Sums { below, above } = self;
+        let fits = match top {
+            ..=COST_LIMIT => below == 0 || above < FORBIDDEN,
+            top => above < FORBIDDEN.min(top),
+        };
+        if !fits || below >= FORBIDDEN {
+            let hint = "the sum of the largest costs of all functions passes 64-bit arithmetic";
+            return Err(tokens.error_with("smaller costs", hint));
+        }
+        if below > 0 && globals.may_reach_limit_in_sum() {
+            let hint = "negative costs could make up for what global functions forbid that reach top";
+            return Err(tokens.error_with("smaller costs", hint));
+        }
         Ok(())
     }
 }

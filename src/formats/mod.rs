@@ -3,13 +3,18 @@
 //! A new format is one file with a `read` function, perhaps a `write` function, and one line in [`FORMATS`].
 
 mod bif;
+mod cfn;
 mod clauses;
 mod col;
 mod cut;
 mod dcop;
 mod decimal;
 mod evidence;
+mod genie;
+mod global;
+mod hugin;
 mod input;
+mod lax_json;
 mod limits;
 mod names;
 mod pedigree;
@@ -19,7 +24,9 @@ mod pseudo_boolean;
 mod qaplib;
 mod quadratic;
 mod real;
+mod repeated;
 mod solution;
+mod tables;
 pub(crate) mod text;
 mod tokens;
 #[cfg(test)]
@@ -28,6 +35,7 @@ mod uai;
 mod warehouse;
 mod wcsp;
 mod writing;
+mod xmlbif;
 
 pub use col::Graph;
 pub(crate) use col::conflicts;
@@ -59,12 +67,16 @@ pub enum Format {
     Lg,
     /// Graphs to color.
     Col,
+    /// Cost function networks in toulbar2's JSON.
+    Cfn,
     /// Bayesian networks with names.
     Bif,
-    /// Distributed problems of pyDCOP.
-    Yaml,
-    /// Distributed problems of FRODO.
-    Xml,
+    /// The same in XML.
+    XmlBif,
+    /// The same of Hugin.
+    Net,
+    /// The same of GeNIe.
+    Xdsl,
     /// Weighted clauses (MaxSAT).
     Wcnf,
     /// Clauses.
@@ -91,6 +103,10 @@ pub enum Format {
     Bep,
     /// Pedigrees with genotypes.
     Pre,
+    /// Distributed problems of pyDCOP.
+    Yaml,
+    /// Distributed problems of FRODO.
+    Xml,
 }
 
 /// An entry of the list of formats.
@@ -141,12 +157,13 @@ pub static FORMATS: &[FormatInfo] = &[
         .maximises(Some(true))
         .writes(uai::write_log),
     FormatInfo::new(Format::Col, "col", "graph to color, with a number of colors", col::read),
-    FormatInfo::new(Format::Bif, "bif", "Bayesian network with names", bif::read).maximises(Some(true)),
-    FormatInfo::new(Format::Yaml, "yaml", "distributed problem of pyDCOP", dcop::read_yaml)
+    FormatInfo::new(Format::Cfn, "cfn", "weighted constraint network with names and decimals", cfn::read)
         .maximises(None)
-        .writes(dcop::write_yaml),
-    FormatInfo::new(Format::Xml, "xml", "distributed problem of FRODO: XDisCSP 1.0, XCSP 2.1", dcop::read_xml)
-        .maximises(None),
+        .writes(cfn::write),
+    FormatInfo::new(Format::Bif, "bif", "Bayesian network with names", bif::read).maximises(Some(true)),
+    FormatInfo::new(Format::XmlBif, "xmlbif", "Bayesian network in XML", xmlbif::read).maximises(Some(true)),
+    FormatInfo::new(Format::Net, "net", "Bayesian network of Hugin", hugin::read).maximises(Some(true)),
+    FormatInfo::new(Format::Xdsl, "xdsl", "Bayesian network of GeNIe", genie::read).maximises(Some(true)),
     FormatInfo::new(Format::Wcnf, "wcnf", "weighted clauses", clauses::read_weighted).writes(clauses::write),
     FormatInfo::new(Format::Cnf, "cnf", "clauses of weight 1", clauses::read),
     FormatInfo::new(Format::Qpbo, "qpbo", "quadratic sum of bits or spins", quadratic::read)
@@ -163,10 +180,15 @@ pub static FORMATS: &[FormatInfo] = &[
     FormatInfo::new(Format::Wbo, "wbo", "soft pseudo-Boolean constraints", pseudo_boolean::read_weighted),
     FormatInfo::new(Format::Bep, "bep", "photographs of satellites", photographs::read),
     FormatInfo::new(Format::Pre, "pre", "pedigree with genotypes", pedigree::read),
+    FormatInfo::new(Format::Yaml, "yaml", "distributed problem of pyDCOP", dcop::read_yaml)
+        .maximises(None)
+        .writes(dcop::write_yaml),
+    FormatInfo::new(Format::Xml, "xml", "distributed problem of FRODO: XDisCSP 1.0, XCSP 2.1", dcop::read_xml)
+        .maximises(None),
 ];
 
-/// Names reserved for later formats.
-const RESERVED: [&str; 1] = ["cfn"];
+/// Formats that are not read, and why.
+const REFUSED: [(&str, &str); 1] = [("qs", "is not read, as no description of it was found")];
 
 impl Format {
     /// The line of the list that describes it.
@@ -208,10 +230,9 @@ impl FromStr for Format {
         if let Some(info) = FORMATS.iter().find(|info| info.name.eq_ignore_ascii_case(name)) {
             return Ok(info.format);
         }
-        let what = if RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name)) {
-            format!("the format {} is not read yet", name.to_ascii_lowercase())
-        } else {
-            format!("unknown format `{}`", name.escape_debug())
+        let what = match REFUSED.iter().find(|(refused, _)| refused.eq_ignore_ascii_case(name)) {
+            Some((refused, why)) => format!("the format {refused} {why}"),
+            None => format!("unknown format `{}`", name.escape_debug()),
         };
         Err(Error::Usage(format!("{what}; {}", known_formats())))
     }
@@ -223,13 +244,22 @@ fn known_formats() -> String {
     format!("read are {formats}, each also with {}", list(compressed_extensions().collect()))
 }
 
-/// Options of some formats.
+/// Options of some formats: `ReadOptions::default().with(|options| options.colors = Some(3))`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReadOptions {
     /// Decimal digits kept of real numbers; by their range where `None`.
     pub precision: Option<u32>,
     /// Colors of a `.col` graph.
     pub colors: Option<u32>,
+}
+
+impl ReadOptions {
+    /// These with a change.
+    pub fn with(mut self, change: impl FnOnce(&mut ReadOptions)) -> ReadOptions {
+        change(&mut self);
+        self
+    }
 }
 
 /// Reads a network. The format follows from the file's name where `format` is `None`; standard input needs one.
@@ -305,6 +335,19 @@ pub fn read_parts(sources: &[Source], options: &ReadOptions, stop: &Stop) -> Res
     Ok(network)
 }
 
+/// The network with tables in place of its global functions, to be written.
+fn as_tables(network: &Network) -> io::Result<&Network> {
+    let tables = network.expanded();
+    match network.globals().next() {
+        Some(global) if tables.domains().len() > network.domains().len() => {
+            let what =
+                format!("it has global cost functions, such as {}, that are too large for tables", global.keyword);
+            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+        }
+        _ => Ok(tables),
+    }
+}
+
 /// Reads a `.col` graph, to find its number of colors.
 ///
 /// # Errors
@@ -352,7 +395,7 @@ mod tests {
         ] {
             assert_eq!(Format::of_path(Path::new(name)).expect("a known ending"), format, "{name}");
         }
-        for name in ["net", "net.gz", "net.txt", "net.txt.gz", "net.cfn"] {
+        for name in ["net", "net.gz", "net.txt", "net.txt.gz", "net.qs"] {
             let error = Format::of_path(Path::new(name)).expect_err("no format that is read").to_string();
             assert!(error.contains(name) && error.contains(".wcsp") && error.contains("--format"), "{error}");
         }

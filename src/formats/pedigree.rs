@@ -129,7 +129,8 @@ impl Locus {
         self.pairs.iter().map(|pair| if fits(pair) { 0 } else { cost }).collect()
     }
 
-    /// Adds the law of inheritance for parents and a child; `first` has the first function with one parent and with two.
+    /// Adds the law of inheritance for parents and a child; `first` has the first function with one parent and with
+    /// two.
     fn inherit(&self, scope: &[u32], builder: &mut Builder, first: &mut [Option<u32>; 2]) -> Result<(), Error> {
         let first = &mut first[scope.len() - 2];
         if let Some(first) = *first {
@@ -141,20 +142,23 @@ impl Locus {
             self.pairs.binary_search(&sorted).unwrap_or_default() as u32
         };
         let all = || (0..).zip(&self.pairs);
-        let mut tuples: BTreeSet<Vec<u32>> = BTreeSet::new();
+        let mut tuples: Vec<[u32; 3]> = Vec::new();
         for (one, pair) in all() {
             for &from_one in pair {
                 if scope.len() == 2 {
-                    tuples.extend((0..self.alleles.len()).map(|other| vec![one, number([from_one, other])]));
+                    tuples.extend((0..self.alleles.len()).map(|other| [one, number([from_one, other]), 0]));
                     continue;
                 }
                 for (two, pair) in all() {
-                    tuples.extend(pair.map(|from_two| vec![one, two, number([from_one, from_two])]));
+                    tuples.extend(pair.map(|from_two| [one, two, number([from_one, from_two])]));
                 }
             }
         }
+        tuples.sort_unstable();
+        tuples.dedup();
         let costs = vec![0; tuples.len()];
-        *first = Some(builder.sparse(scope, FORBIDDEN, tuples.into_iter().flatten().collect(), costs)?);
+        let tuples = tuples.iter().flat_map(|tuple| &tuple[..scope.len()]).copied().collect();
+        *first = Some(builder.sparse(scope, FORBIDDEN, tuples, costs)?);
         Ok(())
     }
 }

@@ -9,6 +9,7 @@ use super::ReadOptions;
 use super::limits::Domains;
 use super::tokens::Tokens;
 use crate::error::Error;
+use crate::memory;
 use crate::model::{COST_LIMIT, FORBIDDEN, Network};
 
 /// Most photographs: each pair has a function.
@@ -16,6 +17,9 @@ const PHOTOGRAPHS: usize = 1 << 12;
 
 /// Times are below this.
 const TIME: i64 = 1 << 40;
+
+/// Bytes of a listed start, with its cost and room to grow.
+const LISTED: u64 = 16;
 
 struct Photograph {
     earliest: i64,
@@ -72,6 +76,10 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
             // starts of the other one that are neither late enough after this one nor early enough before it
             let mut tuples = Vec::new();
             for start in 0..one.starts {
+                tokens.stop().check()?;
+                memory::must_fit(LISTED * tuples.len() as u64, || {
+                    format!("{}: the starts at which two photographs overlap", tokens.file())
+                })?;
                 let at = one.earliest + start - other.earliest;
                 let first = (at - other.duration - delays[j * n + i] + 1).max(0);
                 let end = (at + one.duration + delays[i * n + j]).min(other.starts);

@@ -2,7 +2,7 @@
 
 use super::tokens::Tokens;
 use super::uai::Parts;
-use super::{Format, ReadOptions, Source, bif, input, uai};
+use super::{Format, ReadOptions, Source, bif, genie, hugin, input, uai, xmlbif};
 use crate::error::Error;
 use crate::files::cannot_read;
 use crate::memory;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Powers of ten of a file's numbers, at most.
 const MOST_TENS: i64 = 100_000;
 
-/// Reads the functions of a file as they are written: the potentials of `.uai`, `.LG` and `.bif`. A cost c of any other
+/// Reads the functions of a file as they are written: the potentials of `.uai`, `.LG` and Bayesian networks. A cost c of any other
 /// format has the potential exp(-c / `temperature`), an entry at or above its `top` has 0; that totals stay below `top`
 /// is not asked.
 ///
@@ -51,6 +51,9 @@ fn read_as(format: Format, mut tokens: Tokens<'_>, temperature: Option<f64>) -> 
         Format::Uai => uai::parse(&mut tokens, Scale::Potentials)?,
         Format::Lg => uai::parse(&mut tokens, Scale::Logarithms)?,
         Format::Bif => bif::parse(&mut tokens)?,
+        Format::XmlBif => xmlbif::parse(&mut tokens)?,
+        Format::Net => hugin::parse(&mut tokens)?,
+        Format::Xdsl => genie::parse(&mut tokens)?,
         _ => {
             let Some(temperature) = temperature else {
                 let what = format!("{}: costs become potentials by --temperature T: exp(-cost / T)", tokens.file());

@@ -7,7 +7,8 @@ mod linear;
 use super::ReadOptions;
 use super::limits::ANNOUNCED;
 use super::tokens::Tokens;
-use crate::error::Error;
+use crate::error::{Error, ModelError};
+use crate::globals::{Decomposer, Refusal};
 use crate::model::{Builder, COST_LIMIT, Cost, FORBIDDEN, Network, Units, Variable};
 use linear::{Constraint, Shape};
 use rustc_hash::FxHashMap;
@@ -250,7 +251,9 @@ impl<'r, 't> Reader<'r, 't> {
         };
         let _ = self.piece("`>=`")?;
         let bound = self.integer("a number")?;
-        constraint.close(shape, bound);
+        if !constraint.close(shape, bound) {
+            return Err(self.tokens.error_with("smaller numbers", "they add up to more than 64-bit sums hold"));
+        }
         self.constraints.push((constraint, cost));
         self.end()
     }
@@ -265,17 +268,16 @@ impl<'r, 't> Reader<'r, 't> {
             let (cost, product) = item?;
             add_product(&mut builder, *cost, product)?;
         }
+        let mut decomposer = Decomposer::default();
         for item in stop.each(self.constraints.iter().enumerate()) {
             let (index, (constraint, cost)) = item?;
-            constraint.add_to(&mut builder, *cost).map_err(|problem| match problem {
-                linear::Problem::Wide => Error::Usage(format!(
-                    "{}: constraint {}, of {} variables, has too many combinations to list; such linear constraints \
-                     are not read",
+            constraint.add_to(&mut builder, *cost, &mut decomposer, stop).map_err(|refusal| match refusal {
+                Refusal::TooLarge(what) => Error::Usage(format!(
+                    "{}: constraint {} takes {what}, which is more than is read",
                     self.tokens.file(),
-                    index + 1,
-                    constraint.len()
+                    index + 1
                 )),
-                linear::Problem::Model(error) => error.into(),
+                Refusal::Error(error) => error,
             })?;
         }
         let _ = builder.top(self.top).units(Units { maximise: self.maximise, ..Units::INTEGER });
@@ -299,18 +301,27 @@ fn length(word: &[u8]) -> usize {
     }
 }
 
-/// Products of up to this number of literals have all their 2^n costs in a row.
+/// Products and clauses of up to this number of literals have all their 2^n costs in a row.
 const DENSE: usize = 6;
 
-fn add_product(builder: &mut Builder, cost: Cost, product: &Product) -> Result<(), Error> {
+fn add_product(builder: &mut Builder, cost: Cost, product: &Product) -> Result<(), ModelError> {
     let scope: Vec<u32> = product.keys().copied().collect();
-    let values = product.values().map(|&negated| u32::from(!negated));
+    add_tuple(builder, &scope, product.values().map(|&negated| u32::from(!negated)), cost)
+}
+
+/// Adds a function that costs something for one tuple.
+fn add_tuple(
+    builder: &mut Builder,
+    scope: &[u32],
+    tuple: impl Iterator<Item = u32>,
+    cost: Cost,
+) -> Result<(), ModelError> {
     if scope.len() <= DENSE {
         let mut costs = vec![0; 1 << scope.len()];
-        costs[values.fold(0, |index, value| 2 * index + value as usize)] = cost;
-        let _ = builder.dense(&scope, costs)?;
+        costs[tuple.fold(0, |index, value| 2 * index + value as usize)] = cost;
+        let _ = builder.dense(scope, costs)?;
     } else {
-        let _ = builder.sparse(&scope, 0, values.collect(), vec![cost])?;
+        let _ = builder.sparse(scope, 0, tuple.collect(), vec![cost])?;
     }
     Ok(())
 }
@@ -318,8 +329,8 @@ fn add_product(builder: &mut Builder, cost: Cost, product: &Product) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check;
     use crate::formats::{Format, read_from};
-    use crate::model::add;
     use crate::stop::Stop;
 
     fn parse(text: &str, format: Format) -> Result<Network, Error> {
@@ -331,14 +342,15 @@ mod tests {
         let n = network.domains().len();
         let cost = |bits: u32| {
             let assignment: Vec<u32> = (0..n).map(|v| bits >> v & 1).collect();
-            network.functions().iter().fold(0, |sum, f| add(sum, f.cost(network.domains(), &assignment)))
+            check::evaluate(network, &assignment).cost
         };
         (0..1 << n).map(cost).collect()
     }
 
     #[test]
     fn objectives_and_constraints() {
-        let text = "* #variable= 3 #constraint= 2\n* by hand\nmin: +2 x1 -3 x2 x3 4 ~x1 x2 ;\n+1 x1 +1 x2\n+1 x3 >= 1;\n\
+        let text = "* #variable= 3 #constraint= 2\n* by hand\nmin: +2 x1 -3 x2 x3 4 ~x1 x2 ;\n+1 x1 +1 x2\n\
+            +1 x3 >= 1;\n\
             -2 x1 +2 x3 <= 1 ;\n";
         let network = parse(text, Format::Opb).expect("a problem");
         let value = |x1: Cost, x2: Cost, x3: Cost| match x1 + x2 + x3 >= 1 && -2 * x1 + 2 * x3 <= 1 {
@@ -373,6 +385,22 @@ mod tests {
         assert_eq!((costs(&network), network.top()), (vec![FORBIDDEN, FORBIDDEN, 4, FORBIDDEN], 9));
         let free = parse("soft: ;\n[3] 1 a 2 b = 2 ;\n", Format::Wbo).expect("a problem");
         assert_eq!((costs(&free), free.top()), (vec![3, 3, 0, 3], FORBIDDEN));
+    }
+
+    #[test]
+    fn sums_of_many_bits_are_global_functions() {
+        let terms: Vec<String> = (1..=60).map(|v| format!("{} x{v}", v % 5 + 1)).collect();
+        let network = parse(&format!("{} >= 150 ;", terms.join(" ")), Format::Opb).expect("a problem");
+        let cost = |ones: u32| {
+            let assignment: Vec<u32> = (0..60).map(|v| u32::from(v < ones)).collect();
+            let sum: u32 = (1..=ones).map(|v| v % 5 + 1).sum();
+            (check::evaluate(&network, &assignment).cost < FORBIDDEN, sum >= 150)
+        };
+        assert!((0..=60).map(cost).all(|(is_solution, expected)| is_solution == expected));
+        assert_eq!((network.domains().len(), network.globals().len()), (60, 1));
+        let clause = parse("1 a 2 b -3 c >= -2 ;", Format::Opb).expect("a problem");
+        assert_eq!((clause.functions().len(), clause.globals().len()), (1, 0), "one assignment violates it");
+        assert_eq!(costs(&clause).iter().filter(|&&cost| cost == FORBIDDEN).count(), 1);
     }
 
     #[test]

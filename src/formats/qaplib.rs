@@ -4,6 +4,7 @@
 use super::ReadOptions;
 use super::tokens::Tokens;
 use crate::error::Error;
+use crate::memory;
 use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Network};
 use rustc_hash::FxHashMap;
 
@@ -50,6 +51,10 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
             let cost = |p: usize, q: usize| -> Cost {
                 if p == q { FORBIDDEN } else { there * distances[p * n + q] + back * distances[q * n + p] }
             };
+            // what all tables so far and this one take
+            memory::must_fit(8 * ((first.len() + 1) * n * n) as u64, || {
+                format!("{}: the tables of pairs with different flows", tokens.file())
+            })?;
             let costs = (0..n * n).map(|place| cost(place / n, place % n)).collect();
             let _ = first.insert((there, back), builder.dense(&scope, costs)?);
         }

@@ -1,6 +1,7 @@
 //! A file's text, and errors that point into it.
 
 use crate::error::{Error, ParseError};
+use roxmltree::{Document, ParsingOptions};
 use std::ops::Range;
 
 /// Longest quotation of a text in a message.
@@ -49,6 +50,19 @@ impl Text {
         let before = self.text.get(..at).unwrap_or(&self.text);
         let line = before.matches('\n').count() as u64 + 1;
         (line, before.rsplit('\n').next().unwrap_or_default().chars().count() as u64 + 1)
+    }
+
+    /// The text as XML.
+    ///
+    /// # Errors
+    /// The place where it is none.
+    pub fn xml<'t>(&'t self, options: ParsingOptions<'t>) -> Result<Document<'t>, Error> {
+        Document::parse_with_options(&self.text, options).map_err(|error| {
+            let place = error.pos();
+            let line = self.text.split_inclusive('\n').take(place.row as usize - 1).map(str::len).sum::<usize>();
+            let column = self.text[line..].char_indices().nth(place.col as usize - 1).map_or(0, |(byte, _)| byte);
+            self.error(Wrong::new(line + column..line + column, "XML").hint(error.to_string()))
+        })
     }
 
     pub fn error(&self, wrong: Wrong) -> Error {

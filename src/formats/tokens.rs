@@ -3,9 +3,8 @@
 mod parts;
 
 use super::decimal;
-use super::text::{Text, Wrong};
 use crate::error::{Error, ParseError, Warning};
-use crate::files::{LARGEST_TEXT, cannot_read, read_all};
+use crate::files::cannot_read;
 use crate::model::Stated;
 use crate::stop::Stop;
 use std::io::Read;
@@ -44,6 +43,8 @@ pub(super) struct Tokens<'a> {
     unread: bool,
     /// What begins a comment to the end of its line.
     comments: Option<u8>,
+    /// Whether each bracket is a word of its own.
+    brackets: bool,
     /// The place of the first comment skipped so far.
     pub(super) commented: Option<Place>,
     warnings: Vec<Warning>,
@@ -68,6 +69,7 @@ impl<'a> Tokens<'a> {
             line_start: 0,
             unread: true,
             comments: None,
+            brackets: false,
             commented: None,
             warnings: Vec::new(),
         }
@@ -86,21 +88,6 @@ impl<'a> Tokens<'a> {
     /// The flag that ends the reading.
     pub(super) fn stop(&self) -> &'a Stop {
         self.stop
-    }
-
-    /// The whole text, of which nothing has been read yet: for formats that are parsed at once.
-    pub(super) fn text(&mut self) -> Result<Text, Error> {
-        let bytes = read_all(&mut self.source, LARGEST_TEXT);
-        let mut bytes = bytes.map_err(|error| cannot_read(&self.file, error, self.stop))?;
-        if bytes.starts_with(BYTE_ORDER_MARK) {
-            drop(bytes.drain(..BYTE_ORDER_MARK.len()));
-        }
-        let file = self.file.clone();
-        String::from_utf8(bytes).map(|text| Text { file: file.clone(), text }).map_err(|error| {
-            let valid = error.utf8_error().valid_up_to();
-            let text = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
-            Text { file, text }.error(Wrong::new(valid..valid, "text in UTF-8").found("a byte that is not"))
-        })
     }
 
     /// Whether no word is left.
@@ -290,6 +277,12 @@ impl<'a> Tokens<'a> {
         self.parse_error(expected.into(), Some(hint.into()))
     }
 
+    /// An error about a word at an earlier place.
+    pub(super) fn error_at(&self, (line, column): Place, found: &str, expected: &str, hint: String) -> Error {
+        let (found, expected) = (quote(found.as_bytes()), expected.into());
+        Error::Parse(ParseError { file: self.file.clone(), line, column, found, expected, hint: Some(hint) })
+    }
+
     #[cold]
     fn outside(&self, limit: u32, what: &str) -> Error {
         self.error(format!("{what} in 0..{limit}"))
@@ -330,8 +323,10 @@ impl<'a> Tokens<'a> {
         let mut length = 0;
         loop {
             let rest = &self.buffer[self.next + length..self.end];
-            if let Some(offset) = rest.iter().position(u8::is_ascii_whitespace) {
-                return Ok(self.next + length + offset);
+            let ends = |byte: &u8| byte.is_ascii_whitespace() || self.brackets && is_bracket(*byte);
+            if let Some(offset) = rest.iter().position(ends) {
+                let end = self.next + length + offset;
+                return Ok(end + usize::from(end == self.next)); // a bracket
             }
             length = self.end - self.next;
             if !self.refill()? {
@@ -379,24 +374,8 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// A repeated oddity of a file, reported once: its first place, and its number.
-#[derive(Default)]
-pub(super) struct Repeated {
-    first: Option<Place>,
-    times: u64,
-}
-
-impl Repeated {
-    pub(super) fn note(&mut self, place: Place) {
-        let _ = self.first.get_or_insert(place);
-        self.times += 1;
-    }
-
-    pub(super) fn warn(&self, tokens: &mut Tokens<'_>, message: impl FnOnce(u64) -> String) {
-        if let Some(place) = self.first {
-            tokens.warn(place, message(self.times));
-        }
-    }
+fn is_bracket(byte: u8) -> bool {
+    matches!(byte, b'{' | b'}' | b'[' | b']')
 }
 
 /// A word for a message: printable and short.

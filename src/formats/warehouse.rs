@@ -5,7 +5,8 @@
 
 use super::ReadOptions;
 use super::real::{Range, Real};
-use super::tokens::{Repeated, Tokens};
+use super::repeated::Repeated;
+use super::tokens::Tokens;
 use crate::error::Error;
 use crate::model::{FORBIDDEN, Network, Variable};
 

@@ -1,34 +1,33 @@
-//! The `.wcsp` format: a stream of words; line ends have no meaning.
+//! The `.wcsp` format: a stream of words; line ends have no meaning, but for the parameters of two global functions.
 //!
 //! `name variables largest-domain functions top`, the domain sizes, then each function:
 //! `arity variables… default tuples`, and for each tuple its values and its cost.
 //! A negative arity offers the function for sharing; a negative number of tuples -k takes the table of the k-th one
-//! offered. A default of -1 before a word is a global cost function (`global`).
+//! offered. A default of -1 before a word is a global cost function.
 
-mod global;
 mod write;
 
 pub(super) use write::write;
 
 use super::ReadOptions;
-use super::limits::Domains;
+use super::global::{self, Form};
+use super::limits::{Domains, Sums};
+use super::tables::Listed;
 use super::tokens::Tokens;
 use crate::error::Error;
+use crate::globals::Decomposer;
 use crate::model::{Builder, COST_LIMIT, Cost, FORBIDDEN, Network};
-
-/// Tables of up to this number of combinations are dense, however few tuples are listed: a page or two, found by one
-/// index.
-const SMALL: u64 = 1 << 12;
-
-/// Tables of more combinations are never dense.
-const LARGEST_DENSE: u64 = 1 << 26;
-
-/// Between the two, a table is dense once one in DENSE_SHARE combinations is listed. A listed tuple of a sparse table
-/// takes 8 bytes and 4 a value, and a search for every look-up.
-const DENSE_SHARE: u64 = 16;
 
 /// Reads a network.
 pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, Error> {
+    let network = read_network(tokens)?;
+    let functions = network.function_count();
+    tokens.finish(|| format!("the first line announces {functions} functions"))?;
+    Ok(network)
+}
+
+/// Reads a network that other text may follow.
+pub(super) fn read_network(tokens: &mut Tokens<'_>) -> Result<Network, Error> {
     let _ = tokens.word("the name of the problem")?;
     let variables = tokens.count("the number of variables")?;
     let _ = tokens.count("the largest domain size")?;
@@ -45,54 +44,47 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
     let mut reader = Reader {
         tokens,
         builder,
-        top,
+        form: Form::Wcsp { top },
         variables: variables as u32, // as many as were declared, so it fits
         scope: Vec::new(),
         sizes: Vec::new(),
         ranges: Vec::new(),
         offered: Vec::new(),
+        decomposer: Decomposer::default(),
     };
     for _ in 0..functions {
         reader.function()?;
     }
-    reader.check_sums()?;
-    reader.tokens.finish(|| format!("the first line announces {functions} functions"))?;
-    Ok(reader.builder.build())
+    let Reader { builder, ranges, decomposer, .. } = reader;
+    let mut sums = Sums::default();
+    ranges.into_iter().for_each(|range| sums.add(range));
+    sums.check(top, &decomposer, tokens)?;
+    Ok(builder.build())
 }
 
 struct Reader<'r, 't> {
     tokens: &'r mut Tokens<'t>,
     builder: Builder,
-    /// As the file has it; [`Network::top`] is [`FORBIDDEN`] where it exceeds every cost.
-    top: i64,
+    /// With `top` as the file has it; [`Network::top`] is [`FORBIDDEN`] where it exceeds every cost.
+    form: Form<'static>,
     variables: u32,
     scope: Vec<u32>,
     /// Domain sizes along the scope.
     sizes: Vec<u32>,
-    /// Least and largest finite cost of each function.
+    /// Least and largest finite cost of each table.
     ranges: Vec<(Cost, Cost)>,
     /// Functions offered for sharing.
     offered: Vec<u32>,
-}
-
-/// Tuples as they are read: a list at first, a dense table once there are enough of them. Nothing is allocated for a
-/// claim of the file.
-struct Listed {
-    values: Vec<u32>,
-    costs: Vec<Cost>,
-    dense: Option<Vec<Cost>>,
+    decomposer: Decomposer,
 }
 
 impl Reader<'_, '_> {
     fn function(&mut self) -> Result<(), Error> {
         let arity = self.tokens.integer("the arity of a function")?;
         self.read_scope(arity.unsigned_abs())?;
-        let default = self.cost("a default cost")?;
-        if let Some(function) = self.global()? {
-            if arity < 0 {
-                self.offered.push(function);
-            }
-            return Ok(());
+        let default = self.form.cost(self.tokens, "a default cost")?;
+        if is_keyword(self.tokens.peek()?) {
+            return self.global(arity < 0);
         }
         let tuples = self.tokens.integer("a number of tuples")?;
         let function =
@@ -101,6 +93,15 @@ impl Reader<'_, '_> {
             self.offered.push(function);
         }
         Ok(())
+    }
+
+    fn global(&mut self, offers: bool) -> Result<(), Error> {
+        let keyword = String::from_utf8_lossy(self.tokens.word("a keyword")?).into_owned();
+        if offers {
+            return Err(self.tokens.error_with("a number of tuples", "global cost functions are not shared"));
+        }
+        let Reader { tokens, builder, form, scope, decomposer, .. } = self;
+        global::read(tokens, &keyword, global::Place { form: *form, scope, builder, decomposer })
     }
 
     fn read_scope(&mut self, arity: u64) -> Result<(), Error> {
@@ -121,18 +122,6 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// A cost of at least `top` is forbidden, whatever negative costs stand elsewhere.
-    fn cost(&mut self, expected: &str) -> Result<Cost, Error> {
-        let cost = self.tokens.integer(expected)?;
-        if cost >= self.top {
-            Ok(FORBIDDEN)
-        } else if cost.unsigned_abs() < COST_LIMIT as u64 {
-            Ok(cost)
-        } else {
-            Err(self.tokens.error(format!("{expected} within ±{COST_LIMIT}")))
-        }
-    }
-
     fn share(&mut self, number: u64) -> Result<u32, Error> {
         let offered = self.offered.len();
         let original = usize::try_from(number - 1).ok().and_then(|index| self.offered.get(index).copied());
@@ -150,95 +139,43 @@ impl Reader<'_, '_> {
     }
 
     fn table(&mut self, default: Cost, tuples: u64) -> Result<u32, Error> {
-        let combinations = self.sizes.iter().fold(1u64, |n, &size| n.saturating_mul(u64::from(size)));
-        let enough = match combinations {
-            n if n <= SMALL => 1,
-            n if n <= LARGEST_DENSE => n.div_ceil(DENSE_SHARE),
-            _ => u64::MAX,
-        };
-        let mut listed = Listed { values: Vec::new(), costs: Vec::new(), dense: None };
-        if combinations <= SMALL && self.scope.len() < 2 {
-            listed.dense = Some(vec![default; combinations as usize]); // constants and unary costs
-        }
+        let mut listed = Listed::new(&self.sizes, default);
         for _ in 0..tuples {
-            if let Some(dense) = &mut listed.dense {
-                let mut index = 0;
-                for &size in &self.sizes {
-                    index = index * size as usize + self.tokens.index(size, "a value")? as usize;
-                }
-                dense[index] = self.cost("a cost")?;
-                continue;
-            }
-            for &size in &self.sizes {
-                listed.values.push(self.tokens.index(size, "a value")?);
-            }
-            listed.costs.push(self.cost("a cost")?);
-            if listed.costs.len() as u64 >= enough {
-                listed.spread(&self.sizes, default, combinations as usize);
-            }
+            let (tokens, form) = (&mut *self.tokens, self.form);
+            listed.push(
+                tokens,
+                |tokens, size, _| tokens.index(size, "a value"),
+                |tokens| form.cost(tokens, "a cost"),
+            )?;
         }
-        self.ranges.push(range(default, listed.dense.as_deref().unwrap_or(&listed.costs)));
-        let function = match listed.dense {
-            Some(costs) => self.builder.dense(&self.scope, costs),
-            None => self.builder.sparse(&self.scope, default, listed.values, listed.costs),
-        };
+        self.ranges.push(listed.range());
+        let function = listed.build(&mut self.builder, &self.scope);
         function.map_err(|error| self.tokens.error_with("a table that fits its scope", error.to_string()))
     }
-
-    /// Sums have 64 bits and saturate at [`FORBIDDEN`]. That is right only for sums that reach `top` and stay there.
-    fn check_sums(&self) -> Result<(), Error> {
-        let sum = |f: fn(&(Cost, Cost)) -> Cost| self.ranges.iter().fold(0, |s: Cost, r| s.saturating_add(f(r).max(0)));
-        let (below, above) = (sum(|range| -range.0), sum(|range| range.1));
-        let fits = match self.top {
-            ..=COST_LIMIT => below == 0 || above < FORBIDDEN,
-            top => above < FORBIDDEN.min(top),
-        };
-        if fits && below < FORBIDDEN {
-            return Ok(());
-        }
-        let hint = "the sum of the largest costs of all functions passes 64-bit arithmetic";
-        Err(self.tokens.error_with("smaller costs", hint))
-    }
 }
 
-impl Listed {
-    /// Moves the tuples listed so far to a dense table.
-    fn spread(&mut self, sizes: &[u32], default: Cost, combinations: usize) {
-        let mut dense = vec![default; combinations];
-        let arity = sizes.len();
-        for (row, &cost) in self.costs.iter().enumerate() {
-            let values = &self.values[row * arity..(row + 1) * arity];
-            let index = values.iter().zip(sizes).fold(0, |index, (&v, &size)| index * size as usize + v as usize);
-            dense[index] = cost;
-        }
-        *self = Listed { values: Vec::new(), costs: Vec::new(), dense: Some(dense) };
-    }
-}
-
-/// Least and largest finite cost; 0 where there is none.
-fn range(default: Cost, costs: &[Cost]) -> (Cost, Cost) {
-    let finite = |cost: Cost| if cost == FORBIDDEN { 0 } else { cost };
-    costs.iter().fold((finite(default), finite(default)), |(least, largest), &cost| {
-        (least.min(finite(cost)), largest.max(finite(cost)))
-    })
+/// Whether a word names a global cost function: some names are comparisons.
+fn is_keyword(word: &[u8]) -> bool {
+    word.first().is_some_and(|first| first.is_ascii_alphabetic() || matches!(first, b'<' | b'=' | b'>'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::evaluate;
     use crate::formats::{Format, read_from};
     use crate::model::{Table, add};
     use crate::stop::Stop;
 
-    pub(super) fn parse(text: &str) -> Result<Network, Error> {
+    fn parse(text: &str) -> Result<Network, Error> {
         read_from(text.as_bytes(), "t.wcsp", Format::Wcsp, &ReadOptions::default(), &Stop::new())
     }
 
-    pub(super) fn message(text: &str) -> String {
+    fn message(text: &str) -> String {
         parse(text).expect_err("wrong on purpose").to_string()
     }
 
-    pub(super) fn cost(network: &Network, assignment: &[u32]) -> Cost {
+    fn cost(network: &Network, assignment: &[u32]) -> Cost {
         network.functions().iter().fold(0, |sum, f| add(sum, f.cost(network.domains(), assignment)))
     }
 
@@ -314,20 +251,45 @@ mod tests {
     }
 
     #[test]
-    fn global_functions_are_named() {
-        let error = message(
-            "t 2 2 2 9
-2 2
-1 0 0 0
-2 0 1 -1 sregular var 10
-",
+    fn global_functions() {
+        for (metric, costs) in [("var", [0, 3, 6, 9]), ("dec", [0, 3, 9, FORBIDDEN]), ("decbi", [0, 3, 9, FORBIDDEN])] {
+            let text = format!("t 4 5 1 18 5 5 5 5 4 2 0 3 1 -1 salldiff {metric} 3");
+            let network = parse(&text).expect("a network");
+            let all = [[0, 1, 2, 4], [0, 4, 2, 4], [1, 1, 1, 4], [2, 2, 2, 2]];
+            assert_eq!(all.map(|values| evaluate(&network, &values).cost), costs, "{metric}");
+        }
+        // the rest of the line is lost
+        let network = parse("t 2 2 2 9 2 2 2 0 1-1 alldiff 0 0 and more\n1 0 3 0").expect("a network");
+        assert_eq!([[0, 1], [1, 1]].map(|values| evaluate(&network, &values).cost), [3, FORBIDDEN]);
+        let network = parse("t 2 2 1 9 2 2 2 0 1 -1 >= 1 5").expect("a network");
+        assert_eq!(evaluate(&network, &[0, 1]).cost, 2);
+    }
+
+    #[test]
+    fn global_functions_that_are_not_read() {
+        let error = message("t 2 2 2 9\n2 2\n1 0 0 0\n2 0 1 -1 slinear var 10\n");
+        assert!(error.starts_with("t.wcsp:4:10: found `slinear`, expected another global cost function"), "{error}");
+        assert!(error.contains("(function 1 is a global cost function, slinear; those read are salldiff"), "{error}");
+        for (text, part) in [
+            ("t 2 2 1 9 2 2 2 0 1 -1 salldiff lin 3", "found `lin`, expected one of var dec decbi"),
+            ("t 2 2 1 9 2 2 2 0 1 -1 salldiff var", "found the end of the file, expected a cost"),
+            ("t 2 2 1 9 2 2 2 0 1 -1 salldiff var -3", "found `-3`, expected a cost of at least 0"),
+            ("t 2 2 1 9 2 2 -2 0 1 -1 salldiff var 3", "global cost functions are not shared"),
+            ("t 2 2 1 9 2 2 2 0 1 -1 wsum lin 3 =< 4", "found `=<`, expected one of == <= < >= > !="),
+            ("t 2 2 1 9 2 2 2 0 1 -1 ssame 3 1 1 0 2", "found `2`, expected a variable of the function's scope"),
+            ("t 2 2 1 9 2 2 2 0 1 -1 sregular var 3 2 1 5", "found `5`, expected a state in 0..2"),
+            ("t 1 3 1 9 3 1 0 -1 MST", "values that are positions of the scope"),
+            ("t 1 3 1 9 3 0 -1 MST", "function 0 has no variables"),
+        ] {
+            assert!(message(text).contains(part), "{text}: {}", message(text));
+        }
+        let long = (0..40).map(|v| v.to_string()).collect::<Vec<_>>().join(" ");
+        let error = message(&format!("t 40 40 1 9\n{}\n40 {long} -1 MST\n", "40 ".repeat(40)));
+        assert!(error.starts_with("t.wcsp:3:"), "{error}");
+        assert!(
+            error.contains("found `MST`") && error.contains("of 40 variables, which would take a table of"),
+            "{error}"
         );
-        assert_eq!(
-            error,
-            "t.wcsp:4:10: found `sregular`, expected a number of tuples \
-             (function 1 is a global cost function, sregular; only tables and salldiff are read)"
-        );
-        assert!(message("t 2 2 1 9 2 2 2 0 1-1 alldiff 0").contains("cost function, alldiff;"));
     }
 
     #[test]

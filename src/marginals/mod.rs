@@ -27,13 +27,16 @@
 //! # Ok::<(), fangs::Error>(())
 //! ```
 
+mod bounds;
 mod evidence;
 mod propagate;
 mod sliced;
 #[cfg(test)]
 mod tests;
 mod tuning;
+mod weighted;
 
+pub use bounds::{SumBounds, bound};
 pub use evidence::Evidence;
 
 use crate::algebra::{OfNumbers, SumProduct, WideSumProduct};

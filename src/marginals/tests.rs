@@ -1,3 +1,4 @@
+use super::bounds::{Sizes, bound_by};
 use super::*;
 use crate::check::{MarginalsClaim, check_marginals};
 use crate::model::{Scaled, Variable, scale};
@@ -50,12 +51,6 @@ fn evidence(rng: &mut Rng, potentials: &Potentials) -> Evidence {
     evidence
 }
 
-fn add(a: Scaled, b: Scaled) -> Scaled {
-    let s = WideSumProduct;
-    use crate::algebra::Semiring;
-    s.value(s.fold([a.mantissa, a.exponent as f64], [b.mantissa, b.exponent as f64]))
-}
-
 /// The sum and the sums of each value, by enumeration.
 fn enumerate(potentials: &Potentials, evidence: &Evidence) -> (Scaled, Vec<Vec<Scaled>>) {
     let mut sums: Vec<Vec<Scaled>> = potentials.domains.iter().map(|&d| vec![Scaled::ZERO; d as usize]).collect();
@@ -69,9 +64,9 @@ fn enumerate(potentials: &Potentials, evidence: &Evidence) -> (Scaled, Vec<Vec<S
                 product.times(Scaled::new(weights[values[*variable as usize] as usize]))
             };
             let product = evidence.weights.iter().fold(potentials.value(&values), weigh);
-            z = add(z, product);
+            z = z.plus(product);
             for (sums, &value) in sums.iter_mut().zip(&values) {
-                sums[value as usize] = add(sums[value as usize], product);
+                sums[value as usize] = sums[value as usize].plus(product);
             }
         }
         if odometer.advance().is_none() {
@@ -234,4 +229,35 @@ fn barren_variables_are_left_out() {
     assert!((few.ln_z - all.ln_z).abs() <= few.error_bound + all.error_bound);
     let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-15);
     assert!(few.posteriors[2].as_deref().zip(all.posteriors[2].as_deref()).is_some_and(|(a, b)| near(a, b)));
+}
+
+#[test]
+fn bounds_hold_and_meet_once_all_parts_are_known() {
+    let mut rng = Rng::new(43);
+    let (mut steps, mut loose) = (0, 0);
+    for case in 0..models() / 2 {
+        let potentials = random(&mut rng);
+        let evidence = evidence(&mut rng, &potentials);
+        let (z, _) = enumerate(&potentials, &evidence);
+        let ln_z = z.ln();
+        let whole = 8 << rng.below(6);
+        let exact = [1.0, 6.0, 40.0][rng.index(3)];
+        let sizes = Sizes { whole: (whole, 16 * whole), part: 8 << rng.below(6), exact };
+        let mut before = (f64::NEG_INFINITY, f64::INFINITY);
+        let mut tell = |bounds: &SumBounds| {
+            let SumBounds { lower, upper, .. } = *bounds;
+            assert!(lower <= ln_z + 1e-13 && ln_z <= upper + 1e-13, "case {case}: {lower} {ln_z} {upper}");
+            assert!(lower >= before.0 && upper <= before.1 && lower <= upper, "case {case}");
+            before = (lower, upper);
+            steps += 1;
+            loose += u64::from(upper > ln_z + 1e-6);
+        };
+        let options = Options::default();
+        let last = bound_by(&sizes, &potentials, &evidence, &options, &Stop::new(), &mut tell).expect("bounds");
+        assert!(
+            last.open_parts == 0 && (last.lower == last.upper || last.upper - last.lower < 1e-11),
+            "{case}: {last:?}"
+        );
+    }
+    assert!(steps > models() && loose > models() / 4, "{steps} {loose}");
 }

@@ -4,6 +4,7 @@
 
 mod agents;
 mod function;
+mod global;
 mod network;
 mod potentials;
 mod problem;
@@ -16,6 +17,10 @@ pub use crate::error::ModelError;
 pub use agents::Agents;
 pub(crate) use function::Odometer;
 pub use function::{CostFunction, SparseTable, Table};
+pub use global::{
+    Arithmetic, Automaton, CountCost, Counting, Function, Global, GlobalKind, Grammar, Linear, Measure, Part, Parts,
+    Price, Repair, Same, Target, ValueCount,
+};
 pub use network::{Builder, Network, Notation, Variable};
 pub use potentials::{Factor, LEAST_EXPONENT, Potentials};
 pub use problem::Problem;

@@ -1,5 +1,8 @@
 //! A network as given by a file or a program, and the builder that checks it.
 
+mod part;
+
+use super::global::{Function, Global, Globals, Part, Parts};
 use super::{
     Agents, COST_LIMIT, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Tables, Units, add,
 };
@@ -34,6 +37,7 @@ pub struct Network {
     function_names: Arc<FxHashMap<u32, Box<str>>>,
     reading: Option<Arc<Reading>>,
     agents: Option<Arc<Agents>>,
+    globals: Option<Arc<Globals>>,
     warnings: Vec<Warning>,
 }
 
@@ -65,10 +69,12 @@ impl Network {
                 function_names: Arc::default(),
                 reading: None,
                 agents: None,
+                globals: None,
                 warnings: Vec::new(),
             },
             tables: Tables::default(),
             leasts: Vec::new(),
+            globals: Vec::new(),
         }
     }
 
@@ -82,9 +88,57 @@ impl Network {
         &self.domains
     }
 
-    /// The functions in file order, constants and unary ones included.
+    /// The functions with tables in file order, constants and unary ones included.
     pub fn functions(&self) -> &[CostFunction] {
         &self.functions
+    }
+
+    /// The global cost functions in file order.
+    pub fn globals(&self) -> impl ExactSizeIterator<Item = &Global> {
+        self.located().iter().map(|(_, global)| global)
+    }
+
+    /// Global functions, each with the number of functions before it.
+    fn located(&self) -> &[(u32, Global)] {
+        self.globals.as_ref().map_or(&[], |globals| &globals.functions)
+    }
+
+    /// The number of functions of both kinds.
+    pub fn function_count(&self) -> usize {
+        self.functions.len() + self.located().len()
+    }
+
+    /// All functions in file order: the numbers of functions in messages count these.
+    pub fn all_functions(&self) -> impl Iterator<Item = Function<'_>> {
+        let mut globals = self.located().iter().peekable();
+        let mut tables = self.functions.iter();
+        (0..self.function_count() as u32).filter_map(move |number| match globals.next_if(|&&(at, _)| at == number) {
+            Some((_, global)) => Some(Function::Global(global)),
+            None => tables.next().map(Function::Table),
+        })
+    }
+
+    /// The function of a number in file order.
+    pub fn function(&self, number: usize) -> Option<Function<'_>> {
+        let globals = self.located();
+        match globals.binary_search_by_key(&number, |&(at, _)| at as usize) {
+            Ok(place) => Some(Function::Global(&globals[place].1)),
+            Err(before) => self.functions.get(number - before).map(Function::Table),
+        }
+    }
+
+    /// The network that is searched in place of this one: tables and added variables behind this one's have the costs
+    /// of the global functions. The network itself where there are none.
+    pub fn expanded(&self) -> &Network {
+        self.globals.as_ref().map_or(self, |globals| &globals.expanded)
+    }
+
+    /// An assignment of the expanded network from one of this network: added variables take their best values.
+    pub fn extend(&self, assignment: &[u32]) -> Vec<u32> {
+        match &self.globals {
+            Some(globals) => globals.extend(assignment, self.domains.len()),
+            None => assignment.to_vec(),
+        }
     }
 
     /// An assignment is a solution only where its total is below this. [`FORBIDDEN`] where there is no limit.
@@ -123,7 +177,7 @@ impl Network {
 
     /// The trivial bound: the least costs of all functions together, `top` at most.
     pub fn least(&self) -> Cost {
-        self.least.min(self.top)
+        self.expanded().least.min(self.top)
     }
 
     /// A lower bound on totals in the file's convention, less the rounding errors. None from `top` on: no total is left
@@ -167,25 +221,13 @@ impl Network {
             } else {
                 Table::dense((0..domain).map(|v| if v == value { 0 } else { FORBIDDEN }).collect())
             };
+            if let Some(globals) = &mut self.globals {
+                let own = &mut Arc::make_mut(globals).expanded.functions;
+                Arc::make_mut(own).push(CostFunction { scope: [variable].into(), table: table.clone() });
+            }
             Arc::make_mut(&mut self.functions).push(CostFunction { scope: [variable].into(), table });
         }
         Ok(())
-    }
-
-    /// The same without a limit on totals.
-    pub fn without_top(&self) -> Network {
-        Network { top: FORBIDDEN, ..self.clone() }
-    }
-
-    /// The same with only some of the functions; in place of the others, a constant of their least costs.
-    pub fn with_functions(&self, kept: &[usize]) -> Network {
-        let of = |&index: &usize| self.functions[index].clone();
-        let mut functions: Vec<CostFunction> = kept.iter().map(of).collect();
-        let least = |function: &CostFunction| function.min(&self.domains);
-        let rest = functions.iter().map(least).fold(0, add);
-        let constant = if rest >= FORBIDDEN { 0 } else { self.least.saturating_sub(rest).min(FORBIDDEN) };
-        functions.push(CostFunction { scope: [].into(), table: Table::dense(vec![constant]) });
-        Network { functions: functions.into(), least: add(rest, constant), reading: None, ..self.clone() }
     }
 
     /// The name of a variable: the file's, or `x` and its index.
@@ -196,10 +238,12 @@ impl Network {
         }
     }
 
-    /// The name of a value of a variable: the file's, or its index.
+    /// The name of a value of a variable: the file's, or its index, with a `v` before it where solutions are written by
+    /// names.
     pub fn value_name(&self, variable: usize, value: u32) -> String {
         match self.variables[variable].values.as_ref().and_then(|names| names.get(value as usize)) {
             Some(name) => name.to_string(),
+            None if self.notation == Notation::Names => format!("v{value}"),
             None => value.to_string(),
         }
     }
@@ -208,7 +252,10 @@ impl Network {
     pub fn value_index(&self, variable: usize, name: &str) -> Option<u32> {
         match &self.variables[variable].values {
             Some(names) => names.iter().position(|own| &**own == name).map(|index| index as u32),
-            None => name.parse().ok().filter(|&value| value < self.domains[variable]),
+            None => {
+                let index = name.strip_prefix('v').filter(|_| self.notation == Notation::Names).unwrap_or(name);
+                index.parse().ok().filter(|&value| value < self.domains[variable])
+            }
         }
     }
 
@@ -225,6 +272,8 @@ pub struct Builder {
     tables: Tables,
     /// The least cost of each function: many may share one large table.
     leasts: Vec<Cost>,
+    /// Global functions with the number of functions before them, and their parts.
+    globals: Vec<(u32, Global, Parts)>,
 }
 
 impl Builder {
@@ -337,13 +386,64 @@ impl Builder {
         self.network.domains.get(variable as usize).copied()
     }
 
+    /// Adds a global function, with the tables that stand for it where the network is searched. Returns its number
+    /// among all functions.
+    ///
+    /// # Errors
+    /// A scope with a variable that does not exist, or twice.
+    pub fn global(&mut self, global: Global, parts: Parts) -> Result<u32, ModelError> {
+        let _ = self.check_scope(&global.scope)?;
+        let number = self.function_count();
+        self.globals.push((number, global, parts));
+        Ok(number)
+    }
+
+    /// The number of functions added so far, global ones included.
+    pub fn function_count(&self) -> u32 {
+        (self.network.functions.len() + self.globals.len()) as u32
+    }
+
     /// The finished network.
-    pub fn build(self) -> Network {
+    pub fn build(mut self) -> Network {
+        if self.globals.is_empty() {
+            return self.network;
+        }
+        let globals = std::mem::take(&mut self.globals);
+        let mut expanded = self.clone();
+        // numbers count global functions too
+        expanded.network.function_names = Arc::default();
+        let (mut functions, mut chains, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, global, Parts { added, tables, .. }) in globals {
+            let first = expanded.network.variables.len() as u32;
+            for &domain in &added {
+                Arc::make_mut(&mut expanded.network.domains).push(domain);
+                Arc::make_mut(&mut expanded.network.variables).push(Variable { domain, name: None, values: None });
+            }
+            let mut chain = Vec::new();
+            let start = expanded.network.functions.len();
+            for (parts, table) in tables {
+                let own = |part: &Part| match *part {
+                    Part::Own(v) => v,
+                    Part::Added(place) => first + place,
+                };
+                let scope: Vec<u32> = parts.iter().map(own).collect();
+                let place = expanded.push(&scope, table).expect("parts of a checked scope");
+                if parts.iter().any(|part| matches!(part, Part::Added(_))) {
+                    chain.push(place);
+                }
+            }
+            if !chain.is_empty() {
+                chains.push(chain);
+            }
+            functions.push((number, global));
+            places.push(start..expanded.network.functions.len());
+        }
+        self.network.globals = Some(Globals { functions, expanded: expanded.network, chains, parts: places }.into());
         self.network
     }
 
     fn check_scope(&self, scope: &[u32]) -> Result<usize, ModelError> {
-        let function = self.network.functions.len();
+        let function = self.function_count() as usize;
         let variables = self.network.variables.len();
         if let Some(&variable) = scope.iter().find(|&&variable| variable as usize >= variables) {
             return Err(ModelError::UnknownVariable { function, variable, variables });

@@ -60,6 +60,21 @@ impl Numbers {
         Numbers { doubles: doubles.into(), decimals: decimals.into() }
     }
 
+    /// The entries of a function as they are stated.
+    pub fn of(stated: impl IntoIterator<Item = Stated>) -> Self {
+        let (mut doubles, mut decimals) = (Vec::new(), Vec::new());
+        for (index, stated) in stated.into_iter().enumerate() {
+            match stated {
+                Stated::Double(double) => doubles.push(double),
+                Stated::Decimal(decimal) => {
+                    doubles.push(f64::NAN);
+                    decimals.push((index, decimal));
+                }
+            }
+        }
+        Numbers::new(doubles, decimals)
+    }
+
     /// How many entries there are.
     pub fn len(&self) -> usize {
         self.doubles.len()

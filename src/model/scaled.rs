@@ -9,6 +9,9 @@ const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 /// The unit roundoff of doubles.
 pub const ROUNDOFF: f64 = f64::EPSILON / 2.0;
 
+/// Powers of two from which on apart a number changes no digit of a larger one.
+const APART: i64 = 80;
+
 /// `mantissa` times two to the power of `exponent`; the mantissa is 0 or in [1/2, 1).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaled {
@@ -85,6 +88,19 @@ impl Scaled {
     /// The product.
     pub fn times(self, other: Scaled) -> Self {
         Scaled::with(self.mantissa * other.mantissa, self.exponent + other.exponent)
+    }
+
+    /// The sum.
+    pub fn plus(self, other: Scaled) -> Self {
+        let (most, least) = match (self.mantissa == 0.0, other.mantissa == 0.0) {
+            (true, _) => return other,
+            (_, true) => return self,
+            _ if self.exponent >= other.exponent => (self, other),
+            _ => (other, self),
+        };
+        let apart = least.exponent - most.exponent;
+        let small = if apart < -APART { 0.0 } else { scale(least.mantissa, apart) };
+        Scaled::with(most.mantissa + small, most.exponent)
     }
 
     /// The natural logarithm; minus infinity of zero.

@@ -10,9 +10,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 /// Sweeps every component from a variable at its edge; `seed` chooses where the search for that variable begins.
-///
-/// # Errors
-/// [`Error::Stopped`].
 pub(super) fn sweep(neighbours: &[Vec<u32>], seed: u64, stop: &Stop) -> Result<Vec<u32>, Error> {
     let n = neighbours.len();
     let mut frontier = Frontier {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::common::Shape;
 use crate::model::{CostFunction, Table};
 use crate::rng::{Rng, mix};
 
@@ -28,16 +29,7 @@ fn grid(side: u32, domain: u32) -> Problem {
 }
 
 fn random(rng: &mut Rng, n: usize) -> Problem {
-    let domains = (0..n).map(|_| 1 + rng.below(7) as u32).collect();
-    let mut edges = Vec::new();
-    for a in 0..n as u32 {
-        for b in a + 1..n as u32 {
-            if rng.below(3) == 0 {
-                edges.push((a, b));
-            }
-        }
-    }
-    graph(domains, &edges)
+    Shape { variables: n, domains: &[1, 2, 3, 4, 5, 6, 7], functions: n * n / 5, ..Shape::PLAIN }.problem(rng)
 }
 
 /// Width, joint entries and largest message of a sequence, by sets.

@@ -53,9 +53,6 @@ pub struct CsvFile {
 
 impl CsvFile {
     /// Creates the file with its header, for a run on an instance; `seed` where it has one.
-    ///
-    /// # Errors
-    /// A path that cannot be written.
     pub fn create(path: &Path, instance: String, seed: Option<u64>) -> Result<Self, Error> {
         let cannot = |source| Error::Io { path: path.into(), action: "cannot write", source };
         let file = AppendedFile::create(path).map_err(cannot)?;

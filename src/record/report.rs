@@ -98,7 +98,7 @@ impl<'a> SolveReport<'a> {
             values: summary.values,
             values_forbidden: summary.values_forbidden,
             variables: Some(network.variables().len()),
-            functions: Some(network.functions().len()),
+            functions: Some(network.function_count()),
             solution: summary.solution.as_deref(),
             assignment: by_names.map(|assignment| Named { network, assignment }),
             ended: ended(summary.status, summary.stopped_by),

@@ -48,6 +48,8 @@ use worklist::Worklist;
 #[derive(Clone, Debug, Default)]
 pub struct Reducer {
     reduce: bool,
+    /// The network, where variables were added to it: behind its own.
+    original: Option<Box<Network>>,
     infeasible: bool,
     top: Cost,
     constant: Cost,
@@ -123,7 +125,12 @@ impl Reducer {
     /// [`Error::Stopped`] where `stop` is set before all functions are loaded; [`Error::Memory`]. Later stops only
     /// leave a larger reduced problem ([`Reducer::problem_until`] reports them).
     pub fn new(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
-        let mut reducer = Reducer::load(network, named::values(network), reduce, stop)?;
+        let expanded = network.expanded();
+        let mut reducer = Reducer::load(expanded, named::values(expanded), reduce, stop)?;
+        if expanded.domains().len() > network.domains().len() {
+            reducer.original = Some(network.clone().into());
+        }
+        reducer.report.before = Size::of(network);
         reducer.run(stop);
         Ok(reducer)
     }
@@ -131,8 +138,11 @@ impl Reducer {
     /// The same, with a log of the steps for [`Reducer::steps`].
     ///
     /// # Errors
-    /// As [`Reducer::new`].
+    /// As [`Reducer::new`]; [`Error::Usage`] for networks with global cost functions.
     pub fn logged(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
+        if network.globals().len() > 0 {
+            return Err(Error::Usage("there is no certificate of a network with global cost functions".into()));
+        }
         // the log starts with all values of the network
         let mut reducer = Reducer::load(network, named::Named::default(), reduce, stop)?;
         reducer.log = Some(Vec::new());
@@ -239,7 +249,8 @@ impl Reducer {
         self.infeasible
     }
 
-    /// An assignment of the network from one of the reduced problem: removed variables take their best values.
+    /// An assignment of the network from one of the reduced problem: removed variables take their best values, those
+    /// that were added for global cost functions are left out.
     pub fn lift(&self, core: &[u32]) -> Vec<u32> {
         let mut assignment = vec![0; self.domains.len()];
         for (&v, &value) in self.core.iter().zip(core) {
@@ -248,13 +259,17 @@ impl Reducer {
         for departure in self.departures.iter().rev() {
             departure.undo(&mut assignment);
         }
-        assignment.truncate(self.report.before.variables);
+        // what was added behind the network's own variables
+        let own = self.original.as_ref().map_or(self.report.before.variables, |network| network.domains().len());
+        assignment.truncate(own);
         assignment
     }
 
     /// The reduced problem's part of an assignment of the network. A value that was removed becomes the cheapest one
     /// left.
     pub fn project(&self, assignment: &[u32]) -> Vec<u32> {
+        let extended = self.original.as_ref().map(|network| network.extend(assignment));
+        let assignment = extended.as_deref().unwrap_or(assignment);
         let assignment = self.with_merged(assignment);
         let value = |&v: &u32| {
             let v = v as usize;

@@ -16,7 +16,7 @@ pub struct Size {
     pub max_domain: u32,
     /// Functions by arity, the count of constants first.
     pub functions: Vec<usize>,
-    /// Entries of all tables, listed tuples for sparse ones.
+    /// Entries of all tables, listed tuples for sparse ones; none of global functions.
     pub entries: u64,
 }
 
@@ -27,6 +27,7 @@ impl Size {
         for function in network.functions() {
             size.count(function.scope.len(), &function.table);
         }
+        network.globals().for_each(|global| size.of_arity(global.scope.len()));
         size
     }
 
@@ -45,11 +46,15 @@ impl Size {
         size
     }
 
-    fn count(&mut self, arity: usize, table: &Table) {
+    fn of_arity(&mut self, arity: usize) {
         if arity >= self.functions.len() {
             self.functions.resize(arity + 1, 0);
         }
         self.functions[arity] += 1;
+    }
+
+    fn count(&mut self, arity: usize, table: &Table) {
+        self.of_arity(arity);
         self.entries += match table {
             Table::Dense(costs) => costs.len() as u64,
             Table::Sparse(sparse) => sparse.len() as u64,

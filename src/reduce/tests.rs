@@ -5,6 +5,7 @@ use super::named::Named;
 use super::tuning::Limits;
 use super::{Reducer, ValueBounds};
 use crate::bounds::Proof;
+use crate::common::Shape;
 use crate::model::{Cost, FORBIDDEN, Network, Problem, Table, add};
 use crate::rng::Rng;
 use crate::stop::{Cause, Stop};
@@ -37,103 +38,37 @@ pub(super) fn optimum(network: &Network, top: Cost) -> Option<Cost> {
     assignments(network.domains()).map(|x| total(network, &x)).filter(|&cost| cost < top).min()
 }
 
-/// Parameters of random networks.
-#[derive(Clone, Copy)]
-struct Style {
-    variables: u64,
-    domain: u64,
-    functions: u64,
-    arity: u64,
-    /// Out of 10.
-    forbidden: u64,
-    costs: i64,
-    negative: bool,
-    sparse: u64,
-    top: bool,
-}
-
 pub(super) fn below(rng: &mut Rng, n: u64) -> u64 {
     rng.below(n.max(1))
 }
 
-fn cost(rng: &mut Rng, style: Style) -> Cost {
-    if below(rng, 10) < style.forbidden {
-        return FORBIDDEN;
-    }
-    let cost = below(rng, style.costs as u64 + 1) as Cost;
-    if style.negative { cost - style.costs / 2 } else { cost }
-}
-
-fn network(rng: &mut Rng, style: Style) -> Network {
-    let mut builder = Network::builder("random");
-    let n = 1 + below(rng, style.variables);
-    let mut combinations = 1;
-    for _ in 0..n {
-        let domain = 1 + below(rng, style.domain);
-        let domain = if combinations * domain > 4000 { 1 } else { domain };
-        combinations *= domain;
-        let _ = builder.variable(domain as u32).expect("a domain");
-    }
-    for f in 0..below(rng, style.functions + 1) {
-        let arity = below(rng, style.arity.min(n) + 1) as usize;
-        let mut scope: Vec<u32> = (0..n as u32).collect();
-        rng.shuffle(&mut scope);
-        scope.truncate(arity);
-        if below(rng, 4) == 0 && f > 0 && builder.shared(&scope, below(rng, f) as u32).is_ok() {
-            continue;
-        }
-        let sizes: Vec<u64> = scope.iter().map(|&v| u64::from(builder.domain(v).expect("known"))).collect();
-        let entries: u64 = sizes.iter().product();
-        let result = if below(rng, 10) < style.sparse {
-            let tuples = below(rng, entries + 2);
-            let values: Vec<u32> = (0..tuples).flat_map(|_| sizes.clone()).map(|d| below(rng, d) as u32).collect();
-            let default = if below(rng, 3) == 0 { FORBIDDEN } else { cost(rng, style) };
-            let costs = (0..tuples).map(|_| cost(rng, style)).collect();
-            builder.sparse(&scope, default, values, costs)
-        } else if arity == 2 && below(rng, 4) == 0 {
-            // a functional pair, now and then with a hole
-            let image: Vec<u64> = (0..sizes[0]).map(|_| below(rng, sizes[1])).collect();
-            let pair = |a: u64, b: u64, rng: &mut Rng| {
-                if image[a as usize] == b { below(rng, 3) as Cost } else { FORBIDDEN }
-            };
-            let costs = (0..entries).map(|i| pair(i / sizes[1], i % sizes[1], rng)).collect();
-            builder.dense(&scope, costs)
-        } else if arity == 2 && below(rng, 4) == 0 {
-            // a sum of two unary costs
-            let a: Vec<Cost> = (0..sizes[0]).map(|_| cost(rng, style).min(50)).collect();
-            let b: Vec<Cost> = (0..sizes[1]).map(|_| cost(rng, style)).collect();
-            let costs = (0..entries).map(|i| add(a[(i / sizes[1]) as usize], b[(i % sizes[1]) as usize])).collect();
-            builder.dense(&scope, costs)
-        } else {
-            builder.dense(&scope, (0..entries).map(|_| cost(rng, style)).collect())
-        };
-        let _ = result.expect("a function");
-    }
-    if style.top {
-        let _ =
-            builder.top(below(rng, 4 * style.costs as u64 + 2) as Cost - if style.negative { style.costs } else { 0 });
+fn network(rng: &mut Rng) -> Network {
+    let largest: Cost = [0, 1, 3, 10, 1000, 1 << 54][rng.index(6)];
+    let low = if below(rng, 3) == 0 { largest / 2 } else { 0 };
+    let (n, domain, arity) = (rng.index(8), rng.index(7), rng.index(5));
+    let shape = Shape {
+        variables: 1 + rng.index(1 + n),
+        domains: &[1, 2, 3, 4, 5, 6, 7][..=domain],
+        functions: rng.index(16),
+        arities: &[0, 1, 2, 3, 4, 5][..=1 + arity],
+        costs: (-low, largest - low),
+        forbidden: [0, 2, 5, 8][rng.index(4)],
+        sparse: ([0, 2, 10][rng.index(3)], usize::MAX),
+        shared: 3,
+        separable: 5,
+        assignments: 4000,
+    };
+    let mut builder = shape.network(rng);
+    if below(rng, 2) == 0 {
+        let _ = builder.top(below(rng, 4 * largest as u64 + 2) as Cost - 2 * low);
     }
     let mut network = builder.build();
     if below(rng, 3) == 0 {
-        let v = below(rng, n) as u32;
-        let value = below(rng, u64::from(network.domains()[v as usize])) as u32;
-        network.observe(&[(v, value)]).expect("evidence");
+        let v = rng.index(network.domains().len());
+        let value = below(rng, u64::from(network.domains()[v])) as u32;
+        network.observe(&[(v as u32, value)]).expect("evidence");
     }
     network
-}
-
-fn style(rng: &mut Rng) -> Style {
-    Style {
-        variables: 1 + below(rng, 8),
-        domain: 1 + below(rng, 7),
-        functions: below(rng, 16),
-        arity: 1 + below(rng, 5),
-        forbidden: [0, 2, 5, 8][below(rng, 4) as usize],
-        costs: [0, 1, 3, 10, 1000, 1 << 54][below(rng, 6) as usize],
-        negative: below(rng, 3) == 0,
-        sparse: [0, 2, 8][below(rng, 3) as usize],
-        top: below(rng, 2) == 0,
-    }
 }
 
 /// The form that [`Problem`] promises.
@@ -269,8 +204,7 @@ fn check_all(network: &Network, rng: &mut Rng) {
 fn random_networks_keep_their_optimum() {
     let mut rng = Rng::new(20);
     for _ in 0..3000 {
-        let style = style(&mut rng);
-        let network = network(&mut rng, style);
+        let network = network(&mut rng);
         check_all(&network, &mut rng);
     }
 }
@@ -386,8 +320,7 @@ fn pairs_count_as_functional_only_where_the_rest_is_too_dear() {
 fn stops_in_a_valid_state() {
     let mut rng = Rng::new(23);
     for _ in 0..200 {
-        let style = style(&mut rng);
-        let network = network(&mut rng, style);
+        let network = network(&mut rng);
         let stop = Stop::new();
         let mut reducer = Reducer::new(&network, true, &stop).expect("not stopped");
         stop.set(Cause::Signal);

@@ -1,6 +1,7 @@
 //! Random small cores for the tests of the search, and brute force over them.
 
-use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table};
+use crate::common::Shape;
+use crate::model::{Cost, FORBIDDEN, Problem};
 use crate::rng::Rng;
 
 /// A random core: arity 1 to 4, domains of 1 to 9 values, forbidden entries, ties, dense, sparse, and shared tables;
@@ -16,43 +17,20 @@ pub(super) fn random_dense(rng: &mut Rng) -> Problem {
 
 fn random_of(rng: &mut Rng, sparse: bool) -> Problem {
     let n = 1 + rng.index(8);
-    let most = [2, 3, 9][rng.index(3)];
-    let domains: Vec<u32> = (0..n).map(|_| 1 + rng.below(most) as u32).collect();
     let high = [1, 3, 50, 1000, 20, 2, 7, 1 << 50][rng.index(8)];
-    let forbidden = rng.below(4);
-    let cost = |rng: &mut Rng| if rng.below(10) < forbidden { FORBIDDEN } else { rng.below(high + 1) as Cost };
-    let unary =
-        domains.iter().map(|&d| (0..d).map(|_| if rng.below(2) == 0 { 0 } else { cost(rng) }).collect()).collect();
-    let mut functions: Vec<CostFunction> = Vec::new();
-    for _ in 0..rng.index(2 * n + 1) {
-        let mut scope: Vec<u32> = (0..n as u32).collect();
-        rng.shuffle(&mut scope);
-        scope.truncate([2, 2, 2, 3, 4][rng.index(5)]);
-        scope.sort_unstable();
-        if scope.len() < 2 || functions.iter().any(|function| function.scope[..] == scope) {
-            continue;
-        }
-        let sizes = |scope: &[u32]| scope.iter().map(|&v| domains[v as usize]).collect::<Vec<_>>();
-        let twin = functions.iter().find(|function| sizes(&function.scope) == sizes(&scope));
-        let table = match (rng.below(4), twin) {
-            (0, Some(twin)) => twin.table.clone(),
-            (1, _) if sparse => sparse_table(rng, &sizes(&scope), cost),
-            _ => Table::dense((0..sizes(&scope).iter().product::<u32>()).map(|_| cost(rng)).collect()),
-        };
-        functions.push(CostFunction { scope: scope.into(), table });
-    }
-    let top = if rng.below(3) == 0 { rng.below(3 * high) as Cost } else { FORBIDDEN };
-    Problem { domains, unary, functions, constant: rng.below(9) as Cost - 4, top }
-}
-
-fn sparse_table(rng: &mut Rng, sizes: &[u32], cost: impl Fn(&mut Rng) -> Cost) -> Table {
-    let count = rng.index(6);
-    let mut tuples = Vec::new();
-    for _ in 0..count {
-        tuples.extend(sizes.iter().map(|&size| rng.below(u64::from(size)) as u32));
-    }
-    let costs = (0..count).map(|_| cost(rng)).collect();
-    Table::Sparse(SparseTable::new(sizes.len(), cost(rng), tuples, costs).into())
+    let shape = Shape {
+        variables: n,
+        domains: &[1, 2, 3, 4, 5, 6, 7, 8, 9][..[2, 3, 9][rng.index(3)]],
+        functions: rng.index(2 * n + 1),
+        arities: &[2, 2, 2, 3, 4],
+        costs: (0, high),
+        forbidden: rng.below(4),
+        sparse: (if sparse { 3 } else { 0 }, 5),
+        shared: 3,
+        ..Shape::PLAIN
+    };
+    let top = if rng.below(3) == 0 { rng.below(3 * high as u64) as Cost } else { FORBIDDEN };
+    Problem { top, ..shape.problem(rng) }
 }
 
 /// A random assignment.

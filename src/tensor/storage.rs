@@ -28,9 +28,6 @@ impl<E: Entry> Storage<E> {
     }
 
     /// The same where there may be none.
-    ///
-    /// # Errors
-    /// [`Error::Memory`].
     pub fn try_new(entries: usize) -> Result<Self, Error> {
         if let Some(pages) = Self::of_pages(entries) {
             return Ok(pages);

@@ -17,9 +17,6 @@ pub(super) fn quantize(cost: Cost, shift: u32, hard: i32) -> i32 {
 
 /// The least shift and the price under which no variable's row passes [`ROW_LIMIT`] and no violation pays for a
 /// variable alone, unless the price asked for is so low.
-///
-/// # Errors
-/// [`Error::Stopped`].
 pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<(u32, i32), Error> {
     let n = problem.variables();
     let mut soft = vec![0 as Cost; n];

@@ -108,16 +108,13 @@ fn a_signal_keeps_the_best_coloring() -> Result {
     let solution = folder.path().join("run.sol");
     let mut command = std::process::Command::new(program());
     let _ = command.arg("solve").arg(&path).args(["--json", "--device", "cpu", "--time", "100"]);
-    let mut child = command.arg("--solution").arg(&solution).stdout(Stdio::piped()).spawn()?;
-    while !solution.exists() {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let child = command.arg("--solution").arg(&solution).stdout(Stdio::piped()).spawn()?;
+    wait_for(|| solution.exists());
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status()?;
     assert!(kill.success());
-    let mut text = String::new();
-    let _ = child.stdout.take().ok_or("no output")?.read_to_string(&mut text)?;
-    assert!(child.wait()?.success());
-    let found: Value = serde_json::from_str(&text)?;
+    let output = ended(child)?;
+    assert!(output.status.success());
+    let found: Value = serde_json::from_slice(&output.stdout)?;
     assert_eq!((found["status"].as_str(), found["stopped_by"].as_str()), (Some("feasible"), Some("signal")));
     let checked = object(fangs().arg("check").arg(&path).arg(&solution).arg("--json"), 0)?;
     assert_eq!(checked["cost"], found["cost"]);

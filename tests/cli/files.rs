@@ -18,12 +18,6 @@ fn signal(child: &Child, name: &str) -> Result {
     Ok(())
 }
 
-fn wait_for(what: impl Fn() -> bool) {
-    while !what() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// The folder is away while all solutions are found, and there again at the end.
 #[test]
 fn a_solution_that_could_not_be_written_is_written_later() -> Result {
@@ -45,7 +39,7 @@ fn a_solution_that_could_not_be_written_is_written_later() -> Result {
     wait_for(|| fs::read_to_string(at("run.csv")).is_ok_and(|text| text.contains(",solution,")));
     fs::create_dir(at("inner"))?;
     signal(&child, "TERM")?;
-    let output = child.wait_with_output()?;
+    let output = ended(child)?;
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let result: Value = serde_json::from_slice(&output.stdout)?;
     let checked = object(fangs().args(["check", "--json"]).arg(&path).arg(at("inner/best.sol")), 0)?;
@@ -71,7 +65,7 @@ fn a_csv_that_is_not_complete_is_told() -> Result {
     let told = || fs::read_to_string(at("told")).unwrap_or_default();
     wait_for(|| told().contains("the CSV is not up to date"));
     signal(&child, "TERM")?;
-    assert_eq!(child.wait_with_output()?.status.code(), Some(1), "{}", told());
+    assert_eq!(ended(child)?.status.code(), Some(1), "{}", told());
     assert!(told().contains("run.csv: cannot write"), "{}", told());
     let rows = fs::read_to_string(at("run.csv"))?;
     let fields = |row: &str| row.matches(',').count();
@@ -135,7 +129,7 @@ fn one_signal_ends_the_waiting() -> Result {
         let begun = |rows: String| option != "--solution" || rows.contains(",solution,");
         wait_for(|| fs::read_to_string(at("there")).is_ok_and(begun));
         signal(&child, "INT")?;
-        let output = child.wait_with_output()?;
+        let output = ended(child)?;
         let told = String::from_utf8(output.stderr)?;
         assert_eq!(output.status.code(), Some(code), "{command} {option}: {told}");
         assert!(told.contains(&at("pipe").display().to_string()), "{told}");
@@ -202,7 +196,7 @@ fn a_late_reader_gets_everything() -> Result {
     };
     std::thread::sleep(Duration::from_millis(300));
     let readers = ["csv", "solution", "certificate", "plot.svg"].map(read);
-    assert_eq!(child.wait_with_output()?.status.code(), Some(0));
+    assert_eq!(ended(child)?.status.code(), Some(0));
     let mut texts = Vec::new();
     for reader in readers {
         texts.push(reader.join().map_err(|_| "a panic")??);

@@ -3,6 +3,8 @@
 mod cases;
 mod certificate;
 mod coloring;
+#[path = "../common/mod.rs"]
+mod common;
 mod convert;
 mod dcop;
 mod devices;
@@ -11,6 +13,7 @@ mod files;
 mod heuristics;
 mod limits;
 mod marginals;
+mod names;
 mod peers;
 mod refusals;
 mod solve;
@@ -23,10 +26,10 @@ use assert_cmd::Command;
 use serde_json::Value;
 use std::error::Error;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::Duration;
+use std::process::{Child, Output, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
@@ -45,10 +48,32 @@ const INFEASIBLE: &str = "none 2 2 2 10\n2 2\n2 0 1 10 2\n0 0 0\n1 1 0\n2 0 1 0 
 /// Three fair coins of which two agree: ln(0.5 * 0.9 * 0.9) at best.
 const COINS: &str = "MARKOV\n3\n2 2 2\n3\n1 0\n2 0 1\n2 1 2\n2\n0.5 0.5\n4\n0.9 0.1 0.1 0.9\n4\n0.9 0.1 0.1 0.9\n";
 
+/// How long a test waits for what comes at once, or soon.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 fn fangs() -> Command {
     let mut command = Command::new(program());
-    let _ = command.timeout(Duration::from_secs(120));
+    let _ = command.timeout(PATIENCE);
     command
+}
+
+fn wait_for(what: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !what() {
+        assert!(begin.elapsed() < PATIENCE, "it has not come within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What a program leaves, which ends by itself.
+fn ended(child: Child) -> Result<Output> {
+    let (id, (sender, receiver)) = (child.id(), channel());
+    let _ = std::thread::spawn(move || sender.send(child.wait_with_output()));
+    let Ok(output) = receiver.recv_timeout(PATIENCE) else {
+        let _ = std::process::Command::new("kill").args(["-9", &id.to_string()]).status();
+        return Err(format!("the program has not ended within {PATIENCE:?}").into());
+    };
+    Ok(output?)
 }
 
 #[allow(deprecated, reason = "the macro that replaces it fixes the path at compile time")]
@@ -263,7 +288,7 @@ fn closed_pipes_are_quiet() -> Result {
         .stderr(Stdio::piped())
         .spawn()?;
     drop(child.stdout.take());
-    let output = child.wait_with_output()?;
+    let output = ended(child)?;
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8(output.stderr)?, "");
     Ok(())

@@ -1,13 +1,12 @@
 //! `fangs solve`: costs, bounds, exit codes, budgets, signals.
 
 use super::{
-    COINS, FOUR, INFEASIBLE, Result, SOLVE_FIELDS, check_csv, fangs, folder_with, hard, object, program, same,
+    COINS, FOUR, INFEASIBLE, Result, SOLVE_FIELDS, check_csv, ended, fangs, folder_with, hard, object, program, same,
+    wait_for,
 };
 use serde_json::Value;
 use std::fs;
-use std::io::Read;
 use std::process::Stdio;
-use std::time::Duration;
 
 #[test]
 fn solves_and_proves() -> Result {
@@ -108,11 +107,10 @@ fn loading_heeds_the_time_limit() -> Result {
             .stdout(Stdio::piped())
             .spawn()?;
         let stdin = child.stdin.take();
-        let mut text = String::new();
-        let _ = child.stdout.take().ok_or("no output")?.read_to_string(&mut text)?;
-        assert_eq!(child.wait()?.code(), Some(3));
+        let output = ended(child)?;
+        assert_eq!(output.status.code(), Some(3));
         drop(stdin);
-        let result: Value = serde_json::from_str(&text)?;
+        let result: Value = serde_json::from_slice(&output.stdout)?;
         assert!(result["cost"].is_null() && result["bound"].is_null());
         let end = check_csv(&csv, false)?;
         assert_eq!(end[0].parse::<f64>().ok(), result["time_s"].as_f64());
@@ -175,12 +173,10 @@ fn signals_end_a_run_with_its_results() -> Result {
             .stdout(Stdio::piped())
             .spawn()?;
         // rows are on the disk as they happen
-        while !fs::read_to_string(&csv).is_ok_and(|text| text.contains(",solution,")) {
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_for(|| fs::read_to_string(&csv).is_ok_and(|text| text.contains(",solution,")));
         let kill = format!("kill -{signal} {}", child.id());
         assert!(std::process::Command::new("sh").args(["-c", &kill]).status()?.success());
-        let output = child.wait_with_output()?;
+        let output = ended(child)?;
         assert_eq!(output.status.code(), Some(0));
         let result: Value = serde_json::from_slice(&output.stdout)?;
         assert_eq!((&result["stopped_by"], &result["status"]), (&"signal".into(), &"feasible".into()));

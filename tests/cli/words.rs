@@ -3,7 +3,7 @@
 use super::*;
 
 /// What a command prints for people.
-fn text(command: &mut Command, code: i32) -> Result<String> {
+pub(super) fn text(command: &mut Command, code: i32) -> Result<String> {
     Ok(String::from_utf8(command.assert().code(code).get_output().stdout.clone())?)
 }
 

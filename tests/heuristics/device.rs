@@ -2,8 +2,8 @@
 
 use super::random::{INPUTS_AND_TABLES, Sample, Visit};
 use super::{DOMAINS, Setting};
-use fangs::device::nvrtc::Nvrtc;
-use fangs::device::{Cuda, PushKernelArg, Source};
+use crate::common::{gpu, nvrtc};
+use fangs::device::{PushKernelArg, Source};
 use fangs::heuristics::INPUTS;
 use fangs::heuristics::language::{Heuristic, Scratch};
 use fangs::rng::Rng;
@@ -46,11 +46,7 @@ fn source(heuristics: &[Heuristic]) -> Source {
 
 #[test]
 fn texts_of_random_heuristics_compile() {
-    let nvrtc = match Nvrtc::get() {
-        Ok(nvrtc) => nvrtc,
-        Err(error) if std::env::var_os("FANGS_REQUIRE_NVRTC").is_some() => panic!("{error}"),
-        Err(error) => return eprintln!("no kernel was compiled: {error}"),
-    };
+    let Some(nvrtc) = nvrtc() else { return };
     let mut rng = Rng::new(6);
     let setting = Setting::new(&mut rng);
     let heuristics: Vec<Heuristic> = (0..200).map(|_| setting.heuristic(&Sample::random(&mut rng))).collect();
@@ -87,11 +83,7 @@ fn the_struct_of_inputs_has_the_list_s_names() {
 
 #[test]
 fn a_device_weighs_as_the_cpu_does() {
-    let cuda = match Cuda::open(0) {
-        Ok(cuda) => cuda,
-        Err(error) if std::env::var_os("FANGS_REQUIRE_GPU").is_some() => panic!("{error}"),
-        Err(error) => return eprintln!("nothing was tested: {error}"),
-    };
+    let Some(cuda) = gpu() else { return };
     let mut rng = Rng::new(7);
     let setting = Setting::new(&mut rng);
     let mut scratch = Scratch::default();
@@ -129,7 +121,7 @@ fn a_device_weighs_as_the_cpu_does() {
                 // SAFETY: the arguments are those of `weigh`.
                 unsafe {
                     kernel.launch(cuda.stream(), (1, 32, 0), |arguments| {
-                        let _ = arguments.arg(&fields).arg(&starts).arg(&count).arg(&mut weights).arg(&mut found);
+                        arguments.arg(&fields).arg(&starts).arg(&count).arg(&mut weights).arg(&mut found)
                     })
                 }
             });

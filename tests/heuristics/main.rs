@@ -5,6 +5,9 @@
 
 mod broken;
 #[cfg(feature = "cuda")]
+#[path = "../common/mod.rs"]
+mod common;
+#[cfg(feature = "cuda")]
 mod device;
 mod lines;
 mod random;

@@ -1,15 +1,14 @@
 //! Cost shifting in join graphs and between functions.
 
+use super::common::published_network;
 use super::{band, gpu, order, random};
 use fangs::bounds::{JoinGraph, Patience, Shift};
 use fangs::elimination::{Gpu, Limits, Plan, Progress};
-use fangs::formats::{ReadOptions, Source, read};
 use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use fangs::order::{Method, Order};
 use fangs::reduce::Reducer;
 use fangs::rng::Rng;
 use fangs::stop::Stop;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -43,7 +42,7 @@ fn shifted(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &Order, zs: &[
             Some(graph) => (Arc::new(graph.outline(&Stop::new()).expect("the flag is not set")), Patience::Long),
             None => (problem.clone(), Patience::Short),
         };
-        let plan = Plan::new(&outline, order, &Limits { z: Some(z), ..Limits::new(1 << 32) });
+        let plan = Plan::new(&outline, order, &Limits::new(1 << 32).with(|limits| limits.z = Some(z)));
         let graph = match last.take() {
             Some(graph) => graph.after(outline, &plan, patience, &Stop::new()),
             None => JoinGraph::new(&outline, &plan, patience, &Stop::new()),
@@ -76,7 +75,7 @@ fn join_graphs_leave_the_same_tables() {
         }
         let problem = Arc::new(problem);
         let order = order(&problem, &mut rng);
-        let plan = Plan::new(&problem, &order, &Limits { z: Some(2), ..Limits::new(1 << 32) });
+        let plan = Plan::new(&problem, &order, &Limits::new(1 << 32).with(|limits| limits.z = Some(2)));
         if plan.cap() >= 1 << 48 {
             continue;
         }
@@ -226,7 +225,6 @@ fn shifting_of_large_networks_is_the_cpus() {
         let problem = Problem { domains: vec![domain; n as usize], unary, functions, constant: 0, top: FORBIDDEN };
         race(gpu, &format!("{n} variables of {domain} values, {pairs} functions"), &Arc::new(problem));
     }
-    let folder = std::env::var_os("FANGS_INSTANCES").map_or_else(|| "../shared/instances".into(), PathBuf::from);
     for name in [
         "large_synthetic/grid100x100_d8",
         "large_synthetic/rnd1000_d10_e5000",
@@ -235,12 +233,8 @@ fn shifting_of_large_networks_is_the_cpus() {
         "celar/scen06",
         "celar/scen07",
     ] {
-        let (path, stop) = (folder.join(format!("{name}.wcsp.xz")), Stop::new());
-        if !path.exists() {
-            println!("skipped: {} is not there", path.display());
-            continue;
-        }
-        let network = read(&Source::new(&path), None, &ReadOptions::default(), &stop).expect("a published instance");
+        let Some(network) = published_network(&format!("{name}.wcsp.xz")) else { continue };
+        let stop = Stop::new();
         let reducer = Reducer::new(&network, true, &stop).expect("the flag is not set");
         race(gpu, name, &Arc::new(reducer.problem()));
     }

@@ -32,7 +32,9 @@ fn random_plans_make_the_same_messages() {
         let z = [None, Some(1), Some(2), Some(3), Some(5)][rng.index(5)];
         let ub = [None, None, Some(rng.below(60) as Cost)][rng.index(3)];
         let max_bytes = [300, 3000, 100_000, 1 << 26][rng.index(4)];
-        let plan = Plan::new(&problem, &order, &Limits { z, max_bytes, spill: 0, keep_messages: round % 5 > 0, ub });
+        let limits = Limits::new(max_bytes);
+        let limits = limits.with(|limits| (limits.z, limits.keep_messages, limits.ub) = (z, round % 5 > 0, ub));
+        let plan = Plan::new(&problem, &order, &limits);
         widths[usize::from(plan.costs.width == Width::I64)] += 1;
         lowered += plan.steps.iter().filter(|step| step.lowered).count();
         conforms(gpu, &problem, &plan);
@@ -50,7 +52,7 @@ fn large_steps_make_the_same_messages() {
         let problem = Arc::new(band(&mut rng, n, domain, reach));
         let order = Order::given(&problem, &(0..n as u32).collect::<Vec<_>>(), &Stop::new()).expect("a permutation");
         for z in [None, Some(4)] {
-            let mut plan = Plan::new(&problem, &order, &Limits { z, ..Limits::new(1 << 30) });
+            let mut plan = Plan::new(&problem, &order, &Limits::new(1 << 30).with(|limits| limits.z = z));
             conforms(gpu, &problem, &plan);
             plan.costs.width = Width::I64;
             conforms(gpu, &problem, &plan);
@@ -72,7 +74,8 @@ fn mixed_digits_make_the_same_messages() {
         }
         let problem = Arc::new(problem);
         let order = order(&problem, &mut rng);
-        let plan = Plan::new(&problem, &order, &Limits { z: [None, Some(7)][round % 2], ..Limits::new(1 << 28) });
+        let plan =
+            Plan::new(&problem, &order, &Limits::new(1 << 28).with(|limits| limits.z = [None, Some(7)][round % 2]));
         if plan.joint_entries < 1 << 31 {
             conforms(gpu, &problem, &plan);
         }
@@ -139,7 +142,8 @@ fn streamed_plans_make_the_same_messages() {
         let (n, functions) = (8 + rng.index(6), 10 + rng.index(20));
         let problem = Arc::new(random(&mut rng, n, 5, functions));
         let order = order(&problem, &mut rng);
-        let plan = Plan::new(&problem, &order, &Limits { z: [None, Some(4)][round % 2], ..Limits::new(1 << 26) });
+        let plan =
+            Plan::new(&problem, &order, &Limits::new(1 << 26).with(|limits| limits.z = [None, Some(4)][round % 2]));
         let small = Gpu::limited(gpu.cuda().clone(), (Gpu::bytes(&plan) / 4).max(40_000));
         if plan.joint_entries < 1 << 28 {
             streamed += usize::from(Run::on(Some(&small), problem.clone(), plan.clone()).streamed());
@@ -158,10 +162,10 @@ fn heavy_nodes_prove_the_optimum() {
     for (n, domain, reach, nodes) in [(26, 6, 11, 0), (21, 6, 13, 1)] {
         let problem = Arc::new(band(&mut rng, n, domain, reach));
         let order = Order::greedy(&problem, Method::MinFill, 1, &Stop::new());
-        let exact = Plan::new(&problem, &order, &Limits { keep_messages: false, ..Limits::new(1 << 38) });
+        let exact = Plan::new(&problem, &order, &Limits::new(1 << 38).with(|limits| limits.keep_messages = false));
         assert!(exact.exact && Gpu::pays(exact.joint_entries as f64), "{}", exact.joint_entries);
         if Gpu::bytes(&exact) > gpu.budget().expect("it answers") {
-            println!("skipped: {} bytes", Gpu::bytes(&exact));
+            super::common::skip(format!("{} bytes are not free on the device", Gpu::bytes(&exact)));
             continue;
         }
         let mut run = Run::on(Some(gpu), problem.clone(), exact);

@@ -1,21 +1,20 @@
 //! Sparse bucket elimination.
 
+use super::common::published_network;
 use super::{band, gpu, order, random, run};
 use fangs::bounds::{BoundChoice, BoundSchedule, SizeSchedule, Spent, Stage};
 use fangs::elimination::{Gpu, Limits, Plan, Progress, RowLimits, Run};
-use fangs::formats::{ReadOptions, Source, read};
 use fangs::model::{Cost, FORBIDDEN, Problem};
 use fangs::order::{Method, Order, best_orders};
 use fangs::reduce::Reducer;
 use fangs::rng::Rng;
 use fangs::stop::Stop;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// By rows: what is listed, what was looked at, and what follows.
 fn conforms_by_rows(gpu: &Arc<Gpu>, problem: &Arc<Problem>, order: &Order, ub: Option<Cost>) {
-    let limits = RowLimits { bytes: 1 << 32, work: u64::MAX };
+    let limits = RowLimits::new(1 << 32, u64::MAX);
     let plan = Plan::by_rows(problem, order, ub, limits, &Stop::new()).expect("keys are narrow");
     let made = |gpu: Option<&Arc<Gpu>>| {
         let mut run = Run::on(gpu, problem.clone(), plan.clone());
@@ -62,18 +61,12 @@ fn rows_are_the_cpus() {
 #[test]
 fn rows_of_instances_are_the_cpus() {
     let Some(gpu) = gpu() else { return };
-    let folder = std::env::var_os("FANGS_INSTANCES").map_or_else(|| "../shared/instances".into(), PathBuf::from);
     let means = BoundChoice::SparseBe.strategies();
     // the first try on what a graph of such a z left, or a larger one
     let z = |attempt: &str| attempt.strip_prefix("jg(")?.split(')').next()?.parse::<u32>().ok();
     for (name, optimum, least) in [("42b", 155050, 5), ("408b", 6225, 5), ("505", 21253, 9)] {
-        let path = folder.join(format!("spot5/{name}.wcsp.xz"));
-        if !path.exists() {
-            println!("skipped: {} is not there", path.display());
-            continue;
-        }
+        let Some(network) = published_network(&format!("spot5/{name}.wcsp.xz")) else { continue };
         let stop = Stop::new();
-        let network = read(&Source::new(&path), None, &ReadOptions::default(), &stop).expect("a published instance");
         let mut reducer = Reducer::new(&network, true, &stop).expect("the flag is not set");
         reducer.tighten(optimum + 1, &stop);
         let problem = Arc::new(reducer.problem());
@@ -87,7 +80,7 @@ fn rows_of_instances_are_the_cpus() {
                     schedule.shifted(*shifting, &Stop::new());
                 }
                 Stage::Run(attempt, mut plan) if z(&attempt.name).is_some_and(|z| z >= least) => {
-                    plan.placement.rows = Some(RowLimits { bytes: 8 << 30, work: u64::MAX });
+                    plan.placement.rows = Some(RowLimits::new(8 << 30, u64::MAX));
                     let timed = |gpu: Option<&Arc<Gpu>>| {
                         let begin = Instant::now();
                         let mut run = Run::on(gpu, attempt.problem().clone(), plan.clone());
@@ -126,7 +119,7 @@ fn rows_that_pass_their_limits_give_up() {
     let mut rng = Rng::new(38);
     let problem = Arc::new(band(&mut rng, 20, 3, 10));
     let order = order(&problem, &mut rng);
-    for limits in [RowLimits { bytes: 1 << 16, work: u64::MAX }, RowLimits { bytes: 1 << 32, work: 1 << 20 }] {
+    for limits in [RowLimits::new(1 << 16, u64::MAX), RowLimits::new(1 << 32, 1 << 20)] {
         let plan = Plan::by_rows(&problem, &order, None, limits, &Stop::new()).expect("keys are narrow");
         let mut run = Run::on(Some(gpu), problem.clone(), plan);
         while run.advance(u64::MAX, &Stop::new()) == Progress::More {}

@@ -1,7 +1,10 @@
 //! `fangs::search::solve` on small networks of every kind that the model allows, against brute force.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod options;
 
+use common::Shape;
 use fangs::model::{Cost, FORBIDDEN, ModelError, Network, Number, Units};
 use fangs::rng::Rng;
 use fangs::search::{
@@ -13,45 +16,21 @@ use fangs::{Error, check, generate, heuristics};
 /// A random network: arity 0 to 4, domains of 1 to 5 values, costs of either sign, forbidden entries, ties, dense and
 /// sparse and shared tables, minimised or maximised, with and without a limit or rounded entries.
 fn random(rng: &mut Rng) -> Result<Network, ModelError> {
-    let mut builder = Network::builder("random");
     let n = 1 + rng.index(6);
-    let most = 1 + rng.below(5);
-    let mut domains = Vec::new();
-    for _ in 0..n {
-        domains.push(1 + rng.below(most) as u32);
-        let _ = builder.variable(domains[domains.len() - 1])?;
-    }
     let high = [1, 3, 100, 1 << 40][rng.index(4)];
     let low = if rng.below(3) == 0 { high } else { 0 };
-    let forbidden = rng.below(5);
-    let cost = |rng: &mut Rng| {
-        if rng.below(10) < forbidden { FORBIDDEN } else { rng.below((high + low + 1) as u64) as Cost - low }
+    let shape = Shape {
+        variables: n,
+        domains: &[1, 2, 3, 4, 5][..=rng.index(5)],
+        functions: rng.index(3 * n + 1),
+        arities: &[0, 1, 1, 2, 2, 2, 3, 4],
+        costs: (-low, high),
+        forbidden: rng.below(5),
+        sparse: (4, 4),
+        shared: 3,
+        ..Shape::PLAIN
     };
-    for _ in 0..rng.index(3 * n + 1) {
-        let mut scope: Vec<u32> = (0..n as u32).collect();
-        rng.shuffle(&mut scope);
-        scope.truncate([0, 1, 1, 2, 2, 2, 3, 4][rng.index(8)]);
-        let size: u32 = scope.iter().map(|&v| domains[v as usize]).product();
-        let function = if rng.below(3) == 0 {
-            let count = rng.index(5);
-            let mut tuples = Vec::new();
-            for _ in 0..count {
-                tuples.extend(scope.iter().map(|&v| rng.below(u64::from(domains[v as usize])) as u32));
-            }
-            let costs = (0..count).map(|_| cost(rng)).collect();
-            builder.sparse(&scope, cost(rng), tuples, costs)?
-        } else {
-            builder.dense(&scope, (0..size).map(|_| cost(rng)).collect())?
-        };
-        if rng.below(8) == 0 {
-            // the same table once more, the other way round where the domains allow it
-            scope.reverse();
-            if builder.shared(&scope, function).is_err() {
-                scope.reverse();
-                let _ = builder.shared(&scope, function)?;
-            }
-        }
-    }
+    let mut builder = shape.network(rng);
     if rng.below(3) == 0 {
         let _ = builder.top(rng.below(4 * high as u64 + 1) as Cost - low);
     }

@@ -8,12 +8,11 @@
 
 use super::cuda_words::{BlockWords, DigitWords, PieceWords, Places, Tables, VisitWords, Words};
 use super::{Costs, Layout};
-use crate::bounds::held::{Held, address};
 use crate::bounds::join_graph::cuda::Moved;
 use crate::bounds::tuning::STAGED;
 use crate::bounds::tuning::cost_shifting::ROWS;
 use crate::device::shared::{constants, device_structs};
-use crate::device::{CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
+use crate::device::{CudaSlice, DeviceError, Held, Kernel, PushKernelArg, Source};
 use crate::elimination::cuda::{Element, Gpu, Text};
 use crate::kernels;
 use crate::model::Cost;
@@ -118,10 +117,10 @@ impl ShiftDevice {
             blocks: held.upload(cuda, &words.blocks)?,
             uses: held.upload(cuda, &words.uses)?,
             arrived: held.keep(cuda, cuda.zeros::<u32>(words.visits.len())?),
-            unary: address(cuda, &unary),
-            taken: address(cuda, &taken),
+            unary: cuda.address(&unary),
+            taken: cuda.address(&taken),
             least: held.keep(cuda, least),
-            constants: address(cuda, &constants),
+            constants: cuda.address(&constants),
         };
         let (gpu, waves) = (gpu.clone(), words.waves);
         Ok(Some(ShiftDevice { gpu, kernel, places, waves, unary, taken, constants, addresses, _held: held }))
@@ -147,7 +146,7 @@ impl ShiftDevice {
             // SAFETY: the arguments are the kernel's; all addresses lie in the memory of `self`.
             unsafe {
                 self.kernel.launch(stream, (count, THREADS, 0), |arguments| {
-                    let _ = arguments.arg(&addresses).arg(&first).arg(&step).arg(&back).arg(&range);
+                    arguments.arg(&addresses).arg(&first).arg(&step).arg(&back).arg(&range)
                 })?;
             }
         }

@@ -114,9 +114,6 @@ impl Layout {
     }
 
     /// Bytes of the functions that shifting a problem writes out, and of all entries of the shifted problem.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
     pub fn bytes(problem: &Problem, stop: &Stop) -> Result<(u64, u64), Error> {
         stop.each(written_out(problem)).try_fold((0u64, 0u64), |(own, shifted), item| {
             let (bytes, new) = item?;

@@ -11,11 +11,10 @@ use super::Origin;
 use super::cuda_words::{LEVEL, LieWords, MoveWords, OperationWords, SHARE, Words};
 use super::schedule::{INPUTS, Kind, Layout, Operation, Separator, Wave};
 use super::tables::{Tables, lay_out, source, wide};
-use crate::bounds::held::{Held, address};
 use crate::bounds::tuning::STAGED;
 use crate::bounds::tuning::join_graph::{BLOCKS, CHUNK};
 use crate::device::shared::{constants, device_structs};
-use crate::device::{self, Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg};
+use crate::device::{self, Cuda, CudaSlice, DeviceError, Held, Kernel, PushKernelArg};
 use crate::elimination::cuda::execution::Element;
 use crate::elimination::cuda::{Gpu, Text};
 use crate::elimination::plan::{Plan, Source};
@@ -176,7 +175,7 @@ impl<E: Moved> Graph<E> {
     }
 
     fn table_address(&self, cluster: usize) -> u64 {
-        address(self.gpu.cuda(), &self.tables) + self.tables_at[cluster] * size_of::<E>() as u64
+        self.gpu.cuda().address(&self.tables) + self.tables_at[cluster] * size_of::<E>() as u64
     }
 
     /// Sums up the functions; those that another graph has on the device are read there.
@@ -212,7 +211,7 @@ impl<E: Moved> Graph<E> {
             }
         }
         let functions = self.upload(origin, plan, range, &missing)?;
-        let mut next = address(gpu.cuda(), &functions);
+        let mut next = gpu.cuda().address(&functions);
         let mut entries = missing.iter().map(|&(_, _, entries)| entries);
         for address in addresses.iter_mut().filter(|address| **address == 0) {
             *address = next;
@@ -273,8 +272,8 @@ impl<E: Moved> Graph<E> {
             strides: held.upload(cuda, &words.strides)?,
             moves: held.upload(cuda, &words.moves)?,
             map: held.upload(cuda, &words.map)?,
-            lowest: address(cuda, &self.lowest),
-            constant: address(cuda, &self.constant),
+            lowest: cuda.address(&self.lowest),
+            constant: cuda.address(&self.constant),
         };
         Ok(Uploaded { words, _held: held, addresses })
     }
@@ -290,15 +289,15 @@ impl<E: Moved> Graph<E> {
             unsafe {
                 if !operations.is_empty() {
                     relax.launch(stream, (operations.len() as u32, THREADS, 0), |arguments| {
-                        let _ = arguments.arg(&addresses).arg(&operations.start).arg(&range);
+                        arguments.arg(&addresses).arg(&operations.start).arg(&range)
                     })?;
                 }
                 if !moves.is_empty() {
                     lowest.launch(stream, (moves.len() as u32, THREADS, 0), |arguments| {
-                        let _ = arguments.arg(&addresses).arg(&moves.start);
+                        arguments.arg(&addresses).arg(&moves.start)
                     })?;
                     exchange.launch(stream, (moves.len() as u32, THREADS, 0), |arguments| {
-                        let _ = arguments.arg(&addresses).arg(&moves.start).arg(&range);
+                        arguments.arg(&addresses).arg(&moves.start).arg(&range)
                     })?;
                 }
             }
@@ -322,7 +321,7 @@ impl<E: Moved> Tables for Graph<E> {
             cuda.set_bytes(&self.lowest, UNSET)?;
         }
         if !self.passes.contains_key(&kind) {
-            let base = address(cuda, &self.separators);
+            let base = cuda.address(&self.separators);
             let address = |&at: &u64| base + at * size_of::<E>() as u64;
             let addresses: Vec<u64> = self.slots_at.iter().map(address).collect();
             let uploaded = self.describe(pass, &self.layout.separators, &addresses, &self.offsets)?;
@@ -351,7 +350,7 @@ impl<E: Moved> Tables for Graph<E> {
         let at = places(separators.iter().map(|separator| separator.entries));
         let memory = cuda.reserve::<E>(at.last().copied().unwrap_or(0) as usize)?;
         cuda.set_bytes(&memory, UNSET)?;
-        let base = address(cuda, &memory);
+        let base = cuda.address(&memory);
         let addresses: Vec<u64> = at.iter().map(|at| base + at * size_of::<E>() as u64).collect();
         let mut held = Held::default();
         let offsets = offsets(cuda, &separators, &mut held)?;

@@ -103,9 +103,6 @@ impl<S: Semiring> Store<S> {
     }
 
     /// Works on a step; returns the combinations done and whether the step is finished.
-    ///
-    /// # Errors
-    /// There is no memory for the message.
     pub fn slice(&mut self, task: Task<'_, S>, index: usize, work: u64) -> Result<(u64, bool), Error> {
         let Task { plan, semiring, .. } = task;
         let step = &plan.steps[index];

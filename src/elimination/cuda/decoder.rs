@@ -12,7 +12,7 @@ use super::program::Program;
 use super::{DECODER, Gpu};
 use crate::algebra::{CostEntry, MinSum};
 use crate::device::shared::{constants, device_structs};
-use crate::device::{CudaSlice, DeviceError, DevicePtr, Kernel, PushKernelArg, Source};
+use crate::device::{DeviceError, Held, Kernel, PushKernelArg, Source};
 use crate::elimination::plan::{self, Plan};
 use crate::elimination::table;
 use crate::kernels;
@@ -168,18 +168,8 @@ pub(crate) struct Decoder<'a> {
     gpu: &'a Arc<Gpu>,
     kernel: Kernel,
     guide: Guide,
-    _memory: Memory,
+    _held: Held,
     sequence: &'a [u32],
-}
-
-/// What the guide points to.
-#[derive(Debug)]
-struct Memory {
-    _places: CudaSlice<Place>,
-    _terms: CudaSlice<Term>,
-    _digits: CudaSlice<Digit>,
-    _unary: CudaSlice<Cost>,
-    _functions: CudaSlice<Cost>,
 }
 
 impl<'a> Decoder<'a> {
@@ -210,33 +200,26 @@ impl<'a> Decoder<'a> {
         let fits = u64::from(row) * 8 <= u64::from(Self::shared(cuda.info.shared_memory));
         let Some(mut layout) = Layout::new(problem, plan, messages.program()).filter(|_| fits) else { return Ok(None) };
         let kernel = gpu.kernel(DECODER, &Self::expression(E::NAME))?;
-        let stream = cuda.stream();
-        let functions = cuda.upload(&layout.functions)?;
-        let (own, theirs) = (functions.device_ptr(stream).0, messages.address());
+        let mut held = Held::default();
+        let (own, theirs) = (held.upload(cuda, &layout.functions)?, messages.address());
         for term in &mut layout.terms {
             term.address = match term.kind {
                 FUNCTION => own + term.address * size_of::<Cost>() as u64,
                 _ => theirs + term.address * size_of::<E>() as u64,
             };
         }
-        let (places, terms) = (cuda.upload(&layout.places)?, cuda.upload(&layout.terms)?);
-        let (digits, unary) = (cuda.upload(&layout.digits)?, cuda.upload(&layout.unary)?);
         let guide = Guide {
-            places: places.device_ptr(stream).0,
-            terms: terms.device_ptr(stream).0,
-            digits: digits.device_ptr(stream).0,
-            unary: unary.device_ptr(stream).0,
+            places: held.upload(cuda, &layout.places)?,
+            terms: held.upload(cuda, &layout.terms)?,
+            digits: held.upload(cuda, &layout.digits)?,
+            unary: held.upload(cuda, &layout.unary)?,
             positions: plan.sequence.len() as u32,
             row,
         };
-        let _memory = Memory { _places: places, _terms: terms, _digits: digits, _unary: unary, _functions: functions };
-        Ok(Some(Decoder { gpu, kernel, guide, _memory, sequence: &plan.sequence }))
+        Ok(Some(Decoder { gpu, kernel, guide, _held: held, sequence: &plan.sequence }))
     }
 
     /// What [`Outcome::assign`](crate::elimination::Outcome::assign) makes.
-    ///
-    /// # Errors
-    /// The device's.
     pub(crate) fn assign(&self) -> Result<Vec<u32>, DeviceError> {
         let cuda = self.gpu.cuda();
         let positions = self.sequence.len();
@@ -245,7 +228,7 @@ impl<'a> Decoder<'a> {
         // is held by `self`.
         unsafe {
             self.kernel.launch(cuda.stream(), (1, 32, 8 * self.guide.row), |arguments| {
-                let _ = arguments.arg(&self.guide).arg(&mut values);
+                arguments.arg(&self.guide).arg(&mut values)
             })?;
         }
         let mut assignment = vec![0; positions];

@@ -9,7 +9,7 @@ use super::{BUCKET, Gpu};
 use crate::algebra::Entry;
 use crate::algebra::{CostEntry, Counting, MinSum, Semiring};
 use crate::device::shared::{DeviceStruct, assertions, device_structs};
-use crate::device::{CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg, ValidAsZeroBits};
+use crate::device::{CudaSlice, DeviceError, DeviceRepr, Held, Kernel, PushKernelArg, ValidAsZeroBits};
 use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
@@ -42,6 +42,7 @@ pub(crate) trait DeviceSemiring: Semiring<Entry: Element> + DeviceRepr {
     fn name() -> String;
 }
 
+#[doc(hidden)]
 // SAFETY: one number, as the kernels have it.
 unsafe impl<E: Element> DeviceRepr for MinSum<E> {}
 impl<E: CostEntry + Element> DeviceSemiring for MinSum<E> {
@@ -55,6 +56,7 @@ impl<E: CostEntry + Element> DeviceStruct for MinSum<E> {
     }
 }
 
+#[doc(hidden)]
 // SAFETY: one number, as the kernels have it.
 unsafe impl DeviceRepr for Counting {}
 impl DeviceSemiring for Counting {
@@ -84,12 +86,8 @@ device_structs! {
 /// The descriptors on the device, kept as long as something runs.
 #[derive(Debug)]
 struct Descriptors {
-    _steps: CudaSlice<super::words::StepWords>,
-    _map: CudaSlice<u32>,
-    _digits: CudaSlice<super::words::DigitWords>,
-    _inputs: CudaSlice<super::words::InputWords>,
-    _strides: CudaSlice<u64>,
     addresses: Addresses,
+    _held: Held,
 }
 
 /// A program with its kernels and descriptors: it can be launched.
@@ -104,9 +102,6 @@ pub(crate) struct Loaded<S> {
 
 impl<S: DeviceSemiring> Loaded<S> {
     /// Begins to compile what is missing and puts the descriptors on the device.
-    ///
-    /// # Errors
-    /// The device's.
     pub fn new(gpu: &Gpu, program: Program, semiring: S) -> Result<Self, DeviceError> {
         let begun = |variant: Variant| {
             gpu.begin(variant.text(), &variant.expression(&S::name()));
@@ -118,9 +113,6 @@ impl<S: DeviceSemiring> Loaded<S> {
     }
 
     /// Whether the kernel of a launch is there; waits for it for some milliseconds.
-    ///
-    /// # Errors
-    /// The compiler's or the driver's.
     pub fn ready(&mut self, gpu: &Gpu, index: usize) -> Result<bool, DeviceError> {
         let wanted = self.program.launches[index].variant;
         let Some((_, kernel)) = self.kernels.iter_mut().find(|(variant, _)| *variant == wanted) else {
@@ -141,9 +133,6 @@ impl<S: DeviceSemiring> Loaded<S> {
 
     /// Gives a launch whose kernel is ready to the device, the tables being at an address.
     ///
-    /// # Errors
-    /// The device's.
-    ///
     /// # Safety
     /// There must be room for the program's entries.
     pub unsafe fn launch(&self, gpu: &Gpu, index: usize, memory: u64) -> Result<(), DeviceError> {
@@ -155,11 +144,11 @@ impl<S: DeviceSemiring> Loaded<S> {
         // caller's memory and in that of the descriptors.
         unsafe {
             self.kernel(index)?.launch(gpu.cuda().stream(), shape, |arguments| {
-                let _ = match &tiled {
+                let arguments = match &tiled {
                     Some(words) => arguments.arg(&memory).arg(words),
                     None => arguments.arg(&addresses).arg(&launch.first),
                 };
-                let _ = arguments.arg(&self.semiring);
+                arguments.arg(&self.semiring)
             })
         }
     }
@@ -179,9 +168,6 @@ pub(crate) struct Execution<S: DeviceSemiring> {
 
 impl<S: DeviceSemiring> Execution<S> {
     /// Puts everything on the device; `None` where a plan does not fit into its free memory.
-    ///
-    /// # Errors
-    /// The device's.
     pub fn new(gpu: Arc<Gpu>, task: Task<'_, S>) -> Result<Option<Self>, DeviceError> {
         let (free, bytes) = (gpu.budget()?, size_of::<S::Entry>() as u64);
         let room = Room { keep_messages: task.placement.keep_messages, bytes, entries: free / bytes };
@@ -204,8 +190,7 @@ impl<S: DeviceSemiring> Execution<S> {
     }
 
     fn launch(&self, index: usize) -> Result<(), DeviceError> {
-        let stream = self.gpu.cuda().stream();
-        let memory = self.memory.device_ptr(stream).0;
+        let memory = self.gpu.cuda().address(&self.memory);
         // SAFETY: the memory was made for the program.
         unsafe { self.loaded.launch(&self.gpu, index, memory) }
     }
@@ -286,25 +271,20 @@ impl<S: DeviceSemiring> Executor<S> for Execution<S> {
 
 fn describe(gpu: &Gpu, program: &Program) -> Result<Descriptors, DeviceError> {
     let cuda = gpu.cuda();
-    let stream = cuda.stream();
+    let mut held = Held::default();
     // an empty array has no address: one word more than there is
     fn padded<T: Copy + Default>(items: &[T]) -> Vec<T> {
         items.iter().copied().chain([T::default()]).collect()
     }
-    let steps = cuda.upload(&padded(&program.steps))?;
-    let map = cuda.upload(&padded(&program.map))?;
-    let digits = cuda.upload(&padded(&program.digits))?;
-    let inputs = cuda.upload(&padded(&program.inputs))?;
-    let strides = cuda.upload(&padded(&program.strides))?;
     let addresses = Addresses {
         memory: 0,
-        steps: steps.device_ptr(stream).0,
-        map: map.device_ptr(stream).0,
-        digits: digits.device_ptr(stream).0,
-        inputs: inputs.device_ptr(stream).0,
-        strides: strides.device_ptr(stream).0,
+        steps: held.upload(cuda, &padded(&program.steps))?,
+        map: held.upload(cuda, &padded(&program.map))?,
+        digits: held.upload(cuda, &padded(&program.digits))?,
+        inputs: held.upload(cuda, &padded(&program.inputs))?,
+        strides: held.upload(cuda, &padded(&program.strides))?,
     };
-    Ok(Descriptors { _steps: steps, _map: map, _digits: digits, _inputs: inputs, _strides: strides, addresses })
+    Ok(Descriptors { addresses, _held: held })
 }
 
 /// What the host puts into a table, in the plan's layout; nothing for what others make.
@@ -376,7 +356,7 @@ impl<S: DeviceSemiring> Resident<S> {
 
     /// Where its memory begins.
     pub(crate) fn address(&self) -> u64 {
-        self.memory.device_ptr(self.gpu.cuda().stream()).0
+        self.gpu.cuda().address(&self.memory)
     }
 
     fn download(&self) -> Result<Vec<Storage<S::Entry>>, DeviceError> {
@@ -400,7 +380,7 @@ impl<S: DeviceSemiring> Resident<S> {
         // SAFETY: the arguments are gather's; the addresses lie within the memory.
         unsafe {
             kernel.launch(stream, (count.div_ceil(128), 128, 0), |arguments| {
-                let _ = arguments.arg(&addresses).arg(&mut entries).arg(&count);
+                arguments.arg(&addresses).arg(&mut entries).arg(&count)
             })?;
         }
         cuda.read(&entries)

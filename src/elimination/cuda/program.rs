@@ -98,9 +98,6 @@ impl Program {
 
     /// Lays out some steps of a plan, which take the messages of earlier ones from the host. Its messages are those of
     /// these steps.
-    ///
-    /// # Errors
-    /// As above.
     pub fn part(plan: &EliminationPlan, steps: Range<usize>, room: Room, chip: &Chip) -> Result<Program, u64> {
         let mut program = Program { room, ..Program::default() };
         let mut tasks = Vec::new();

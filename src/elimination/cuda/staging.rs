@@ -135,9 +135,6 @@ impl<E: Element> Staging<E> {
     }
 
     /// Gives copies to device memory to a stream; `fill` writes a window's entries. `false` where it was stopped.
-    ///
-    /// # Errors
-    /// The device's.
     pub fn send(
         &mut self,
         windows: &[Window],
@@ -161,9 +158,6 @@ impl<E: Element> Staging<E> {
     }
 
     /// Copies from device memory in the order of a stream; `take` has a window's entries. `false` where it was stopped.
-    ///
-    /// # Errors
-    /// The device's.
     pub fn fetch(
         &mut self,
         windows: &[Window],

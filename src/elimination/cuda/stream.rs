@@ -11,7 +11,7 @@ use super::parts::{Part, parts};
 use super::program::{Content, Program, Room};
 use super::staging::{Staging, Window, gather, scatter, windows};
 use super::tile::Chip;
-use crate::device::{CudaEvent, CudaSlice, CudaStream, DeviceError, DevicePtr};
+use crate::device::{CudaEvent, CudaSlice, CudaStream, DeviceError};
 use crate::elimination::cpu::Store;
 use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
 use crate::elimination::plan::EliminationPlan;
@@ -161,7 +161,7 @@ impl<S: DeviceSemiring> Streamed<S> {
             }
             open.sent = true;
             let (half, base) = open.place(open.slice);
-            let address = self.memory.device_ptr(cuda.stream()).0 + base * size_of::<S::Entry>() as u64;
+            let address = cuda.address(&self.memory) + base * size_of::<S::Entry>() as u64;
             while let Some(launch) = open.loaded.program.launches.get(open.launch).copied() {
                 if *left == 0 || stop.is_set() || !open.loaded.ready(&gpu, open.launch)? {
                     return Ok(false);

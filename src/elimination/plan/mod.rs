@@ -14,8 +14,9 @@ pub(crate) use planner::{THREADS, temporary};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// What a plan may take.
+/// What a plan may take: `Limits::new(1 << 30).with(|limits| limits.z = Some(4))`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Most variables of a mini-bucket, the eliminated one included; a single function may be larger.
     pub z: Option<u32>,
@@ -33,6 +34,12 @@ impl Limits {
     /// Keeps messages within `max_bytes`.
     pub fn new(max_bytes: u64) -> Self {
         Limits { z: None, max_bytes, spill: 0, keep_messages: true, ub: None }
+    }
+
+    /// These with a change.
+    pub fn with(mut self, change: impl FnOnce(&mut Limits)) -> Limits {
+        change(&mut self);
+        self
     }
 }
 

@@ -8,7 +8,7 @@
 
 use super::{Accounting, JoinPlan, Operand, Projection, Row, StagePlan, loader};
 use crate::device::shared::device_structs;
-use crate::device::{self, CudaSlice, DeviceError, DevicePtr, Kernel, PushKernelArg};
+use crate::device::{self, CudaSlice, DeviceError, Held, Kernel, PushKernelArg};
 use crate::elimination::cuda::{Gpu, Text};
 use crate::elimination::plan::{Plan, Source};
 use crate::kernels;
@@ -101,11 +101,9 @@ struct Message {
 /// The stages of a step, and the memory that they lie in.
 #[derive(Debug)]
 struct Stages {
-    words: CudaSlice<Stage>,
+    words: u64,
     lay: Moves,
-    _moves: CudaSlice<Move>,
-    _slots: CudaSlice<u64>,
-    _rows: CudaSlice<u64>,
+    _held: Held,
 }
 
 /// An elimination by rows on a device.
@@ -127,10 +125,6 @@ fn blocks(rows: u64) -> u32 {
 
 fn slots(rows: u64) -> u64 {
     (2 * rows).next_power_of_two().max(FEWEST)
-}
-
-fn address<T>(gpu: &Gpu, slice: &CudaSlice<T>) -> u64 {
-    slice.device_ptr(gpu.cuda().stream()).0
 }
 
 const TEXT: Text = Text::new(text);
@@ -216,14 +210,13 @@ impl DeviceRows {
             // a variable that nothing reads
             (keys, costs, ends) = (vec![0], vec![0], vec![1]);
         }
-        let (keys, costs) = (self.gpu.cuda().upload(&keys)?, self.gpu.cuda().upload(&costs)?);
+        let (cuda, mut held) = (self.gpu.cuda(), Held::default());
+        let (keys, costs) = (held.upload(cuda, &keys)?, held.upload(cuda, &costs)?);
         let list = |k: usize| match step.inputs.get(k).map(|input| input.source) {
             Some(Source::Message(from)) => self.messages[from as usize].as_ref().map(|message| message.list),
             _ => {
                 let begin = if k == 0 { 0 } else { ends[k - 1] };
-                let at = |base: u64| base + 8 * begin;
-                let (keys, costs) = (at(address(&self.gpu, &keys)), at(address(&self.gpu, &costs)));
-                Some(List { keys, costs, rows: ends[k] - begin })
+                Some(List { keys: keys + 8 * begin, costs: costs + 8 * begin, rows: ends[k] - begin })
             }
         };
         let missing = || DeviceError::Unusable("a message is missing on the device".into());
@@ -245,7 +238,7 @@ impl DeviceRows {
         let stages = self.stages(&join_plan, &lists)?;
         let driver = lists[join_plan.driver];
         let join = Join {
-            stages: address(&self.gpu, &stages.words),
+            stages: stages.words,
             keys: driver.keys,
             costs: driver.costs,
             rows: driver.rows,
@@ -286,7 +279,7 @@ impl DeviceRows {
 
     /// Indexes the tables that extend keys.
     fn stages(&self, join_plan: &JoinPlan<u64>, lists: &[List]) -> Result<Stages, DeviceError> {
-        let (gpu, cuda) = (&self.gpu, self.gpu.cuda());
+        let (cuda, mut held) = (self.gpu.cuda(), Held::default());
         let mut moves: Vec<Move> = Vec::new();
         let mut place = |projection: &Projection<u64>| {
             let first = moves.len() as u64;
@@ -296,17 +289,16 @@ impl DeviceRows {
         let lay = place(&join_plan.lay);
         let of_stage = |stage: &StagePlan<u64>| [place(&stage.shared), place(&stage.of_table), place(&stage.added)];
         let projections: Vec<[Moves; 3]> = join_plan.stages.iter().map(of_stage).collect();
-        let moves = cuda.upload(&moves)?;
-        let base = address(gpu, &moves);
+        let base = held.upload(cuda, &moves)?;
         let placed = |moves: Moves| Moves { address: base + moves.address, ..moves };
         let rows_of = |stage: &StagePlan<u64>| lists[stage.operand].rows;
         // keys and heads of all slots, then fields and nexts of all rows: heads and nexts are half as wide
         let slot_words: u64 = join_plan.stages.iter().map(|stage| slots(rows_of(stage)) / 2 * 3).sum();
         let row_words: u64 = join_plan.stages.iter().map(|stage| rows_of(stage) + rows_of(stage).div_ceil(2)).sum();
         let slot_memory = cuda.reserve::<u64>(slot_words as usize)?;
-        let row_memory = cuda.reserve::<u64>(row_words as usize)?;
         cuda.set_bytes(&slot_memory, 0xff)?;
-        let (mut at_slot, mut at_row) = (address(gpu, &slot_memory), address(gpu, &row_memory));
+        let mut at_slot = held.keep(cuda, slot_memory);
+        let mut at_row = held.keep(cuda, cuda.reserve::<u64>(row_words as usize)?);
         let mut words = Vec::new();
         for (stage, &[shared, of_table, added]) in join_plan.stages.iter().zip(&projections) {
             let (list, slots) = (lists[stage.operand], slots(rows_of(stage)));
@@ -331,17 +323,16 @@ impl DeviceRows {
             // SAFETY: the arguments are index_rows's; all memory has the sizes that its words say.
             unsafe {
                 self.index.launch(cuda.stream(), (blocks(list.rows), THREADS, 0), |arguments| {
-                    let _ = arguments.arg(&stage).arg(&list.keys).arg(&list.rows).arg(&of_table).arg(&added);
+                    arguments.arg(&stage).arg(&list.keys).arg(&list.rows).arg(&of_table).arg(&added)
                 })?;
             }
         }
-        let words = cuda.upload(&words)?;
-        Ok(Stages { words, lay: placed(lay), _moves: moves, _slots: slot_memory, _rows: row_memory })
+        Ok(Stages { words: held.upload(cuda, &words)?, lay: placed(lay), _held: held })
     }
 
     /// A message of at most `room` rows in a table of so many slots, where `own` rows were looked at before.
     fn join(&self, join: Join, slots: u64, own: u64, room: u64, stop: &Stop) -> Result<Made, DeviceError> {
-        let (gpu, cuda) = (&self.gpu, self.gpu.cuda());
+        let cuda = self.gpu.cuda();
         let keys = cuda.reserve::<u64>(slots as usize)?;
         let costs = cuda.reserve::<i64>(slots as usize)?;
         cuda.set_bytes(&keys, 0xff)?;
@@ -349,10 +340,10 @@ impl DeviceRows {
         cuda.set_bytes(&costs, 0x7f)?;
         // keys found, rows looked at, whether it is full, places given out, the least cost
         let counts = cuda.upload(&[0, 0, 0, 0, Cost::MAX])?;
-        let at = address(gpu, &counts);
+        let at = cuda.address(&counts);
         let found = Found {
-            keys: address(gpu, &keys),
-            costs: address(gpu, &costs),
+            keys: cuda.address(&keys),
+            costs: cuda.address(&costs),
             mask: slots - 1,
             count: at,
             work: at + 8,
@@ -366,7 +357,7 @@ impl DeviceRows {
             // `read` waits for.
             unsafe {
                 self.join.launch(cuda.stream(), (blocks(last - first), THREADS, 0), |arguments| {
-                    let _ = arguments.arg(&join).arg(&found).arg(&first).arg(&last);
+                    arguments.arg(&join).arg(&found).arg(&first).arg(&last)
                 })?;
             }
             let counted = cuda.read(&counts)?;
@@ -388,18 +379,18 @@ impl DeviceRows {
         // SAFETY: the arguments are list_rows's; the lists have room for the rows that were counted.
         unsafe {
             self.list.launch(cuda.stream(), (blocks(slots), THREADS, 0), |arguments| {
-                let _ = arguments
+                arguments
                     .arg(&found.keys)
                     .arg(&found.costs)
                     .arg(&slots)
                     .arg(&mut to_keys)
                     .arg(&mut to_costs)
                     .arg(&place)
-                    .arg(&least);
+                    .arg(&least)
             })?;
         }
         let least = cuda.read(&counts)?[4];
-        let list = List { keys: address(gpu, &to_keys), costs: address(gpu, &to_costs), rows };
+        let list = List { keys: cuda.address(&to_keys), costs: cuda.address(&to_costs), rows };
         Ok(Made::Message(Message { keys: to_keys, costs: to_costs, list }, least, work))
     }
 }

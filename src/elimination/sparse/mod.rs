@@ -45,11 +45,19 @@ pub(crate) type Row<K> = (K, Cost);
 
 /// What an elimination by rows may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RowLimits {
     /// Bytes of all tables alive at a time, about.
     pub bytes: u64,
     /// Work, as a run counts it.
     pub work: u64,
+}
+
+impl RowLimits {
+    /// Both.
+    pub fn new(bytes: u64, work: u64) -> RowLimits {
+        RowLimits { bytes, work }
+    }
 }
 
 /// Parts between two looks at the stop flag.

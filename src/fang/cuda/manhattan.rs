@@ -2,10 +2,9 @@
 
 #![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
 
-use super::population::address;
 use super::{Domain, Heuristic};
 use crate::device::shared::device_structs;
-use crate::device::{Cuda, CudaSlice, DeviceError, Source};
+use crate::device::{Cuda, DeviceError, Held, Source};
 use crate::fang::Active;
 use crate::fang::manhattan::{Manhattan, Points};
 use crate::kernels;
@@ -28,7 +27,7 @@ device_structs! {
 pub struct ManhattanOnDevice {
     manhattan: Manhattan,
     load: usize,
-    _goals: CudaSlice<i32>,
+    _goals: Held,
     plane: Plane,
 }
 
@@ -36,15 +35,15 @@ impl ManhattanOnDevice {
     /// Copies the goals.
     pub fn new(cuda: &Cuda, manhattan: &Manhattan) -> Result<Self, DeviceError> {
         let (side, load) = (manhattan.side(), manhattan.goals().first().map_or(0, Vec::len));
-        let goals = cuda.upload(&manhattan.goals().concat().concat())?;
+        let mut held = Held::default();
         let plane = Plane {
-            goals: address(cuda, &goals),
+            goals: held.upload(cuda, &manhattan.goals().concat().concat())?,
             load: load as u32,
             side: side as u32,
             reciprocal: (1u64 << 32).div_ceil(side as u64) as u32,
             padding: 0,
         };
-        Ok(ManhattanOnDevice { manhattan: manhattan.clone(), load, _goals: goals, plane })
+        Ok(ManhattanOnDevice { manhattan: manhattan.clone(), load, _goals: held, plane })
     }
 
     /// The largest difference of two ratings of a variable: each distance changes by at most one a cell.

@@ -5,7 +5,7 @@
 use super::jumps::Jumps;
 use super::launch::{Pass, Shape};
 use super::{Domain, Heuristic};
-use crate::device::{Cuda, CudaSlice, DeviceError, DevicePtr, DeviceRepr, Kernel, PushKernelArg};
+use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, Kernel, PushKernelArg};
 use crate::fang::{Active, Order, State};
 use crate::rng::Rng;
 use std::sync::Arc;
@@ -109,11 +109,6 @@ struct Problem<P>(P);
 
 // SAFETY: the domain promises that it is laid out as in its text.
 unsafe impl<P: Copy> DeviceRepr for Problem<P> {}
-
-/// The address of device memory, for kernels whose arguments are structures.
-pub(crate) fn address<T>(cuda: &Cuda, memory: &CudaSlice<T>) -> u64 {
-    memory.device_ptr(cuda.stream()).0
-}
 
 impl<D: Domain> Population<D> {
     /// A population of `states`. As on the CPU, the streams of successors are split off `seeds`, also those of the
@@ -228,11 +223,7 @@ impl<D: Domain> Population<D> {
         let problem = Problem(*self.domain.problem());
         // SAFETY: the buffers hold `words` words, active sets and streams for each state and clone; the rest is the
         // domain's promise.
-        unsafe {
-            self.pass.launch(self.cuda.stream(), launch, |arguments| {
-                let _ = arguments.arg(pass).arg(&problem);
-            })
-        }
+        unsafe { self.pass.launch(self.cuda.stream(), launch, |arguments| arguments.arg(pass).arg(&problem)) }
     }
 
     /// The arguments of a pass over the states, with a target that is large enough.
@@ -255,16 +246,16 @@ impl<D: Domain> Population<D> {
         let cuda = &self.cuda;
         let made = self.streams.next(cuda, count)?;
         Ok(Pass {
-            source: address(cuda, &self.source.words),
-            target: address(cuda, &self.target.words),
-            source_active: address(cuda, &self.source.active),
-            target_active: address(cuda, &self.target.active),
-            streams: address(cuda, &made.now),
-            streams_next: address(cuda, &made.next),
-            jumps: address(cuda, &made.columns),
-            streams_after: address(cuda, &self.target.rngs),
-            types: self.types.as_ref().map_or(0, |types| address(cuda, types)),
-            list: list.map_or(0, |list| address(cuda, list)),
+            source: cuda.address(&self.source.words),
+            target: cuda.address(&self.target.words),
+            source_active: cuda.address(&self.source.active),
+            target_active: cuda.address(&self.target.active),
+            streams: cuda.address(&made.now),
+            streams_next: cuda.address(&made.next),
+            jumps: cuda.address(&made.columns),
+            streams_after: cuda.address(&self.target.rngs),
+            types: self.types.as_ref().map_or(0, |types| cuda.address(types)),
+            list: list.map_or(0, |list| cuda.address(list)),
             listed: size(if let Order::List(variables) = order { variables.len() } else { 0 }, "variables")?,
             permuted: u32::from(order == Order::Permuted),
             clones: size(count, "states")?,

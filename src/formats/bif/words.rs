@@ -1,27 +1,25 @@
-//! The words of a `.bif` file: names, numbers and marks, without comments.
+//! The words of a `.bif` or `.net` file: names, numbers and marks, without comments.
 
 use crate::error::{Error, ParseError};
 use crate::formats::decimal;
 use crate::formats::tokens::{Place, Tokens, quote};
 use crate::model::Stated;
 
-/// What is a word of its own.
-const MARKS: &[u8] = b"{}()[],;|";
-
 /// A word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word<'w> {
+pub(in crate::formats) enum Word<'w> {
     /// A name or number, without the quotation marks that it may stand in.
     Name(&'w str),
-    /// One of [`MARKS`].
+    /// What is a word of its own.
     Mark(char),
     /// No word is left.
     End,
 }
 
 /// Walks through the words of a file; errors are about the current one.
-pub(super) struct Words<'w, 'a> {
+pub(in crate::formats) struct Words<'w, 'a> {
     tokens: &'w mut Tokens<'a>,
+    marks: &'static [u8],
     /// Text between blanks, the place of its first byte, and how much of it was taken.
     text: Vec<u8>,
     place: Place,
@@ -33,10 +31,10 @@ pub(super) struct Words<'w, 'a> {
 }
 
 impl<'w, 'a> Words<'w, 'a> {
-    /// The first word is the current one.
-    pub fn new(tokens: &'w mut Tokens<'a>) -> Result<Self, Error> {
+    /// The first word is the current one. Each of `marks` is a word of its own.
+    pub fn new(tokens: &'w mut Tokens<'a>, marks: &'static [u8]) -> Result<Self, Error> {
         let (text, word) = (Vec::new(), String::new());
-        let mut words = Words { tokens, text, place: (1, 1), taken: 0, word, is_name: false, at: (1, 1) };
+        let mut words = Words { tokens, marks, text, place: (1, 1), taken: 0, word, is_name: false, at: (1, 1) };
         words.take()?;
         Ok(words)
     }
@@ -150,13 +148,15 @@ impl<'w, 'a> Words<'w, 'a> {
                 self.until(b"\"", "a quotation mark, the end of the name")?;
                 self.is_name = true;
                 return Ok(());
-            } else if MARKS.contains(&rest[0]) {
+            } else if self.marks.contains(&rest[0]) {
                 self.word.push(rest[0].into());
                 self.taken += 1;
                 return Ok(());
             } else {
                 let ends = |at: &usize| {
-                    MARKS.contains(&rest[*at]) || rest[*at] == b'"' || matches!(&rest[*at..], [b'/', b'/' | b'*', ..])
+                    self.marks.contains(&rest[*at])
+                        || rest[*at] == b'"'
+                        || matches!(&rest[*at..], [b'/', b'/' | b'*', ..])
                 };
                 let length = (1..rest.len()).find(ends).unwrap_or(rest.len());
                 self.word.push_str(&String::from_utf8_lossy(&rest[..length]));

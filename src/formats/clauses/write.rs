@@ -1,5 +1,6 @@
 //! Writes `.wcnf`: a clause for each assignment of a function's variables that costs something.
 
+use crate::formats::as_tables;
 use crate::formats::writing::{entries, refuse, refuse_large, refuse_top, refuse_values};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Table};
 use std::io::{self, Write};
@@ -10,6 +11,7 @@ use std::io::{self, Write};
 /// Errors of writing; what clauses cannot hold: other variables, decimals, maximisation, a negative constant, a limit
 /// on totals.
 pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
+    let network = as_tables(network)?;
     let units = network.units();
     if units.maximise {
         return refuse("maximisation: clauses have costs");

@@ -1,5 +1,6 @@
 //! Writes pyDCOP's YAML.
 
+use crate::formats::as_tables;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ const ENTRIES: u64 = 100_000_000;
 /// format does not have.
 pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     let refused = |what: String| io::Error::new(ErrorKind::InvalidInput, what);
+    let network = as_tables(network)?;
     let highest = highest(network);
     if network.top() < FORBIDDEN && i128::from(network.top()) <= highest {
         let what = format!(
@@ -85,6 +87,9 @@ fn constraint(network: &Network, function: &CostFunction, names: &[String], out:
     };
     if function.scope.is_empty() {
         let cost = function.entries(domains).next().unwrap_or(0);
+        if cost >= network.top() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "a constant that forbids everything"));
+        }
         return writeln!(out, "    type: intention\n    function: {}", number(cost));
     }
     if function.combinations(domains) > ENTRIES {

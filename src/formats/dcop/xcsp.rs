@@ -7,19 +7,14 @@ use crate::formats::text::{Text, Wrong, names, quote};
 use crate::formats::tokens::Tokens;
 use crate::model::{Agents, Network};
 use crate::stop::Stop;
-use roxmltree::{Document, Node, ParsingOptions};
+use roxmltree::{Node, ParsingOptions};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// Reads a problem.
 pub(in crate::formats) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     let text = tokens.text()?;
-    let document = Document::parse_with_options(&text.text, ParsingOptions::default()).map_err(|error| {
-        let place = error.pos();
-        let line = text.text.split_inclusive('\n').take(place.row as usize - 1).map(str::len).sum::<usize>();
-        let column = text.text[line..].char_indices().nth(place.col as usize - 1).map_or(0, |(byte, _)| byte);
-        text.error(Wrong::new(line + column..line + column, "XML").hint(error.to_string()))
-    })?;
+    let document = text.xml(ParsingOptions::default())?;
     let root = document.root_element();
     let mut reader = Reader { draft: Draft::new(false), relations: FxHashMap::default(), stop: tokens.stop() };
     let agents = reader.instance(root).map_err(|trouble| trouble.of(&text))?;

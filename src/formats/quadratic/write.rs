@@ -1,5 +1,6 @@
 //! Writes `.qpbo` and `.sparse`: the coefficients of a sum of functions of one and two bits.
 
+use crate::formats::as_tables;
 use crate::formats::writing::{decimal, entries, refuse, refuse_top, refuse_values};
 use crate::model::{FORBIDDEN, Network};
 use std::collections::BTreeMap;
@@ -53,6 +54,7 @@ fn refuse_constant<T>(network: &Network, constant: i128) -> io::Result<T> {
 
 impl Coefficients {
     fn of_bits(network: &Network) -> io::Result<Coefficients> {
+        let network = as_tables(network)?;
         refuse_values(network)?;
         refuse_top(network)?;
         let mut sum = Coefficients::default();

@@ -1,10 +1,37 @@
-//! Words that a format writes without blanks between them, and real numbers kept exactly.
+//! What some formats need besides words: other comments, words without blanks between them, real numbers kept exactly,
+//! the whole text.
 
-use super::Tokens;
+use super::{BYTE_ORDER_MARK, Tokens};
 use crate::error::Error;
+use crate::files::{LARGEST_TEXT, cannot_read, read_all};
+use crate::formats::lax_json::LaxJson;
 use crate::formats::real::{self, Real};
+use crate::formats::text::{Text, Wrong};
 
 impl Tokens<'_> {
+    /// From here on quotes, colons and commas are blanks, each bracket is a word, and a comment goes from a `#` in the
+    /// first column or from `//` to the end of its line. Nothing has been read before.
+    pub(in crate::formats) fn read_lax_json(&mut self) {
+        let source = std::mem::replace(&mut self.source, Box::new(std::io::empty()));
+        self.source = Box::new(LaxJson::new(source));
+        self.brackets = true;
+    }
+
+    /// The whole text, of which nothing has been read yet: for formats that are parsed at once.
+    pub(in crate::formats) fn text(&mut self) -> Result<Text, Error> {
+        let bytes = read_all(&mut self.source, LARGEST_TEXT);
+        let mut bytes = bytes.map_err(|error| cannot_read(&self.file, error, self.stop))?;
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            drop(bytes.drain(..BYTE_ORDER_MARK.len()));
+        }
+        let file = self.file.clone();
+        String::from_utf8(bytes).map(|text| Text { file: file.clone(), text }).map_err(|error| {
+            let valid = error.utf8_error().valid_up_to();
+            let text = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
+            Text { file, text }.error(Wrong::new(valid..valid, "text in UTF-8").found("a byte that is not"))
+        })
+    }
+
     /// From here on a word that begins with `mark` is a comment to the end of its line.
     pub(in crate::formats) fn skip_comments_after(&mut self, mark: u8) {
         self.comments = Some(mark);

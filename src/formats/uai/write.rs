@@ -1,5 +1,6 @@
 //! Writes `.uai` and `.LG`: the file's own numbers where the network has them, otherwise its costs.
 
+use crate::formats::as_tables;
 use crate::formats::writing::{decimal, refuse_large, refuse_top};
 use crate::model::{Cost, FORBIDDEN, Network, Scale, Stated};
 use std::f64::consts::LOG10_E;
@@ -19,6 +20,7 @@ pub(in crate::formats) fn write_log(network: &Network, out: &mut dyn Write) -> i
 }
 
 fn write_tables(network: &Network, out: &mut dyn Write, scale: Scale) -> io::Result<()> {
+    let network = as_tables(network)?;
     refuse_top(network)?;
     let words = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
     writeln!(out, "MARKOV\n{}\n{}", network.domains().len(), words(network.domains()))?;

@@ -1,6 +1,7 @@
 //! Warnings about programs known to list the variables of tables in another order than the format's.
 
-use crate::formats::tokens::{Place, Repeated, Tokens};
+use crate::formats::repeated::Repeated;
+use crate::formats::tokens::{Place, Tokens};
 
 /// Largest deviation from 1 of a sum of probabilities rounded to two digits, over many values.
 const ROUNDED_SUM: f64 = 0.05;

@@ -1,5 +1,6 @@
 //! Writes `.wcsp`.
 
+use crate::formats::as_tables;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Table};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -10,8 +11,9 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] where an entry reaches `top` and a negative one may
-/// compensate it, which the format cannot express.
+/// compensate it, which the format cannot express, and for global functions that are no tables.
 pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
+    let network = as_tables(network)?;
     refuse_compensated(network)?;
     let domains = network.domains();
     let largest = domains.iter().max().copied().unwrap_or(1);

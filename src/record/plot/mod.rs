@@ -91,9 +91,6 @@ impl Chart {
     }
 
     /// The picture as PNG.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] if the SVG cannot be drawn.
     pub fn png(&self) -> Result<Vec<u8>, Error> {
         let tree = self.tree()?;
         let size = tree.size().to_int_size().scale_by(PNG_SCALE).ok_or_else(|| internal(&"it has no size"))?;
@@ -105,9 +102,6 @@ impl Chart {
     }
 
     /// The picture as PDF.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] if the SVG cannot be drawn.
     pub fn pdf(&self) -> Result<Vec<u8>, Error> {
         pdf::write(&self.tree()?).map_err(|error| internal(&error))
     }
@@ -163,9 +157,6 @@ impl PictureFile {
     }
 
     /// Draws the chart. Waits for a pipe's reader until the stop flag is set.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
     pub fn save(&mut self, chart: &Chart, stop: &Stop) -> Result<(), Error> {
         let content = match self.kind {
             Kind::Svg => chart.svg().into_bytes(),

@@ -2,15 +2,13 @@
 
 use super::value_tables::{Incidence, ValueTables};
 use crate::device::shared::device_structs;
-use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, ValidAsZeroBits};
-pub(crate) use crate::fang::cuda::population::address;
+use crate::device::{Cuda, DeviceError, DeviceRepr, Held};
 use crate::model::{Cost, Table};
 use crate::search::drivers::annealing::tree_move::{Forest, NO_PARENT};
 use crate::search::scheduler::driver::SearchContext;
 use crate::search::tuning::core::NARROW;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use std::any::Any;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -121,43 +119,25 @@ pub(crate) struct DeviceCore {
     pub nodes: u32,
     /// Sum of the domain sizes.
     pub domains: u64,
-    _kept: Vec<Kept>,
-}
-
-/// Device memory that is kept until this is dropped.
-pub(crate) type Kept = Box<dyn Any + Send + Sync>;
-
-/// Items on a device; no memory is of length 0, as a pointer must be one.
-pub(crate) fn upload<T: DeviceRepr + ValidAsZeroBits>(cuda: &Cuda, items: &[T]) -> Result<CudaSlice<T>, DeviceError> {
-    if items.is_empty() { cuda.zeros(1) } else { cuda.upload(items) }
+    _held: Held,
 }
 
 /// Uploads tables and keeps them.
 pub(crate) struct Uploads<'a> {
     pub cuda: &'a Cuda,
-    pub kept: Vec<Kept>,
+    pub held: Held,
 }
 
 impl Uploads<'_> {
-    pub fn items<T: DeviceRepr + ValidAsZeroBits + Send + Sync + 'static>(
-        &mut self,
-        items: &[T],
-    ) -> Result<u64, DeviceError> {
-        let slice = upload(self.cuda, items)?;
-        Ok(self.keep(slice))
+    pub fn items<T: DeviceRepr + Send + Sync + 'static>(&mut self, items: &[T]) -> Result<u64, DeviceError> {
+        self.held.upload(self.cuda, items)
     }
 
     /// Units of 16 bytes after as many of zeros as the widest row has.
     pub fn units(&mut self, zeros: usize, words: &[i32]) -> Result<u64, DeviceError> {
         let mut slice = self.cuda.zeros::<i32>(4 * zeros + words.len())?;
         self.cuda.write(words, &mut slice.slice_mut(4 * zeros..))?;
-        Ok(self.keep(slice))
-    }
-
-    fn keep<T: Send + Sync + 'static>(&mut self, slice: CudaSlice<T>) -> u64 {
-        let address = address(self.cuda, &slice);
-        self.kept.push(Box::new(slice));
-        address
+        Ok(self.held.keep(self.cuda, slice))
     }
 }
 
@@ -238,7 +218,7 @@ impl DeviceCore {
         let (neighbour_begin, neighbours) = context.graph.arrays();
         let Forests { lists: [forest_levels, levels, nodes, children], ratings, members } = &forests;
         let [row_places, class_row_places, effects] = &effects;
-        let mut up = Uploads { cuda, kept: Vec::new() };
+        let mut up = Uploads { cuda, held: Held::default() };
         let argument = CoreArgument {
             variables: n as i32,
             functions: tables.problem.functions.len() as i32,
@@ -282,7 +262,7 @@ impl DeviceCore {
             shape,
             nodes: context.forests().iter().map(|forest| forest.nodes.len() as u32).max().unwrap_or(0),
             domains: tables.problem.domains.iter().map(|&domain| u64::from(domain)).sum(),
-            _kept: up.kept,
+            _held: up.held,
         })
     }
 }

@@ -44,10 +44,14 @@ impl InitialSolution {
                 let _ = found(start, "warm-start");
                 Some(start.clone())
             }
-            None if options.rounds == Some(0) || lower >= network.top() || !greedy::fits(network) => None,
+            None if options.rounds == Some(0) || lower >= network.top() || !greedy::fits(network.expanded()) => None,
             None => {
                 let rng = &mut Rng::new(options.seed);
-                Some(greedy::assignments(network, rng, stop, &mut |values| found(values, "greedy")))
+                let own = network.domains().len();
+                let mut found = |values: &[u32]| found(&values[..own], "greedy");
+                let mut assignment = greedy::assignments(network.expanded(), rng, stop, &mut found);
+                assignment.truncate(own);
+                Some(assignment)
             }
         };
         InitialSolution { assignment, upper, value: best }

@@ -128,7 +128,9 @@ mod tests {
                 let long = Duration::from_secs(600);
                 assert_eq!((task.wait(long), task.here().copied(), task.wait(long)), (Some(20), Some(2), None));
                 begin(&mut task, own, add);
+                let began = Instant::now();
                 while task.here().is_none() {
+                    assert!(began.elapsed() < long);
                     assert!(task.back().is_none_or(|result| result == 30));
                     let _ = rayon::yield_now();
                 }

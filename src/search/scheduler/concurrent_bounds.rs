@@ -235,12 +235,14 @@ mod tests {
     use super::*;
     use crate::generate::generate;
     use crate::reduce::Reducer;
+    use std::time::Instant;
 
     /// All steps that follow from one beginning.
     fn steps(bounds: &mut ConcurrentBounds, core: &ReducedProblem, upper: Cost, stop: &Stop) -> Vec<BoundResult> {
         bounds.begin(core, upper, false, stop);
-        let mut steps = Vec::new();
+        let (mut steps, begin) = (Vec::new(), Instant::now());
         loop {
+            assert!(begin.elapsed() < Duration::from_secs(600));
             let ended = bounds.here().is_none_or(|bounds| bounds.bounder.is_done());
             match bounds.finished() {
                 Some(step) => steps.push(step),

@@ -121,9 +121,6 @@ impl SearchContext {
 
     /// The context of what the reductions have left. Hard violations cost what the best known total leaves, or what top
     /// allows, whichever is less.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
     pub fn of_core(
         ReducedProblem { problem, reducer }: &ReducedProblem,
         options: &Options,

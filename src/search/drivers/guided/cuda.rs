@@ -14,7 +14,6 @@ use crate::device::{Compiled, Cuda, CudaSlice, CudaStream, DeviceError, Kernel, 
 use crate::fang::cuda::{Heuristic, Shape};
 use crate::heuristics::ValueHeuristic;
 use crate::heuristics::cuda::{BETTER, STOPPED, expression};
-use crate::search::context::cuda::address;
 use crate::search::cuda::watch;
 use crate::search::drivers::annealing::cpu::most_states;
 use crate::search::scheduler::driver::Picks;
@@ -108,9 +107,6 @@ struct States {
 
 impl CudaBackend {
     /// A device without states, for `states` of them where that is known.
-    ///
-    /// # Errors
-    /// The compiler's or the device's.
     pub fn new(
         cuda: &Arc<Cuda>,
         round: &RoundContext<'_>,
@@ -231,14 +227,14 @@ impl Backend for CudaBackend {
         cuda.write(&temperatures, &mut states.temperatures.slice_mut(..temperatures.len()))?;
         cuda.set_bytes(&states.stop, 0)?;
         let argument = BatchArgument {
-            states: address(cuda, &states.words),
-            working: address(cuda, &states.working),
-            bests: address(cuda, &states.bests),
-            progress: address(cuda, &states.progress),
-            trajectories: address(cuda, &states.trajectories),
-            temperatures: address(cuda, &states.temperatures),
-            order: address(cuda, &states.order),
-            stop: address(cuda, &states.stop),
+            states: cuda.address(&states.words),
+            working: cuda.address(&states.working),
+            bests: cuda.address(&states.bests),
+            progress: cuda.address(&states.progress),
+            trajectories: cuda.address(&states.trajectories),
+            temperatures: cuda.address(&states.temperatures),
+            order: cuda.address(&states.order),
+            stop: cuda.address(&states.stop),
             draw: batch.draw,
             count: order.len() as u32,
             words: self.network.words as u32,
@@ -251,9 +247,7 @@ impl Backend for CudaBackend {
         // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and
         // number.
         unsafe {
-            self.run.launch(cuda.stream(), launch, |arguments| {
-                let _ = arguments.arg(&argument).arg(problem);
-            })?;
+            self.run.launch(cuda.stream(), launch, |arguments| arguments.arg(&argument).arg(problem))?;
         }
         watch(cuda, &self.aside, &states.stop, stop)?;
         states.told = cuda.read(&states.progress)?;

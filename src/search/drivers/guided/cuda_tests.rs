@@ -1,8 +1,9 @@
 //! Trajectories on a device against the CPU's: the same states, energies and picks after every round. Without a GPU
-//! these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
+//! they are skipped.
 
 use super::tests::outcome;
 use super::*;
+use crate::common::gpu;
 use crate::device::{Cuda, Source};
 use crate::generate::generate;
 use crate::heuristics;
@@ -10,7 +11,6 @@ use crate::heuristics::{FromFile, Inputs, Neighbourhood, View};
 use crate::kernels;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
 use crate::reduce::Reducer;
-use crate::search::drivers::annealing::cuda::tests::device;
 use crate::search::testing::{price, random_dense};
 
 /// Looks at everything that a device knows.
@@ -177,7 +177,7 @@ fn known() -> Vec<Arc<dyn ValueHeuristic>> {
 
 /// Every heuristic that a core is for, and files, on a kind of networks.
 fn trajectories(kind: &str, parameters: &[(&str, &str)], population: usize) {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     let network = generate(kind, parameters, 3).expect("it can be made");
     let reducer = Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
     let problem = Arc::new(reducer.problem());
@@ -236,7 +236,7 @@ fn photographs(rng: &mut Rng, n: usize) -> Problem {
 
 #[test]
 fn trajectories_with_groups_on_photographs() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     let mut rng = Rng::new(8);
     for (n, population) in [(70, 9), (9, 40)] {
         let context = context(&Arc::new(photographs(&mut rng, n)), population);
@@ -249,7 +249,7 @@ fn trajectories_with_groups_on_photographs() {
 
 #[test]
 fn states_begin_again_as_on_the_cpu() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     let mut rng = Rng::new(4);
     let known = known();
     for case in 0..18 {
@@ -304,7 +304,7 @@ impl Neighbourhood for Careless {
 
 #[test]
 fn assertions_find_what_is_wrong_on_a_device() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     let problem = Arc::new(photographs(&mut Rng::new(5), 20));
     let context = context(&problem, 7);
     let told_of = |beyond| {

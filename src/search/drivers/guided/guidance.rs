@@ -2,10 +2,8 @@
 
 use super::round_context::Guidance;
 use crate::device::shared::device_structs;
-use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, ValidAsZeroBits};
-use crate::elimination::{Entries, Outcome, Term};
-use crate::model::Cost;
-use crate::search::context::cuda::{Kept, address};
+use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, Held, ValidAsZeroBits};
+use crate::elimination::{Entries, Outcome};
 use std::sync::Arc;
 
 /// Mini-buckets, and the order in which their variables are visited.
@@ -58,8 +56,7 @@ device_structs! {
 pub(crate) struct GuidanceOnDevice {
     pub argument: GuidanceArgument,
     pub number: u64,
-    _kept: ([CudaSlice<u32>; 3], CudaSlice<Term>, CudaSlice<Cost>),
-    _messages: Kept,
+    _held: Held,
 }
 
 impl GuidanceOnDevice {
@@ -70,29 +67,22 @@ impl GuidanceOnDevice {
     pub fn new(cuda: &Cuda, guidance: &Guidance<'_>, shift: u32) -> Result<GuidanceOnDevice, DeviceError> {
         let sparse = || DeviceError::Unusable("tables of the mini-buckets are no dense ones".into());
         let made = guidance.to_go.terms().ok_or_else(sparse)?;
-        let (at, messages, narrow): (u64, Kept, u32) = match &made.messages {
-            Entries::Narrow(messages) => {
-                let messages = upload(cuda, messages)?;
-                (address(cuda, &messages), Box::new(messages), 1)
-            }
-            Entries::Wide(messages) => {
-                let messages = upload(cuda, messages)?;
-                (address(cuda, &messages), Box::new(messages), 0)
-            }
+        let mut held = Held::default();
+        let (messages, narrow) = match &made.messages {
+            Entries::Narrow(messages) => (held.keep(cuda, upload(cuda, messages)?), 1),
+            Entries::Wide(messages) => (held.keep(cuda, upload(cuda, messages)?), 0),
         };
-        let words = [upload(cuda, &[guidance.order])?, upload(cuda, &[&made.begin])?, upload(cuda, &[&made.pairs])?];
-        let (terms, costs) = (cuda.upload(&made.terms)?, cuda.upload(&made.costs)?);
         let argument = GuidanceArgument {
-            order: address(cuda, &words[0]),
-            begin: address(cuda, &words[1]),
-            terms: address(cuda, &terms),
-            pairs: address(cuda, &words[2]),
-            costs: address(cuda, &costs),
-            messages: at,
+            order: held.upload(cuda, guidance.order)?,
+            begin: held.upload(cuda, &made.begin)?,
+            terms: held.upload(cuda, &made.terms)?,
+            pairs: held.upload(cuda, &made.pairs)?,
+            costs: held.upload(cuda, &made.costs)?,
+            messages,
             narrow,
             shift,
         };
-        Ok(GuidanceOnDevice { argument, number: guidance.number, _kept: (words, terms, costs), _messages: messages })
+        Ok(GuidanceOnDevice { argument, number: guidance.number, _held: held })
     }
 }
 

@@ -4,13 +4,13 @@ use super::cuda::{BatchArgument, TrajectoryProgress};
 use super::guidance::{GuidanceArgument, GuidanceOnDevice};
 use super::round_context::RoundContext;
 use crate::device::shared::device_structs;
-use crate::device::{Cuda, CudaSlice, DeviceError, Source};
+use crate::device::{Cuda, CudaSlice, DeviceError, Held, Source};
 use crate::elimination::Term;
 use crate::fang::cuda::Shape;
 use crate::heuristics;
 use crate::heuristics::cuda::{MEMBERS, expression, source_of};
 use crate::heuristics::{Needs, ValueHeuristic};
-use crate::search::context::cuda::{self, CoreArgument, DeviceCore, address, upload};
+use crate::search::context::cuda::{self, CoreArgument, DeviceCore};
 use crate::search::context::value_tables::ValueTables;
 use crate::search::scheduler::driver::SearchContext;
 
@@ -64,7 +64,7 @@ pub(crate) struct NetworkOnDevice {
     guidance: Option<GuidanceOnDevice>,
     shift: u32,
     _core: DeviceCore,
-    _kept: ([CudaSlice<u32>; 4], CudaSlice<f64>),
+    _held: Held,
 }
 
 /// Why a heuristic's trajectories on a core are the CPU's, if they are.
@@ -102,9 +102,6 @@ pub(crate) fn sources() -> Vec<Source> {
 
 impl NetworkOnDevice {
     /// Uploads a core that is not [`unfit`].
-    ///
-    /// # Errors
-    /// The device's.
     pub fn new(cuda: &Cuda, round: &RoundContext<'_>, heuristic: &dyn ValueHeuristic) -> Result<Self, DeviceError> {
         let (context, layout) = (round.context, round.layout);
         let needs = heuristic.needs();
@@ -139,14 +136,7 @@ impl NetworkOnDevice {
         }
         let floors: Vec<u32> = layout.floors.iter().map(|floor| floor.cast_unsigned()).collect();
         let counted = if round.asserts { counted(tables) } else { Vec::new() };
-        let kept = [
-            upload(cuda, &floors)?,
-            upload(cuda, &layout.starts[..n])?,
-            upload(cuda, &origins)?,
-            upload(cuda, &counted)?,
-        ];
-        let numbers = upload(cuda, &numbers)?;
-        let [floors, starts, origins, counted] = [0, 1, 2, 3].map(|which| address(cuda, &kept[which]));
+        let mut held = Held::default();
         let ages = if needs.any(Needs::AGE) { moves } else { 0 };
         let (counts, visits) = if needs.any(Needs::FREQUENCY) { (moves, n) } else { (0, 0) };
         let words = n + ages + counts + visits;
@@ -154,14 +144,14 @@ impl NetworkOnDevice {
         let room = if proposals > 0 { n + MEMBER * MEMBERS } else { 0 };
         let problem = NetworkProblem {
             core: core.argument,
-            floors,
-            places: starts,
-            origins,
+            floors: held.upload(cuda, &floors)?,
+            places: held.upload(cuda, &layout.starts[..n])?,
+            origins: held.upload(cuda, &origins)?,
             incumbent: 0,
             reduced: 0,
-            counted,
+            counted: held.upload(cuda, &counted)?,
             guidance: GuidanceArgument::default(),
-            tables: address(cuda, &numbers),
+            tables: held.upload(cuda, &numbers)?,
             variables: n as u32,
             moves: moves as u32,
             hard: tables.hard,
@@ -177,7 +167,6 @@ impl NetworkOnDevice {
         };
         let incumbent = cuda.zeros(if needs.any(Needs::INCUMBENT) { n.max(1) } else { 1 })?;
         let reduced = cuda.zeros(if needs.any(Needs::REDUCED) { moves.max(1) } else { 1 })?;
-        let (ages, _kept) = (n..n + ages, (kept, numbers));
         Ok(NetworkOnDevice {
             problem,
             source,
@@ -185,13 +174,13 @@ impl NetworkOnDevice {
             variables: n,
             words,
             working_words: words + OWN + room,
-            ages,
+            ages: n..n + ages,
             incumbent,
             reduced,
             guidance: None,
             shift: tables.shift,
             _core: core,
-            _kept,
+            _held: held,
         })
     }
 
@@ -203,14 +192,11 @@ impl NetworkOnDevice {
     }
 
     /// Uploads what others have found since: the best assignment, bounds of values, mini-buckets.
-    ///
-    /// # Errors
-    /// The device's.
     pub fn look(&mut self, cuda: &Cuda, round: &RoundContext<'_>) -> Result<(), DeviceError> {
         if let (true, Some(values)) = (self.needs.any(Needs::INCUMBENT), round.incumbent) {
             let values: Vec<u32> = values.iter().map(|&value| value.into()).collect();
             cuda.write(&values, &mut self.incumbent)?;
-            self.problem.incumbent = address(cuda, &self.incumbent);
+            self.problem.incumbent = cuda.address(&self.incumbent);
         }
         if let (true, Some(known)) = (self.needs.any(Needs::REDUCED), round.reduced) {
             let mut reduced = vec![0.0; round.layout.moves()];
@@ -219,7 +205,7 @@ impl NetworkOnDevice {
                 row.for_each(|(place, &cost)| reduced[place] = round.units(cost));
             }
             cuda.write(&reduced, &mut self.reduced)?;
-            self.problem.reduced = address(cuda, &self.reduced);
+            self.problem.reduced = cuda.address(&self.reduced);
         }
         let guidance = round.guidance.as_ref().filter(|_| self.needs.any(Needs::H));
         if self.guidance.as_ref().map(|known| known.number) != guidance.map(|guidance| guidance.number) {

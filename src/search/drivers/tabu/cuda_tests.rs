@@ -1,14 +1,15 @@
-//! The device's tabu walks against the CPU's: the same moves, tenures, and best assignments. Without a GPU these tests
-//! say so and pass, unless `FANGS_REQUIRE_GPU` is set.
+//! The device's tabu walks against the CPU's: the same moves, tenures, and best assignments. Without a GPU they are
+//! skipped.
 
 use super::TabuSearch;
 use super::walk::{Layout, WalkProgress};
+use crate::common::gpu;
 use crate::device::Cuda;
 use crate::generate::generate;
 use crate::model::Problem;
 use crate::reduce::Reducer;
 use crate::rng::Rng;
-use crate::search::drivers::annealing::cuda::tests::{device, network};
+use crate::search::drivers::annealing::cuda::tests::network;
 use crate::search::drivers::walks::cuda::CudaWalks;
 use crate::search::drivers::walks::{CpuWalks, Limit, Start, Walks};
 use crate::search::scheduler::driver::SearchContext;
@@ -48,7 +49,7 @@ const ROUNDS: [u32; 12] = [0, 1, 1, 1, 2, 7, 40, 64, 65, 1, 130, 200];
 
 #[test]
 fn walks_agree_on_random_cores() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     let mut rng = Rng::new(1);
     for case in 0..60 {
         let problem = Arc::new(random_dense(&mut rng));
@@ -58,7 +59,7 @@ fn walks_agree_on_random_cores() {
 
 #[test]
 fn walks_agree_for_all_widths() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     for d in [2, 4, 5, 13, 30, 44, 100, 200, 300, 1000] {
         compare(&cuda, &format!("d = {d}"), &network(40, d, 90, 2, u64::from(d)), 7, &ROUNDS);
     }
@@ -69,7 +70,7 @@ fn walks_agree_for_all_widths() {
 
 #[test]
 fn walks_agree_where_costs_need_32_bits() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     for (n, d) in [(40, 5), (300, 30)] {
         let mut problem = (*network(n, d, 3 * n as usize, 2, 8)).clone();
         problem.unary.iter_mut().flatten().for_each(|cost| *cost *= 10_000);
@@ -79,14 +80,14 @@ fn walks_agree_where_costs_need_32_bits() {
 
 #[test]
 fn walks_agree_beyond_shared_memory() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     compare(&cuda, "large", &network(1500, 50, 3000, 2, 5), 3, &ROUNDS);
     compare(&cuda, "large, arity 3", &network(4000, 5, 4000, 3, 5), 3, &ROUNDS);
 }
 
 #[test]
 fn walks_agree_where_moves_tie() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     for (n, k) in [("60", "4"), ("200", "9"), ("400", "60")] {
         let network = generate("coloring", &[("n", n), ("p", "0.3"), ("k", k)], 1).expect("a graph is generated");
         let reducer = Reducer::new(&network, false, &Stop::new()).expect("no stop is set");

@@ -5,9 +5,10 @@
 use super::{Limit, LocalSearch, Start, Walked, Walks};
 use crate::device::shared::device_structs;
 use crate::device::{
-    CudaSlice, CudaStream, DeviceError, DeviceRepr, DeviceStruct, Info, Kernel, PushKernelArg, Source, ValidAsZeroBits,
+    CudaSlice, CudaStream, DeviceError, DeviceRepr, DeviceStruct, Held, Info, Kernel, PushKernelArg, Source,
+    ValidAsZeroBits,
 };
-use crate::search::context::cuda::{Device, Kept, Uploads, address};
+use crate::search::context::cuda::{Device, Uploads};
 use crate::search::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -88,7 +89,7 @@ pub(crate) struct CudaWalks<S: DeviceSearch> {
     /// Not 0 once a round is to end early.
     stop: CudaSlice<u32>,
     /// Kept for their memory.
-    _tables: (CudaSlice<u32>, Vec<Kept>),
+    _held: Held,
 }
 
 impl<S: DeviceSearch> CudaWalks<S> {
@@ -107,22 +108,20 @@ impl<S: DeviceSearch> CudaWalks<S> {
         let fitting = cuda.free_memory()? as usize / 4 / bytes;
         let resident = (program.resident * cuda.info.multiprocessors) as usize;
         let count = count(resident.min(fitting).max(1));
-        let mut up = Uploads { cuda: &cuda, kept: Vec::new() };
+        let mut up = Uploads { cuda: &cuda, held: Held::default() };
         let layout = S::upload(&mut up, context, layout)?;
-        let kept = up.kept;
-        let (tables, stop) = (cuda.zeros(count * program.words)?, cuda.zeros(1)?);
+        let (mut held, stop) = (up.held, cuda.zeros(1)?);
         let (starts, best, progress) = (cuda.zeros(count * n)?, cuda.zeros(count * n)?, cuda.zeros(count)?);
         let walks = WalksArgument {
-            tables: address(&cuda, &tables),
+            tables: held.keep(&cuda, cuda.zeros::<u32>(count * program.words)?),
             words: program.words as u64,
-            best: address(&cuda, &best),
-            progress: address(&cuda, &progress),
-            starts: address(&cuda, &starts),
-            stop: address(&cuda, &stop),
+            best: cuda.address(&best),
+            progress: cuda.address(&progress),
+            starts: cuda.address(&starts),
+            stop: cuda.address(&stop),
             count: count as u32,
             padding: 0,
         };
-        let (begun, _tables) = (vec![0; count * n], (tables, kept));
         Ok(CudaWalks {
             cuda,
             aside,
@@ -130,12 +129,12 @@ impl<S: DeviceSearch> CudaWalks<S> {
             layout,
             walks,
             variables: n,
-            begun,
+            begun: vec![0; count * n],
             starts,
             best,
             progress,
             stop,
-            _tables,
+            _held: held,
         })
     }
 }
@@ -168,7 +167,7 @@ impl<S: DeviceSearch> Walks<S::Progress> for CudaWalks<S> {
         // number.
         unsafe {
             kernel.launch(cuda.stream(), shape, |arguments| {
-                let _ = arguments.arg(&self.layout).arg(&self.walks).arg(&limit.steps);
+                arguments.arg(&self.layout).arg(&self.walks).arg(&limit.steps)
             })?;
         }
         crate::search::cuda::watch(cuda, &self.aside, &self.stop, stop)?;

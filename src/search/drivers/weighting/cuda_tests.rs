@@ -1,14 +1,15 @@
 //! The device's constraint-weighting walks against the CPU's: the same moves, weights and best assignments. Without a
-//! GPU these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
+//! GPU they are skipped.
 
 use super::ConstraintWeighting;
 use super::walk::{IncidenceLists, WalkProgress, without_forbidden};
+use crate::common::gpu;
 use crate::device::Cuda;
 use crate::generate::generate;
 use crate::model::Problem;
 use crate::reduce::Reducer;
 use crate::rng::Rng;
-use crate::search::drivers::annealing::cuda::tests::{device, network};
+use crate::search::drivers::annealing::cuda::tests::network;
 use crate::search::drivers::walks::cuda::CudaWalks;
 use crate::search::drivers::walks::{CpuWalks, Limit, Progress, Start, Walks};
 use crate::search::scheduler::driver::SearchContext;
@@ -54,7 +55,7 @@ const ROUNDS: [u32; 10] = [0, 1, 1, 1, 2, 7, 40, 65, 300, 1000];
 
 #[test]
 fn weighers_agree_on_random_cores() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     let mut rng = Rng::new(1);
     let solved: usize = (0..60)
         .map(|case| {
@@ -66,7 +67,7 @@ fn weighers_agree_on_random_cores() {
 
 #[test]
 fn weighers_agree_for_all_widths() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     for d in [2, 4, 5, 13, 30, 44, 100, 200, 300] {
         let _ = compare(&cuda, &format!("d = {d}"), &network(40, d, 90, 2, u64::from(d)), 7, &ROUNDS);
     }
@@ -77,7 +78,7 @@ fn weighers_agree_for_all_widths() {
 
 #[test]
 fn weighers_agree_where_all_trouble_is_what_is_forbidden() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     let clauses = ("sat", &[("n", "200"), ("clauses", "820")][..]);
     let square = ("latin", &[("order", "16"), ("holes", "110")][..]);
     for (kind, parameters) in [clauses, square] {

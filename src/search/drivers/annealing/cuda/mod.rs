@@ -13,9 +13,9 @@ use self::launch_shape::{Block, LaunchShape, Overrides};
 use super::cpu;
 use super::generation::{Generation, Offspring, Population, Replacement};
 use super::state::Elite;
-use crate::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg};
+use crate::device::{CudaSlice, CudaStream, DeviceError, Held, Kernel, PushKernelArg};
 use crate::fang::boltzmann::Boltzmann;
-use crate::search::context::cuda::{Device, DeviceCore, address};
+use crate::search::context::cuda::{Device, DeviceCore};
 use crate::search::context::value_tables::Energy;
 use crate::search::cuda::watch;
 use crate::search::drivers::tuning::annealing::device::{CACHED_SPEED, FIRST_STATES, MOST_STATES, SPEED};
@@ -62,8 +62,7 @@ struct States {
     standings: [CudaSlice<Standing>; 3],
     known: (CudaSlice<u64>, CudaSlice<u32>),
     counters: CudaSlice<Counters>,
-    /// Kept for their memory.
-    _others: (CudaSlice<u8>, CudaSlice<u32>, CudaSlice<u32>, CudaSlice<i64>),
+    _held: Held,
     /// Not 0 once offspring are to end early.
     stop: CudaSlice<u32>,
     summary_of_elites: Summary,
@@ -126,9 +125,7 @@ impl CudaPopulation {
         let scratch_quads = 2 * u64::from(self.core.nodes) * u64::from(block.lanes.quads());
         let merged = if context.is_large() { places } else { 1 };
         let values = |count: usize| cuda.zeros::<u8>(count * self.row());
-        let (elites, offspring, others) = (values(states)?, values(states)?, values(merged)?);
-        let scratch = cuda.zeros::<u32>((places * scratch_quads as usize * 4).max(4))?;
-        let (labels, deltas) = (cuda.zeros::<u32>(merged * n)?, cuda.zeros::<i64>(merged * n)?);
+        let (elites, offspring, mut held) = (values(states)?, values(states)?, Held::default());
         let standings = [cuda.zeros(states)?, cuda.zeros(states)?, cuda.zeros(states)?];
         // never more than half full
         let places_known = (4 * states).next_power_of_two();
@@ -138,22 +135,22 @@ impl CudaPopulation {
             states: states as u32,
             large: u32::from(context.is_large()),
             domains: self.core.domains,
-            elites: address(cuda, &elites),
-            offspring: address(cuda, &offspring),
-            others: address(cuda, &others),
-            standings: address(cuda, &standings[0]),
-            next_standings: address(cuda, &standings[1]),
-            child_standings: address(cuda, &standings[2]),
-            known: address(cuda, &known.0),
-            known_by: address(cuda, &known.1),
+            elites: cuda.address(&elites),
+            offspring: cuda.address(&offspring),
+            others: held.keep(cuda, values(merged)?),
+            standings: cuda.address(&standings[0]),
+            next_standings: cuda.address(&standings[1]),
+            child_standings: cuda.address(&standings[2]),
+            known: cuda.address(&known.0),
+            known_by: cuda.address(&known.1),
             known_mask: places_known as u64 - 1,
-            counters: address(cuda, &counters),
-            steps: address(cuda, &self.steps),
-            scratch: address(cuda, &scratch),
+            counters: cuda.address(&counters),
+            steps: cuda.address(&self.steps),
+            scratch: held.keep(cuda, cuda.zeros::<u32>((places * scratch_quads as usize * 4).max(4))?),
             scratch_quads,
-            labels: address(cuda, &labels),
-            deltas: address(cuda, &deltas),
-            stop: address(cuda, &stop),
+            labels: held.keep(cuda, cuda.zeros::<u32>(merged * n)?),
+            deltas: held.keep(cuda, cuda.zeros::<i64>(merged * n)?),
+            stop: cuda.address(&stop),
         };
         Ok(States {
             argument,
@@ -163,7 +160,7 @@ impl CudaPopulation {
             standings,
             known,
             counters,
-            _others: (others, scratch, labels, deltas),
+            _held: held,
             stop,
             summary_of_elites: Summary::default(),
         })
@@ -197,7 +194,7 @@ impl CudaPopulation {
         unsafe {
             states.program.make_offspring.launch(cuda.stream(), (grid, block.threads, block.shared), |arguments| {
                 let arguments = arguments.arg(&core.argument).arg(generation).arg(&states.argument);
-                let _ = arguments.arg(&first).arg(&last);
+                arguments.arg(&first).arg(&last)
             })?;
         }
         self.summarize(slots, &states.standings[2], offset_of!(Counters, offspring))?;
@@ -216,10 +213,10 @@ impl CudaPopulation {
         // SAFETY: as above.
         unsafe {
             program.remember.launch(cuda.stream(), ((2 * count).div_ceil(256), 256, 0), |arguments| {
-                let _ = arguments.arg(&states.argument);
+                arguments.arg(&states.argument)
             })?;
             program.replace.launch(cuda.stream(), (count.div_ceil(8), 256, 0), |arguments| {
-                let _ = arguments.arg(&core.argument).arg(generation).arg(&states.argument);
+                arguments.arg(&core.argument).arg(generation).arg(&states.argument)
             })?;
         }
         self.summarize(&(0..count as usize), &states.standings[1], offset_of!(Counters, elites))?;
@@ -238,7 +235,7 @@ impl CudaPopulation {
         // SAFETY: the arguments are the kernel's; the slots are below the number of states.
         unsafe {
             states.program.summarize.launch(self.cuda.stream(), (1, 1024, 0), |arguments| {
-                let _ = arguments.arg(of).arg(&first).arg(&last).arg(&summary);
+                arguments.arg(of).arg(&first).arg(&last).arg(&summary)
             })
         }
     }

@@ -1,9 +1,10 @@
 //! The device's population against the CPU's: the same offspring, energies and elites, generation by generation.
-//! Without a GPU these tests say so and pass, unless `FANGS_REQUIRE_GPU` is set.
+//! Without a GPU they are skipped.
 
 use super::CudaPopulation;
 use super::launch_shape::Overrides;
-use crate::device::{Choice, Cuda};
+use crate::common::gpu;
+use crate::device::Cuda;
 use crate::generate::generate;
 use crate::model::{CostFunction, Problem, Table};
 use crate::reduce::Reducer;
@@ -15,17 +16,6 @@ use crate::search::scheduler::driver::SearchContext;
 use crate::search::testing::{price, random};
 use crate::stop::Stop;
 use std::sync::Arc;
-
-pub(crate) fn device() -> Option<Arc<Cuda>> {
-    match Choice::Cuda(0).open() {
-        Ok(opened) => opened.cuda,
-        Err(error) if std::env::var_os("FANGS_REQUIRE_GPU").is_some() => panic!("{error}"),
-        Err(error) => {
-            eprintln!("not run: {error}");
-            None
-        }
-    }
-}
 
 fn generation(rng: &mut Rng, subpopulation: u32, context: &SearchContext, sweeps: u32) -> Generation {
     let large = context.is_large();
@@ -166,7 +156,7 @@ pub(crate) fn network(n: u32, d: u32, m: usize, arity: usize, seed: u64) -> Arc<
 
 #[test]
 fn populations_agree_on_random_cores() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     let mut rng = Rng::new(1);
     for case in 0..60 {
         let problem = Arc::new(random(&mut rng));
@@ -176,7 +166,7 @@ fn populations_agree_on_random_cores() {
 
 #[test]
 fn populations_agree_for_every_lane_group() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     for d in [2, 4, 5, 8, 13, 16, 30, 32, 44, 64, 100, 128, 200, 300, 512] {
         compare(&cuda, &format!("d = {d}"), &network(40, d, 90, 2, u64::from(d)), 67, 5);
     }
@@ -191,7 +181,7 @@ fn populations_agree_for_every_lane_group() {
 
 #[test]
 fn populations_agree_on_large_cores() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     for d in [2, 4, 8, 10, 30, 300] {
         compare(&cuda, &format!("large, d = {d}"), &network(700, d, 1500, 2, u64::from(d)), 11, 5);
     }
@@ -200,7 +190,7 @@ fn populations_agree_on_large_cores() {
 
 #[test]
 fn populations_agree_on_more_variables_than_16_bits_count() {
-    let Some(cuda) = device() else { return };
+    let Some(cuda) = gpu() else { return };
     let network = generate("grid", &[("side", "260")], 1).expect("a grid is generated");
     let reducer = Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
     compare(&cuda, "grid of 67600", &Arc::new(reducer.problem()), 2, 3);

@@ -1,0 +1,103 @@
+//! Tables as files list them: a default cost and tuples, which become dense where that pays.
+
+use super::tokens::Tokens;
+use crate::error::{Error, ModelError};
+use crate::model::{Builder, Cost, FORBIDDEN};
+
+/// Tables of up to this number of combinations are dense, however few tuples are listed: a page or two, found by one
+/// index.
+const SMALL: u64 = 1 << 12;
+
+/// Tables of more combinations are never dense.
+const LARGEST_DENSE: u64 = 1 << 26;
+
+/// Between the two, a table is dense once one in DENSE_SHARE combinations is listed. A listed tuple of a sparse table
+/// takes 8 bytes and 4 a value, and a search for every look-up.
+const DENSE_SHARE: u64 = 16;
+
+/// Tuples as they are read: a list at first, a dense table once there are enough of them. Nothing is allocated for a
+/// claim of the file.
+pub(super) struct Listed<'s> {
+    sizes: &'s [u32],
+    default: Cost,
+    combinations: u64,
+    /// How many tuples make the table dense.
+    enough: u64,
+    values: Vec<u32>,
+    costs: Vec<Cost>,
+    dense: Option<Vec<Cost>>,
+}
+
+impl<'s> Listed<'s> {
+    /// A table of variables of these domain sizes, without tuples yet.
+    pub fn new(sizes: &'s [u32], default: Cost) -> Self {
+        let combinations = sizes.iter().fold(1u64, |n, &size| n.saturating_mul(u64::from(size)));
+        let enough = match combinations {
+            n if n <= SMALL => 1,
+            n if n <= LARGEST_DENSE => n.div_ceil(DENSE_SHARE),
+            _ => u64::MAX,
+        };
+        // constants and unary costs
+        let dense = (combinations <= SMALL && sizes.len() < 2).then(|| vec![default; combinations as usize]);
+        Listed { sizes, default, combinations, enough, values: Vec::new(), costs: Vec::new(), dense }
+    }
+
+    /// Reads a tuple: its values, each by domain size and position, and its cost.
+    #[inline]
+    pub fn push<'t>(
+        &mut self,
+        tokens: &mut Tokens<'t>,
+        mut value: impl FnMut(&mut Tokens<'t>, u32, usize) -> Result<u32, Error>,
+        cost: impl FnOnce(&mut Tokens<'t>) -> Result<Cost, Error>,
+    ) -> Result<(), Error> {
+        if let Some(dense) = &mut self.dense {
+            let mut index = 0;
+            for (position, &size) in self.sizes.iter().enumerate() {
+                index = index * size as usize + value(tokens, size, position)? as usize;
+            }
+            dense[index] = cost(tokens)?;
+            return Ok(());
+        }
+        for (position, &size) in self.sizes.iter().enumerate() {
+            self.values.push(value(tokens, size, position)?);
+        }
+        self.costs.push(cost(tokens)?);
+        if self.costs.len() as u64 >= self.enough {
+            self.spread();
+        }
+        Ok(())
+    }
+
+    /// Moves the tuples listed so far to a dense table.
+    fn spread(&mut self) {
+        let mut dense = vec![self.default; self.combinations as usize];
+        let arity = self.sizes.len();
+        for (row, &cost) in self.costs.iter().enumerate() {
+            let values = &self.values[row * arity..(row + 1) * arity];
+            let index = values.iter().zip(self.sizes).fold(0, |index, (&v, &size)| index * size as usize + v as usize);
+            dense[index] = cost;
+        }
+        (self.values, self.costs, self.dense) = (Vec::new(), Vec::new(), Some(dense));
+    }
+
+    /// Least and largest finite cost; 0 where there is none.
+    pub fn range(&self) -> (Cost, Cost) {
+        range(self.default, self.dense.as_deref().unwrap_or(&self.costs))
+    }
+
+    /// Adds the function to a network.
+    pub fn build(self, builder: &mut Builder, scope: &[u32]) -> Result<u32, ModelError> {
+        match self.dense {
+            Some(costs) => builder.dense(scope, costs),
+            None => builder.sparse(scope, self.default, self.values, self.costs),
+        }
+    }
+}
+
+/// Least and largest finite cost; 0 where there is none.
+pub(super) fn range(default: Cost, costs: &[Cost]) -> (Cost, Cost) {
+    let finite = |cost: Cost| if cost == FORBIDDEN { 0 } else { cost };
+    costs.iter().fold((finite(default), finite(default)), |(least, largest), &cost| {
+        (least.min(finite(cost)), largest.max(finite(cost)))
+    })
+}

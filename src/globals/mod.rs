@@ -1,0 +1,238 @@
+//! Global cost functions as tables, for everything that works on tables.
+//!
+//! A function becomes forbidden or priced pairs where it consists of these; a single table where its scope has few
+//! combinations; else a chain: a finite automaton reads the variables one after the other (`machine`), and variables
+//! that are added between them hold its states (Quimper and Walsh, "Global grammar constraints", 2006; Allouche et al.,
+//! "Tractability-preserving transformations of global cost functions", 2016). What is a sum over the values becomes a
+//! chain for each value.
+//!
+//! `check` evaluates the same functions by their formulas and shares no code with this area.
+
+mod counters;
+mod languages;
+mod machine;
+mod pairs;
+#[cfg(test)]
+mod tests;
+
+use crate::error::{Error, ModelError};
+use crate::model::{
+    Arithmetic, Builder, Cost, CountCost, Counting, FORBIDDEN, Global, GlobalKind, Part, Parts, Same, Table, ValueCount,
+};
+use crate::stop::Stop;
+use machine::{Layers, Machine};
+
+/// Combinations of values up to which a function becomes a single table: 8 MiB of costs.
+const WHOLE: u64 = 1 << 20;
+/// The same for two variables, whose functions have no smaller form: 128 MiB.
+const WHOLE_PAIR: u64 = 1 << 24;
+/// Entries of all single tables of a network: 256 MiB of costs. Beyond, functions become chains where that is smaller.
+const ENTRIES: u64 = 1 << 25;
+/// Transitions of a chain: its tables take about 20 bytes for each.
+const TRANSITIONS: usize = 1 << 22;
+
+/// Adds global functions to a network that is being built, within limits for all of them together.
+#[derive(Debug)]
+pub struct Decomposer {
+    /// Entries that single tables may still have.
+    entries: u64,
+    /// Whether functions may become pairs.
+    pairs: bool,
+    /// Least and largest finite cost of each part.
+    ranges: Vec<(Cost, Cost)>,
+    /// Whether parts of some function may reach the limit only together.
+    sums: bool,
+}
+
+/// Why a function is not added.
+#[derive(Debug)]
+pub enum Refusal {
+    /// What its tables would take, in words.
+    TooLarge(String),
+    /// Another error.
+    Error(Error),
+}
+
+impl From<ModelError> for Refusal {
+    fn from(error: ModelError) -> Self {
+        Refusal::Error(error.into())
+    }
+}
+
+impl Default for Decomposer {
+    fn default() -> Self {
+        Decomposer { entries: ENTRIES, pairs: true, ranges: Vec::new(), sums: false }
+    }
+}
+
+impl Decomposer {
+    /// Adds a function; returns its number among all functions.
+    ///
+    /// # Errors
+    /// A scope that does not fit the network, tables that would be too large, [`Error::Stopped`].
+    pub fn add(&mut self, builder: &mut Builder, global: Global, stop: &Stop) -> Result<u32, Refusal> {
+        let sizes: Vec<u32> = global.scope.iter().filter_map(|&v| builder.domain(v)).collect();
+        if sizes.len() < global.scope.len() {
+            return Ok(builder.global(global, Parts::default())?); // the builder says what is wrong
+        }
+        let parts = self.parts(&global, &sizes, stop)?;
+        self.ranges.extend(parts.tables.iter().map(|(_, table)| {
+            let finite = table.costs().filter(|&cost| cost < FORBIDDEN);
+            finite.fold((0, 0), |(least, most): (Cost, Cost), cost| (least.min(cost), most.max(cost)))
+        }));
+        Ok(builder.global(global, parts)?)
+    }
+
+    /// The least and the largest finite cost of each part, 0 included.
+    pub fn ranges(&self) -> &[(Cost, Cost)] {
+        &self.ranges
+    }
+
+    /// Whether parts of a function may reach the limit only together. Negative costs elsewhere would then make up for
+    /// what the function forbids.
+    pub fn may_reach_limit_in_sum(&self) -> bool {
+        self.sums
+    }
+
+    fn parts(&mut self, global: &Global, sizes: &[u32], stop: &Stop) -> Result<Parts, Refusal> {
+        let Global { scope, kind, limit, .. } = global;
+        let combinations = sizes.iter().fold(1u64, |n, &size| n.saturating_mul(size.into()));
+        if let Some(pairs) = (sizes.len() > 2 && self.pairs).then(|| pairs::of(kind, scope, sizes, *limit)).flatten() {
+            self.sums |= pairs.sums;
+            return Ok(pairs);
+        }
+        let whole = match kind {
+            GlobalKind::Arithmetic(function) if combinations <= WHOLE_PAIR => {
+                self.entries = self.entries.saturating_sub(combinations);
+                let costs = arithmetic(function, sizes).map(|cost| capped(cost, *limit)).collect();
+                return Ok(single(scope, costs));
+            }
+            _ => machine(kind, sizes),
+        };
+        let Some(whole) = whole else { return Err(Refusal::TooLarge(format!("a table of {combinations} entries"))) };
+        let most = if sizes.len() > 2 { WHOLE } else { WHOLE_PAIR };
+        let is_small = combinations <= most.min(self.entries);
+        if is_small {
+            let layers = Layers::new(&*whole, sizes, TRANSITIONS.max(combinations as usize), stop);
+            if let Some(layers) = layers.map_err(Refusal::Error)? {
+                self.entries -= combinations;
+                let costs = layers.table(sizes, stop).map_err(Refusal::Error)?;
+                return Ok(single(scope, costs.into_iter().map(|cost| capped(cost, *limit)).collect()));
+            }
+        }
+        let mut parts = Parts::default();
+        let machines = by_value(kind, sizes).unwrap_or_else(|| vec![whole]);
+        let (mut used, mut total) = (0, 0);
+        for machine in &machines {
+            let layers = Layers::new(&**machine, sizes, TRANSITIONS - used, stop).map_err(Refusal::Error)?;
+            let Some(layers) = layers else {
+                return Err(Refusal::TooLarge(format!(
+                    "a table of {combinations} entries, or a chain of more than {TRANSITIONS}"
+                )));
+            };
+            let layers = layers.minimised(*limit);
+            used += layers.transitions();
+            total = crate::model::add(total, layers.most());
+            layers.chain(scope, &mut parts);
+        }
+        // hard costs alone add up to nothing
+        parts.sums = total >= *limit;
+        self.sums |= parts.sums;
+        Ok(parts)
+    }
+}
+
+fn capped(cost: Cost, limit: Cost) -> Cost {
+    if cost >= limit { FORBIDDEN } else { cost }
+}
+
+fn single(scope: &[u32], costs: Vec<Cost>) -> Parts {
+    let own = scope.iter().map(|&v| Part::Own(v)).collect();
+    Parts { tables: vec![(own, Table::dense(costs))], ..Parts::default() }
+}
+
+/// The machine of a function as a whole; none for functions of two numbers.
+fn machine(kind: &GlobalKind, sizes: &[u32]) -> Option<Box<dyn Machine>> {
+    Some(match kind.clone() {
+        GlobalKind::Linear(linear) => Box::new(counters::Sum(linear)),
+        GlobalKind::EqualPairs { price } => {
+            Box::new(counters::Counts { sizes: sizes.into(), rule: counters::Rule::Pairs(price) })
+        }
+        GlobalKind::Counting(counting) => {
+            Box::new(counters::Counts { sizes: sizes.into(), rule: counters::Rule::Bounds(counting) })
+        }
+        GlobalKind::Same(same) => Box::new(counters::Groups::new(same, sizes)),
+        GlobalKind::Overlap { target, price } => Box::new(counters::Overlap { arity: sizes.len(), target, price }),
+        GlobalKind::Regular(automaton) => Box::new(languages::Regular::new(automaton, sizes.len())),
+        GlobalKind::Grammar(grammar) => Box::new(languages::Stack { grammar, arity: sizes.len() }),
+        GlobalKind::Max { costs } => Box::new(counters::Largest(costs)),
+        GlobalKind::Tree => Box::new(languages::Tree { arity: sizes.len() }),
+        GlobalKind::Nested { network, low, high } => Box::new(languages::Nested { network, low, high }),
+        GlobalKind::Arithmetic(_) => return None,
+    })
+}
+
+/// A machine for each value, where the function is a sum over the values.
+fn by_value(kind: &GlobalKind, sizes: &[u32]) -> Option<Vec<Box<dyn Machine>>> {
+    match kind {
+        GlobalKind::Counting(counting) => {
+            if let CountCost::Larger(_) = counting.cost {
+                return None;
+            }
+            let one = |place: usize| {
+                let cost = match &counting.cost {
+                    CountCost::Weighted(prices) => CountCost::Weighted(vec![prices[place]]),
+                    other => other.clone(),
+                };
+                let counting =
+                    Counting { bounds: vec![counting.bounds[place]], cost, classes: counting.classes.clone() };
+                Box::new(counters::Counts { sizes: sizes.into(), rule: counters::Rule::Bounds(counting) })
+                    as Box<dyn Machine>
+            };
+            Some((0..counting.bounds.len()).map(one).collect())
+        }
+        GlobalKind::Same(same) => {
+            let values = sizes.iter().max().copied().unwrap_or(0);
+            let of = |value: u32| {
+                let bounds = same.bounds.iter().copied().filter(|bound: &ValueCount| bound.value == value).collect();
+                let same = Same { bounds, ..same.clone() };
+                Box::new(counters::Groups::of(same, sizes, vec![value])) as Box<dyn Machine>
+            };
+            Some((0..values).map(of).collect())
+        }
+        _ => None,
+    }
+}
+
+/// All costs of a function of two numbers, the second running fastest.
+fn arithmetic(function: &Arithmetic, sizes: &[u32]) -> impl Iterator<Item = Cost> {
+    let function = *function;
+    let (rows, columns) = (sizes[0], sizes[1]);
+    let bounded = |gap: i64, most: i64| if gap > most { FORBIDDEN } else { gap };
+    (0..i64::from(rows)).flat_map(move |x| {
+        (0..i64::from(columns)).map(move |y| {
+            let apart = |after_x: i64, after_y: i64| x - y >= after_y || y - x >= after_x;
+            match function {
+                Arithmetic::AtLeast { shift, most } => bounded((y + shift - x).max(0), most),
+                Arithmetic::AtMost { shift, most } => bounded((x - shift - y).max(0), most),
+                Arithmetic::Equal { shift, most } => bounded((y + shift - x).abs(), most),
+                Arithmetic::Apart { after_x, after_y, cost } => {
+                    if apart(after_x, after_y) {
+                        0
+                    } else {
+                        cost
+                    }
+                }
+                Arithmetic::ApartUnless { after_x, after_y, most, costs } => {
+                    let (at_x, at_y) = (x == most.0, y == most.1);
+                    if x > most.0 || y > most.1 || !at_x && !at_y && !apart(after_x, after_y) {
+                        FORBIDDEN
+                    } else {
+                        let cost = |at: bool, cost: Cost| if at { cost } else { 0 };
+                        crate::model::add(cost(at_x, costs.0), cost(at_y, costs.1))
+                    }
+                }
+            }
+        })
+    })
+}

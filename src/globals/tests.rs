@@ -1,0 +1,212 @@
+//! Every form of every kind has the cost that the formulas of `check` give.
+
+use super::Decomposer;
+use crate::check;
+use crate::model::{
+    Arithmetic, Automaton, Cost, CountCost, Counting, FORBIDDEN, Function, Global, GlobalKind, Grammar, Linear,
+    Measure, Network, Odometer, Price, Repair, Same, Target, ValueCount, add,
+};
+use crate::rng::Rng;
+use crate::stop::Stop;
+
+fn price(rng: &mut Rng) -> Price {
+    let measure = [Measure::Hard, Measure::Linear, Measure::Quadratic][rng.index(3)];
+    Price { cost: [rng.below(20) as Cost, FORBIDDEN][usize::from(rng.below(5) == 0)], measure }
+}
+
+fn target(rng: &mut Rng) -> Target {
+    let low = rng.below(9) as i64 - 3;
+    match rng.below(4) {
+        0 => Target::Not(low),
+        1 => Target::Within(i64::MIN, low),
+        2 => Target::Within(low, i64::MAX),
+        _ => Target::Within(low, low + rng.below(4) as i64),
+    }
+}
+
+fn bounds(rng: &mut Rng) -> Vec<ValueCount> {
+    let one = |value: u32, rng: &mut Rng| ValueCount { value, low: rng.below(3) as i64, high: rng.below(4) as i64 };
+    (0..4).filter(|_| rng.below(3) > 0).collect::<Vec<_>>().into_iter().map(|value| one(value, rng)).collect()
+}
+
+fn automaton(rng: &mut Rng) -> Automaton {
+    let states = 1 + rng.below(4) as u32;
+    let cost = |rng: &mut Rng| rng.below(6) as Cost - 1;
+    let ends = |rng: &mut Rng| (0..1 + rng.below(2)).map(|_| (rng.below(states.into()) as u32, cost(rng))).collect();
+    let transition = |rng: &mut Rng| {
+        let state = |rng: &mut Rng| rng.below(states.into()) as u32;
+        (state(rng), rng.below(4) as u32, state(rng), rng.below(6) as Cost)
+    };
+    let repair = [Repair::None, Repair::Substitute(3), Repair::Edit(2)][rng.index(3)];
+    let transitions = (0..rng.below(9)).map(|_| transition(rng)).collect();
+    Automaton { states, starts: ends(rng), ends: ends(rng), transitions, repair }
+}
+
+fn grammar(rng: &mut Rng) -> Grammar {
+    let symbols = 1 + rng.below(3) as u32;
+    let symbol = |rng: &mut Rng| rng.below(symbols.into()) as u32;
+    Grammar {
+        symbols,
+        start: symbol(rng),
+        terminals: (0..4).map(|_| (symbol(rng), rng.below(4) as u32, rng.below(5) as Cost)).collect(),
+        pairs: (0..4).map(|_| (symbol(rng), symbol(rng), symbol(rng), rng.below(5) as Cost)).collect(),
+        substitute: [None, Some(3)][rng.index(2)],
+    }
+}
+
+/// A network of its own over these domains.
+fn nested(sizes: &[u32], rng: &mut Rng) -> Network {
+    let mut builder = Network::builder("nested");
+    for (v, &size) in (0..).zip(sizes) {
+        let _ = builder.variable(size).expect("a variable");
+        let _ = builder.dense(&[v], (0..size).map(|_| rng.below(5) as Cost).collect()).expect("a table");
+    }
+    builder.build()
+}
+
+/// A function of the kind of this number.
+fn random(kind: usize, sizes: &[u32], rng: &mut Rng) -> GlobalKind {
+    let n = sizes.len();
+    let weights = |rng: &mut Rng| -> Vec<Vec<i64>> {
+        sizes.iter().map(|&size| (0..size).map(|_| rng.below(7) as i64 - 3).collect()).collect()
+    };
+    match kind {
+        0 => {
+            let sets = (0..rng.below(2)).map(|_| vec![(0, 0), (1, 0), (rng.below(n as u64) as u32, 1)]).collect();
+            let (target, price) = (target(rng), price(rng));
+            GlobalKind::Linear(Linear { weights: weights(rng), target, price, at_most_one: sets })
+        }
+        1 => GlobalKind::EqualPairs { price: rng.below(9) as Cost },
+        2 => {
+            let bounds = bounds(rng);
+            let cost = match rng.below(3) {
+                0 => CountCost::Each(price(rng)),
+                1 => CountCost::Larger(rng.below(9) as Cost),
+                _ => CountCost::Weighted(bounds.iter().map(|_| (rng.below(9) as Cost, rng.below(9) as Cost)).collect()),
+            };
+            let class = |size: &u32, rng: &mut Rng| (0..*size).map(|_| rng.below(4) as u32).collect();
+            let classes = (rng.below(2) == 0).then(|| sizes.iter().map(|size| class(size, rng)).collect());
+            GlobalKind::Counting(Counting { bounds, cost, classes })
+        }
+        3 => {
+            let all = |high: i64| (0..4).map(|value| ValueCount { value, low: 0, high }).collect();
+            GlobalKind::Counting(Counting { bounds: all(1), cost: CountCost::Each(Price::HARD), classes: None })
+        }
+        4 => {
+            let half = n as u32 / 2;
+            let (left, right) = ((0..half).collect(), (half..2 * half).rev().collect());
+            let bounds = if rng.below(2) == 0 { Vec::new() } else { bounds(rng) };
+            GlobalKind::Same(Same { left, right, one_sided: rng.below(2) == 0, price: price(rng), bounds })
+        }
+        5 => GlobalKind::Overlap { target: target(rng), price: price(rng) },
+        6 => GlobalKind::Regular(automaton(rng)),
+        7 => GlobalKind::Grammar(grammar(rng)),
+        8 => GlobalKind::Max {
+            costs: sizes.iter().map(|&size| (0..size).map(|_| rng.below(9) as Cost - 2).collect()).collect(),
+        },
+        9 => GlobalKind::Tree,
+        10 => GlobalKind::Nested { network: nested(sizes, rng).into(), low: 3, high: 3 + rng.below(6) as Cost },
+        _ => {
+            let weights = sizes.iter().map(|&size| (0..size).map(|_| rng.below(2) as i64).collect()).collect();
+            let (target, price) = (Target::Within(0, 1), Price::HARD);
+            GlobalKind::Linear(Linear { weights, target, price, at_most_one: Vec::new() })
+        }
+    }
+}
+
+/// Compares all assignments; returns the number of added variables.
+fn agree(kind: GlobalKind, sizes: &[u32], limit: Cost, decomposer: &mut Decomposer) -> usize {
+    let mut builder = Network::builder("t");
+    sizes.iter().for_each(|&size| drop(builder.variable(size)));
+    let scope: Vec<u32> = (0..sizes.len() as u32).rev().collect();
+    let text = format!("{kind:?} of {sizes:?} below {limit}");
+    let global = Global { scope: scope.into(), keyword: "k".into(), kind, limit };
+    let _ = decomposer.add(&mut builder, global, &Stop::new()).expect(&text);
+    let network = builder.build();
+    let expanded = network.expanded();
+    let Some(Function::Global(global)) = network.function(0) else { panic!("the function") };
+    let mut odometer = Odometer::new(sizes.iter().map(|&size| size as usize).collect());
+    loop {
+        let assignment: Vec<u32> = odometer.digits.iter().map(|&value| value as u32).collect();
+        let exact = check::global_cost(global, network.domains(), &assignment);
+        let extended = network.extend(&assignment);
+        assert_eq!(extended[..sizes.len()], assignment);
+        let parts = expanded.functions().iter().fold(0, |sum, f| add(sum, f.cost(expanded.domains(), &extended)));
+        let parts = if parts >= limit { FORBIDDEN } else { parts };
+        assert_eq!(parts, exact, "{text}: {assignment:?}");
+        assert!(network.least() <= exact, "{text}");
+        if odometer.advance().is_none() {
+            return expanded.domains().len() - sizes.len();
+        }
+    }
+}
+
+#[test]
+fn tables_pairs_and_chains_have_the_costs_of_the_formulas() {
+    let mut rng = Rng::new(42);
+    let mut added = [0; 12];
+    for round in 0..60 {
+        for kind in 0..12 {
+            let n = 3 + rng.index(3);
+            let widest = if kind == 9 { n as u64 } else { 4 };
+            let sizes: Vec<u32> = (0..n).map(|_| 1 + rng.below(widest) as u32).collect();
+            let limit = if round % 3 == 0 { 9 } else { FORBIDDEN };
+            let function = random(kind, &sizes, &mut rng);
+            let _ = agree(function.clone(), &sizes, limit, &mut Decomposer::default());
+            let mut chains = Decomposer { entries: 0, pairs: false, ..Decomposer::default() };
+            added[kind] += agree(function, &sizes, limit, &mut chains);
+        }
+    }
+    assert!(added.iter().all(|&added| added > 0), "every kind was a chain: {added:?}");
+}
+
+#[test]
+fn functions_of_two_numbers() {
+    let mut rng = Rng::new(7);
+    for _ in 0..50 {
+        let mut number = || rng.below(9) as i64 - 3;
+        let [shift, most, x, y] = [number(), number(), number(), number()];
+        let costs = (5, 7);
+        for function in [
+            Arithmetic::AtLeast { shift, most },
+            Arithmetic::AtMost { shift, most },
+            Arithmetic::Equal { shift, most },
+            Arithmetic::Apart { after_x: x, after_y: y, cost: 6 },
+            Arithmetic::ApartUnless { after_x: x, after_y: y, most: (shift, most), costs },
+        ] {
+            for limit in [4, FORBIDDEN] {
+                let _ = agree(GlobalKind::Arithmetic(function), &[5, 4], limit, &mut Decomposer::default());
+            }
+        }
+    }
+}
+
+#[test]
+fn long_scopes_are_chains_or_refused_with_their_size() {
+    let sizes = [3; 60];
+    let add = |kind: GlobalKind| {
+        let mut builder = Network::builder("t");
+        sizes.iter().for_each(|&size| drop(builder.variable(size)));
+        let scope = (0..60).collect();
+        let global = Global { scope, keyword: "k".into(), kind, limit: FORBIDDEN };
+        let added = Decomposer::default().add(&mut builder, global, &Stop::new());
+        added.map(|_| builder.build())
+    };
+    let price = Price { cost: 2, measure: Measure::Linear };
+    let weights = vec![vec![0, 1, 2]; 60];
+    let linear = Linear { weights, target: Target::Within(7, 9), price, at_most_one: Vec::new() };
+    let network = add(GlobalKind::Linear(linear)).expect("a chain");
+    let x: Vec<u32> = (0..60).map(|v| v % 3).collect();
+    let (expanded, extended) = (network.expanded(), network.extend(&x));
+    let parts: Cost = expanded.functions().iter().map(|f| f.cost(expanded.domains(), &extended)).sum();
+    assert_eq!((parts, check::evaluate(&network, &x).cost), (2 * 51, 2 * 51));
+    let counting = |cost| Counting {
+        bounds: (0..3).map(|value| ValueCount { value, low: 20, high: 20 }).collect(),
+        cost,
+        classes: None,
+    };
+    let each = add(GlobalKind::Counting(counting(CountCost::Each(price)))).expect("chains of each value");
+    assert_eq!(each.expanded().domains().len(), 60 + 3 * 59);
+    let tree = add(GlobalKind::Tree).expect_err("too many states");
+    assert!(matches!(tree, super::Refusal::TooLarge(what) if what.contains("a chain of more than")));
+}

@@ -1,0 +1,152 @@
+//! Upper bounds on sums by weighted mini-buckets.
+//!
+//! By Hoelder's inequality the sum over x of a product of functions f_i is at most the product of
+//! (sum over x of f_i^(1/w_i))^w_i, for weights w_i above 0 that add up to 1; in the limit of weight 0 a function's largest
+//! value counts (Liu and Ihler, "Bounding the partition function using Hoelder's inequality", 2011; with a weight of 1 for
+//! one part it is the mini-bucket bound of Dechter and Rish, 2003).
+
+use super::sliced::Sliced;
+use crate::algebra::{OfNumbers, Range, SumMaxProduct, SumProduct};
+use crate::elimination::cpu::{Store, poll};
+use crate::elimination::executor::Task;
+use crate::elimination::{EliminationPlan, Factors, Placement, Source, scatter};
+use crate::error::Error;
+use crate::model::{LEAST_EXPONENT, ROUNDOFF, Scaled, scale};
+use crate::stop::Stop;
+use crate::tensor::storage::Storage;
+use rayon::prelude::*;
+
+/// Entries between two looks at the stop flag.
+const CHUNK: usize = 1 << 14;
+
+/// How the parts of a bucket share its weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Weights {
+    /// The same for each.
+    Equal,
+    /// All of it for the first: the others are maximised.
+    First,
+}
+
+/// Functions to the power that their step has them in.
+#[derive(Debug)]
+struct Powered<'a> {
+    sliced: &'a Sliced,
+    /// By function.
+    powers: Vec<f64>,
+}
+
+impl Factors<SumMaxProduct> for Powered<'_> {
+    fn load(&self, source: Source, variables: &[u32], semiring: SumMaxProduct) -> Storage<f64> {
+        let Source::Function(f) = source else { return [1.0].into_iter().collect() };
+        let function = &self.sliced.functions[f as usize];
+        let power = self.powers[f as usize];
+        let entry = |entry| raised(entry, power);
+        scatter(&function.table, &function.scope, variables, &self.sliced.domains, semiring, entry)
+    }
+}
+
+/// The upper bound that a plan gives, split or not, rounded up.
+///
+/// # Errors
+/// No memory; [`Error::Stopped`].
+pub(super) fn upper(
+    sliced: &Sliced,
+    plan: &EliminationPlan,
+    placement: &Placement,
+    weights: Weights,
+    stop: &Stop,
+) -> Result<Scaled, Error> {
+    let shares = shares(plan, weights);
+    let mut factors = Powered { sliced, powers: vec![1.0; sliced.functions.len()] };
+    for (step, &weight) in plan.steps.iter().zip(&shares) {
+        for input in &step.inputs {
+            if let (Source::Function(f), true) = (input.source, weight > 0.0) {
+                factors.powers[f as usize] = 1.0 / weight;
+            }
+        }
+    }
+    let task = |max| Task { plan, placement, factors: &factors, semiring: SumMaxProduct { max } };
+    let mut store = Store::new(task(false));
+    let mut least = vec![0i64; plan.steps.len()];
+    let exponents: i64 = sliced.functions.iter().map(|function| function.exponent).sum();
+    let mut z = Scaled { exponent: sliced.constant.exponent + exponents, ..sliced.constant };
+    let mut error = sliced.rounding;
+    for (index, (step, &weight)) in plan.steps.iter().zip(&shares).enumerate() {
+        stop.check()?;
+        let mut smallest = 0i64;
+        for input in &step.inputs {
+            let power = if weight > 0.0 { 1.0 / weight } else { 1.0 };
+            let own = match input.source {
+                Source::Message(from) => {
+                    let message = &mut store.messages[from as usize];
+                    raise(message, power, stop)?;
+                    least[from as usize]
+                }
+                Source::Function(f) => sliced.least[f as usize],
+                Source::Unary => 0,
+            };
+            smallest += ((own as f64 * power) as i64 - 1).max(LEAST_EXPONENT - 1);
+        }
+        while !store.slice(task(weight == 0.0), index, poll())?.1 {
+            stop.check()?;
+        }
+        let message = &mut store.messages[index];
+        let added = plan.domains[step.position as usize];
+        if smallest < LEAST_EXPONENT {
+            // products below the range of doubles are 0: no more than this is missing
+            let missing = scale(f64::from(added), LEAST_EXPONENT);
+            message.iter_mut().for_each(|entry| *entry += missing);
+        }
+        raise(message, if weight > 0.0 { weight } else { 1.0 }, stop)?;
+        let Range { exponent, least: own } = SumProduct.normalise(message);
+        least[index] = own;
+        z.exponent += exponent;
+        // powers within two roundings each
+        error += f64::from(3 * step.inputs.len() as u32 + added + 4) * ROUNDOFF;
+        if let ([], [root]) = (&step.scope[..], &store.messages[index][..]) {
+            z = z.times(Scaled::new(*root));
+        }
+    }
+    Ok(z.times(Scaled::new(1.0 + 2.0 * error)))
+}
+
+/// The weight of each step; 0 where the largest value counts.
+fn shares(plan: &EliminationPlan, weights: Weights) -> Vec<f64> {
+    let mut shares = vec![0.0; plan.steps.len()];
+    for bounds in plan.first.windows(2) {
+        let bucket = bounds[0] as usize..bounds[1] as usize;
+        // what is lowered is maximised; a bucket has one step at least that is not
+        let summed: Vec<usize> = bucket.filter(|&step| !plan.steps[step].lowered).collect();
+        for (place, &step) in summed.iter().enumerate() {
+            shares[step] = match weights {
+                Weights::Equal => 1.0 / summed.len() as f64,
+                Weights::First => f64::from(u8::from(place == 0)),
+            };
+        }
+    }
+    shares
+}
+
+/// Raises all entries to a power.
+fn raise(table: &mut [f64], power: f64, stop: &Stop) -> Result<(), Error> {
+    if power == 1.0 {
+        return Ok(());
+    }
+    table.par_chunks_mut(CHUNK).try_for_each(|entries| {
+        entries.iter_mut().for_each(|entry| *entry = raised(*entry, power));
+        stop.check()
+    })
+}
+
+/// A power, never below the range of doubles for what is not 0.
+#[inline]
+fn raised(entry: f64, power: f64) -> f64 {
+    let all = match power {
+        1.0 => return entry,
+        2.0 => entry * entry,
+        0.5 => entry.sqrt(),
+        _ => entry.powf(power),
+    };
+    if entry > 0.0 { all.max(scale(1.0, LEAST_EXPONENT)) } else { 0.0 }
+}

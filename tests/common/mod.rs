@@ -1,0 +1,227 @@
+//! What tests share, those of the library and those beside it: what a machine may lack, and random networks.
+
+#![allow(dead_code, reason = "every program of tests uses a part")]
+
+use fangs::device::{Choice, Cuda};
+use fangs::formats::{self, ReadOptions, Source};
+use fangs::model::{Builder, Cost, CostFunction, FORBIDDEN, Network, Problem, SparseTable, Table};
+use fangs::rng::Rng;
+use fangs::stop::Stop;
+use std::env::var_os;
+use std::fmt::Display;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Says that this test, or a part of it, does not run here: on the standard error stream, past the harness, which keeps
+/// what passing tests print; and in the file that `FANGS_SKIPPED` names.
+pub fn skip(why: impl Display) {
+    let thread = std::thread::current();
+    let line = format!("skipped: {}: {why}\n", thread.name().unwrap_or("a thread of a test"));
+    let _ = std::io::stderr().write_all(line.as_bytes());
+    if let Some(path) = var_os("FANGS_SKIPPED") {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        file.and_then(|mut file| file.write_all(line.as_bytes())).expect("FANGS_SKIPPED names a file");
+    }
+}
+
+/// What a test needs; where it is not there the test is skipped, and fails if the environment's `required` is set.
+pub fn needs<T, E: Display>(required: &str, found: Result<T, E>) -> Option<T> {
+    match found {
+        Ok(found) => Some(found),
+        Err(error) if var_os(required).is_some() => panic!("{required} is set: {error}"),
+        Err(error) => {
+            skip(error);
+            None
+        }
+    }
+}
+
+/// The first device.
+pub fn gpu() -> Option<Arc<Cuda>> {
+    needs("FANGS_REQUIRE_GPU", Choice::Cuda(0).open())?.cuda
+}
+
+/// The CUDA compiler.
+#[cfg(feature = "cuda")]
+pub fn nvrtc() -> Option<&'static fangs::device::nvrtc::Nvrtc> {
+    needs("FANGS_REQUIRE_NVRTC", fangs::device::nvrtc::Nvrtc::get())
+}
+
+/// A file among the published instances, which `FANGS_INSTANCES` or `../shared/instances` holds.
+pub fn published(name: &str) -> Option<PathBuf> {
+    let folder = var_os("FANGS_INSTANCES").map_or_else(|| "../shared/instances".into(), PathBuf::from);
+    let file = folder.join(name);
+    let found = if file.is_file() { Ok(file) } else { Err(format!("there is no {}", file.display())) };
+    needs("FANGS_REQUIRE_INSTANCES", found)
+}
+
+/// A published network.
+pub fn published_network(name: &str) -> Option<Network> {
+    let read = |file| formats::read(&Source::File(file), None, &ReadOptions::default(), &Stop::new());
+    Some(read(published(name)?).expect("a published network"))
+}
+
+/// How random networks are drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape<'a> {
+    pub variables: usize,
+    /// A variable has one of these numbers of values.
+    pub domains: &'a [u32],
+    pub functions: usize,
+    /// A function has one of these numbers of variables, as far as there are as many.
+    pub arities: &'a [usize],
+    /// Costs that are not forbidden are from the first to the second, both included.
+    pub costs: (Cost, Cost),
+    /// So many entries of ten are forbidden.
+    pub forbidden: u64,
+    /// So many tables of twelve are sparse, with at most so many tuples.
+    pub sparse: (u64, usize),
+    /// So many functions of twelve have the table of another, where one fits.
+    pub shared: u64,
+    /// So many functions of two variables of twelve are a mapping or a sum of unary costs.
+    pub separable: u64,
+    /// Variables that would lead to more assignments have one value.
+    pub assignments: u64,
+}
+
+/// A function's table; sparse: the default cost, the tuples, their costs.
+enum Drawn {
+    Dense(Vec<Cost>),
+    Sparse(Cost, Vec<u32>, Vec<Cost>),
+}
+
+impl Shape<'_> {
+    /// Functions of two variables with tables in full and no two of which have anything in common.
+    pub const PLAIN: Shape<'static> = Shape {
+        variables: 1,
+        domains: &[2],
+        functions: 0,
+        arities: &[2],
+        costs: (0, 0),
+        forbidden: 0,
+        sparse: (0, 0),
+        shared: 0,
+        separable: 0,
+        assignments: u64::MAX,
+    };
+
+    fn cost(&self, rng: &mut Rng) -> Cost {
+        let (low, high) = self.costs;
+        if rng.below(10) < self.forbidden { FORBIDDEN } else { low + rng.below((high - low + 1) as u64) as Cost }
+    }
+
+    fn domains(&self, rng: &mut Rng) -> Vec<u32> {
+        let mut left = self.assignments;
+        let mut domain = |_| match self.domains[rng.index(self.domains.len())] {
+            domain if u64::from(domain) > left => 1,
+            domain => {
+                left /= u64::from(domain);
+                domain
+            }
+        };
+        (0..self.variables).map(&mut domain).collect()
+    }
+
+    fn scope(&self, rng: &mut Rng) -> Vec<u32> {
+        let mut scope: Vec<u32> = (0..self.variables as u32).collect();
+        rng.shuffle(&mut scope);
+        scope.truncate(self.arities[rng.index(self.arities.len())]);
+        scope
+    }
+
+    fn table(&self, rng: &mut Rng, sizes: &[u32]) -> Drawn {
+        let size: usize = sizes.iter().map(|&size| size as usize).product();
+        let (sparse, most) = self.sparse;
+        if !sizes.is_empty() && rng.below(12) < sparse {
+            let count = rng.index(size.min(most) + 1);
+            let any = |size: &u32, rng: &mut Rng| rng.below(u64::from(*size)) as u32;
+            let tuples = (0..count).flat_map(|_| sizes).map(|size| any(size, rng)).collect();
+            let costs = (0..count).map(|_| self.cost(rng)).collect();
+            return Drawn::Sparse(self.cost(rng), tuples, costs);
+        }
+        if let [first, second] = sizes.iter().map(|&size| size as usize).collect::<Vec<_>>()[..]
+            && rng.below(12) < self.separable
+        {
+            let is_sum = rng.below(2) == 0;
+            let ours: Vec<Cost> = (0..first).map(|_| self.cost(rng).min(50)).collect();
+            let theirs: Vec<Cost> = (0..second).map(|_| self.cost(rng)).collect();
+            let image: Vec<usize> = (0..first).map(|_| rng.index(second)).collect();
+            let entry = |i: usize, rng: &mut Rng| match (i / second, i % second) {
+                (a, b) if is_sum => fangs::model::add(ours[a], theirs[b]),
+                (a, b) if image[a] == b => rng.below(3) as Cost,
+                _ => FORBIDDEN,
+            };
+            return Drawn::Dense((0..size).map(|i| entry(i, rng)).collect());
+        }
+        Drawn::Dense((0..size).map(|_| self.cost(rng)).collect())
+    }
+
+    /// A network without a limit: scopes in any order, of no variable too, several functions of one scope.
+    pub fn network(&self, rng: &mut Rng) -> Builder {
+        let mut builder = Network::builder("random");
+        let domains = self.domains(rng);
+        for &domain in &domains {
+            let _ = builder.variable(domain).expect("a domain with values");
+        }
+        for number in 0..self.functions {
+            let scope = self.scope(rng);
+            if number > 0
+                && rng.below(12) < self.shared
+                && builder.shared(&scope, rng.below(number as u64) as u32).is_ok()
+            {
+                continue;
+            }
+            let sizes: Vec<u32> = scope.iter().map(|&v| domains[v as usize]).collect();
+            let added = match self.table(rng, &sizes) {
+                Drawn::Dense(costs) => builder.dense(&scope, costs),
+                Drawn::Sparse(default, tuples, costs) => builder.sparse(&scope, default, tuples, costs),
+            };
+            let _ = added.expect("a fitting table");
+        }
+        builder
+    }
+
+    /// The functions of two and more variables as a problem without a limit, one a scope, with unary costs and a constant.
+    pub fn problem(&self, rng: &mut Rng) -> Problem {
+        let domains = self.domains(rng);
+        let unary = |&size: &u32, rng: &mut Rng| {
+            (0..size).map(|_| if rng.below(2) == 0 { 0 } else { self.cost(rng) }).collect()
+        };
+        let unary = domains.iter().map(|size| unary(size, rng)).collect();
+        let mut functions: Vec<CostFunction> = Vec::new();
+        for _ in 0..self.functions {
+            let mut scope = self.scope(rng);
+            scope.sort_unstable();
+            if scope.len() < 2 || functions.iter().any(|function| function.scope[..] == scope) {
+                continue;
+            }
+            let sizes = |scope: &[u32]| scope.iter().map(|&v| domains[v as usize]).collect::<Vec<_>>();
+            let own = sizes(&scope);
+            let twin = functions.iter().find(|function| sizes(&function.scope) == own);
+            let table = match (twin.filter(|_| rng.below(12) < self.shared), self.table(rng, &own)) {
+                (Some(twin), _) => twin.table.clone(),
+                (None, Drawn::Dense(costs)) => Table::dense(costs),
+                (None, Drawn::Sparse(default, tuples, costs)) => {
+                    Table::Sparse(SparseTable::new(own.len(), default, tuples, costs).into())
+                }
+            };
+            functions.push(CostFunction { scope: scope.into(), table });
+        }
+        Problem { domains, unary, functions, constant: rng.below(9) as Cost - 4, top: FORBIDDEN }
+    }
+}
+
+/// Functions between all variables that are close to each other.
+pub fn band(rng: &mut Rng, n: usize, domain: u32, reach: usize) -> Problem {
+    let mut functions = Vec::new();
+    for a in 0..n {
+        for b in a + 1..n.min(a + reach) {
+            let costs = (0..domain * domain).map(|_| rng.below(100) as Cost).collect();
+            functions.push(CostFunction { scope: [a as u32, b as u32].into(), table: Table::dense(costs) });
+        }
+    }
+    let unary = (0..n).map(|_| (0..domain).map(|_| rng.below(9) as Cost).collect()).collect();
+    Problem { domains: vec![domain; n], unary, functions, constant: 0, top: FORBIDDEN }
+}
