@@ -326,7 +326,7 @@ fn plan(
     report: &mut Report,
     stop: &Stop,
 ) -> Result<Plan, Error> {
-    let limits = Limits { z: config.z, ..Limits::new(config.memory) };
+    let limits = Limits::new(config.memory).with(|limits| limits.z = config.z);
     let plan = Plan::until(&case.problem, &tree.order, &limits, stop)?;
     let algorithm = match (config.algorithm, plan.exact) {
         (Algorithm::Dpop, false) => {
