@@ -32,7 +32,8 @@ pub struct CheckFlags {
     #[arg(long, value_name = "OUT.json", conflicts_with_all = ["solution", "certificate"], help_heading = help::INPUT)]
     marginals: Option<PathBuf>,
     /// Compute what a policy that `decide` wrote as .json is worth [default: none]
-    #[arg(long, value_name = "POLICY", conflicts_with_all = ["certificate", "solution", "marginals"], help_heading = help::INPUT)]
+    #[arg(long, value_name = "POLICY", conflicts_with_all = ["certificate", "solution", "marginals"],
+        help_heading = help::INPUT)]
     policy: Option<PathBuf>,
     /// Print exactly one JSON object on standard output instead of text
     #[arg(long, help_heading = help::OUTPUT)]

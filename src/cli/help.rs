@@ -172,7 +172,8 @@ fn of_kind<M>(kind: &Kind<M>, extension: &str, reader: &str, command: &str) -> S
     let name = kind.name;
     let all: String = kind.parameters.iter().map(|known| format!(" --{} {}", known.name, known.default)).collect();
     format!(
-        "Examples:\n  To a file, from a seed of your choice:\n    fangs generate {name} --seed 7 -o {name}.{extension}\n  \
+        "Examples:\n  To a file, from a seed of your choice:\n    \
+         fangs generate {name} --seed 7 -o {name}.{extension}\n  \
          With its defaults in full, straight into the {reader}:\n    fangs generate {name}{all} | fangs {command}"
     )
 }

@@ -1,7 +1,8 @@
 //! Values of all beliefs at once: the largest of some linear functions, vectors, backwards from the horizon.
 //!
-//! Incremental pruning (Cassandra, Littman, Zhang, 1997): for each action the vectors of one observation after the other
-//! are added, and those that no belief needs are dropped in between; whether one is needed is a small matrix game.
+//! Incremental pruning (Cassandra, Littman, Zhang, 1997): for each action the vectors of one observation after the
+//! other are added, and those that no belief needs are dropped in between; whether one is needed is a small matrix
+//! game.
 
 use super::process::{best, dot};
 use super::tuning::{PIVOTS, TIE};
@@ -182,7 +183,8 @@ fn prune(all: Vec<Vector>, stop: &Stop) -> Result<Vec<Vector>, Error> {
 /// A belief at which a vector is better than all others by more than `least`.
 ///
 /// The best such belief is the first player's strategy in the game with payoffs `vector - other`; the simplex method on
-/// the second player's side begins at a feasible point (Dantzig, "Linear programming and extensions", 1963, chapter 13).
+/// the second player's side begins at a feasible point (Dantzig, "Linear programming and extensions", 1963, chapter
+/// 13).
 fn witness(vector: &[f64], others: &[Vector], least: f64) -> Option<Vec<f64>> {
     let (rows, columns) = (vector.len(), others.len());
     if columns == 0 {

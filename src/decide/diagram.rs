@@ -168,8 +168,8 @@ impl Task<'_> {
         Ok(true)
     }
 
-    /// The bound of a relaxation: as much is revealed as decisions do not influence, which makes tables smaller. Where these
-    /// have no room either, the sum of the largest utilities.
+    /// The bound of a relaxation: as much is revealed as decisions do not influence, which makes tables smaller. Where
+    /// these have no room either, the sum of the largest utilities.
     fn relaxed(&self, solution: &mut Solution) -> Result<(), Error> {
         let Task { diagram, options, irregular, stop } = *self;
         let most = |function: &Potential| function.table.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -350,8 +350,8 @@ pub(super) fn reachable(edges: &[Vec<u32>], from: impl IntoIterator<Item = u32>)
     seen
 }
 
-/// Whether a node is separated from others by given ones: in the moral graph of all ancestors (Lauritzen, Dawid, Larsen,
-/// Leimer, "Independence properties of directed Markov fields", 1990).
+/// Whether a node is separated from others by given ones: in the moral graph of all ancestors (Lauritzen, Dawid,
+/// Larsen, Leimer, "Independence properties of directed Markov fields", 1990).
 fn separated(parents: &[Vec<u32>], node: u32, others: &FxHashSet<u32>, given: &FxHashSet<u32>) -> bool {
     let ancestors = reachable(parents, others.iter().chain(given).copied().chain([node]));
     let mut edges = vec![Vec::new(); parents.len()];

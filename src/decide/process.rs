@@ -1,4 +1,5 @@
-//! Processes that are controlled by what is believed of them: POMDPs, and what an agent of an interactive diagram faces.
+//! Processes that are controlled by what is believed of them: POMDPs, and what an agent of an interactive diagram
+//! faces.
 
 use crate::error::Error;
 use crate::model::Pomdp;

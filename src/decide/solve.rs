@@ -58,8 +58,8 @@ pub fn solve_pomdp(
     }
 }
 
-/// By how much rows of a file's probabilities may miss 1: elimination divides by their sums, beliefs take them as written,
-/// so that a step of one differs from a step of the other by as much.
+/// By how much rows of probabilities may miss 1: elimination divides by their sums, beliefs take them as written, so
+/// that a step of one differs from a step of the other by as much.
 fn misses(pomdp: &Pomdp) -> f64 {
     let rows = |table: &crate::model::SparseRows| {
         let sum = |row: usize| table.row(row).iter().map(|(_, p)| p).sum::<f64>();

@@ -80,10 +80,10 @@ const SIDE: usize = 3;
 const MOVES: [&str; 5] = ["north", "east", "south", "west", "stay"];
 const SEEN: [&str; 5] = ["north", "east", "south", "west", "near"];
 
-/// A reconnaissance aircraft, i, and a fugitive, j, on a grid of 3 by 3 squares with a safe house (of the sizes of Adoe,
-/// Chen, Doshi, section 7: 25 states of i, 9 of j, 5 actions and 5 observations each; they give no tables, these are our
-/// own, drawn from the seed). i's states say where the fugitive is relative to it, up to two squares in either direction;
-/// j's where it is.
+/// A reconnaissance aircraft, i, and a fugitive, j, on a grid of 3 by 3 squares with a safe house (of the sizes of
+/// Adoe, Chen, Doshi, section 7: 25 states of i, 9 of j, 5 actions and 5 observations each; they give no tables, these
+/// are our own, drawn from the seed). i's states say where the fugitive is relative to it, up to two squares in either
+/// direction; j's where it is.
 ///
 /// # Errors
 /// Fewer steps of j than of i.
@@ -180,7 +180,7 @@ fn header(text: &mut String, models: u32, t1: u32, t0: u32, belief: &str) {
     put(
         text,
         format_args!(
-            "\nhorizon_1 = {t1}   # steps of agent i\nhorizon_0 = {t0}   # steps that agent j has to go at the beginning\n\
+            "\nhorizon_1 = {t1}   # steps of agent i\nhorizon_0 = {t0}   # steps that agent j has to go at first\n\
              belief = {belief}\nmodels = {{ count = {models}, spread = \"uniform\" }}\n"
         ),
     );

@@ -61,9 +61,9 @@ pub struct Diagram {
     pub probabilities: Vec<Potential>,
     /// Utilities, which are added up.
     pub utilities: Vec<Potential>,
-    /// The variables in the order of elimination, that is, from the last to the first in time. A block is all decisions,
-    /// which are made together, or all chance variables: those of the first block are never observed, those of another
-    /// one right before the decisions of the block in front of it.
+    /// The variables in the order of elimination, that is, from the last to the first in time. A block is all
+    /// decisions, which are made together, or all chance variables: those of the first block are never observed, those
+    /// of another one right before the decisions of the block in front of it.
     pub blocks: Vec<Vec<u32>>,
     /// Decisions and what each sees where it forgets, ascending, in the order of time; empty where blocks tell.
     pub informed: Vec<(u32, Vec<u32>)>,

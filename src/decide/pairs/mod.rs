@@ -2,12 +2,13 @@
 //!
 //! Two sets of functions are kept: probabilities, and utilities, which are expectations and not multiplied by
 //! probabilities. A chance variable v takes its probabilities to phi = sum over v of their product, and each group of
-//! its utilities to (sum over v of product times utility) / phi. As expectations are linear, utilities that share v stay
-//! apart where that is cheaper than to add them up. A decision takes the largest sum of its utilities.
+//! its utilities to (sum over v of product times utility) / phi. As expectations are linear, utilities that share v
+//! stay apart where that is cheaper than to add them up. A decision takes the largest sum of its utilities.
 //!
-//! (Adoe, Chen, Doshi, section 2.1, have the same division; Jensen, Jensen, Dittmer, "From influence diagrams to junction
-//! trees", 1994.) The sums are those of [`SumProduct`](crate::algebra::SumProduct) in the kernel of bucket elimination,
-//! on tables laid out by [plans](plan::Plan) as there: by positions in the elimination order, the eliminated first.
+//! (Adoe, Chen, Doshi, section 2.1, have the same division; Jensen, Jensen, Dittmer, "From influence diagrams to
+//! junction trees", 1994.) The sums are those of [`SumProduct`](crate::algebra::SumProduct) in the kernel of bucket
+//! elimination, on tables laid out by [plans](plan::Plan) as there: by positions in the elimination order, the
+//! eliminated first.
 
 mod execute;
 mod plan;

@@ -1,5 +1,5 @@
-//! `.POMDP` (Cassandra) and `.dpomdp` (the MADP toolbox): one grammar, in which `agents:` makes actions and observations
-//! joint ones.
+//! `.POMDP` (Cassandra) and `.dpomdp` (the MADP toolbox): one grammar, in which `agents:` makes actions and
+//! observations joint ones.
 //!
 //! The preamble (`discount values states actions observations agents start`) comes first, then lines `T:`, `O:` and
 //! `R:` of an entry, a row or a matrix. Later lines override earlier ones; `*` is all; names or numbers.

@@ -1,4 +1,5 @@
-//! Policy graphs as pictures: a column a step, a box a node, an arrow a next node with the observations that lead there.
+//! Policy graphs as pictures: a column a step, a box a node, an arrow a next node with the observations that lead
+//! there.
 
 use super::style::color;
 use super::svg::{Anchor, FONT_SIZE, Style, Svg, width_of};
