@@ -3,7 +3,7 @@
 use super::{Division, Entry, Semiring};
 use crate::model::{Scaled, scale};
 
-/// + and times on doubles. Sums depend on their order by rounding, no sum or product cancels anything; what is below
+/// Addition and multiplication of doubles. Sums depend on their order by rounding, no sum or product cancels anything; what is below
 /// the range of doubles becomes 0, so that tables should be [normalised](OfNumbers::normalise).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SumProduct;

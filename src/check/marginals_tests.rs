@@ -57,7 +57,8 @@ fn wrong_claims_are_refused() {
         change(&mut claim);
         check_marginals(&garden(), &claim, &Stop::new())
     };
-    let wrong: [(&str, &dyn Fn(&mut MarginalsClaim)); 12] = [
+    type Change<'a> = &'a dyn Fn(&mut MarginalsClaim);
+    let wrong: [(&str, Change<'_>); 12] = [
         ("another sum", &|claim| claim.ln_z = Some(0.4765624f64.ln())),
         ("no sum", &|claim| claim.ln_z = Some(f64::NAN)),
         ("a sum of 0", &|claim| claim.ln_z = None),

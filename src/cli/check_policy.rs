@@ -79,9 +79,10 @@ pub fn run(problem: &Path, policy: &Path, json: bool) -> Result<Exit, Error> {
         (Decision::Diagram(_), _) => return refused("it is no policy of a diagram"),
         _ => return refused("it is no policy graph, which `decide` writes of processes by belief-tree or alpha"),
     };
-    if let Some(claimed) = file.meu
-        && !((claimed - found).abs() <= ROUNDED * found.abs().max(1.0) + file.error_bound)
-    {
+    let may_differ = ROUNDED * found.abs().max(1.0) + file.error_bound;
+    // what is no number agrees with nothing
+    let agrees = |claimed: f64| (claimed - found).abs() <= may_differ;
+    if let Some(claimed) = file.meu.filter(|&claimed| !agrees(claimed)) {
         return refused(&format!("it is worth {found}, not {claimed}"));
     }
     let instance = problem.display().to_string();

@@ -91,7 +91,7 @@ impl Input {
             return Err(Error::Usage("several files make one problem only in .yaml".into()));
         }
         for path in &parts {
-            drop(std::fs::metadata(path).map_err(|source| Error::Unreadable { path: path.clone(), source })?);
+            let _ = std::fs::metadata(path).map_err(|source| Error::Unreadable { path: path.clone(), source })?;
         }
         self.parts = parts.into_iter().map(Source::File).collect();
         Ok(self)

@@ -188,14 +188,14 @@ impl<'a> Limited<'a> {
 
     fn rules(&self, choices: &[Vec<u32>], certain: Vec<Vec<bool>>) -> Vec<DecisionRule> {
         let own = self.decisions.iter().zip(choices).zip(certain);
-        let rule = |(((decision, sees), choices), certain): ((&(u32, Vec<u32>), &Vec<u32>), Vec<bool>)| DecisionRule {
+        own.map(|(((decision, sees), choices), certain)| DecisionRule {
             decision: *decision,
             name: String::new(),
             sees: sees.clone(),
             choices: choices.clone(),
             certain,
-        };
-        own.map(rule).collect()
+        })
+        .collect()
     }
 
     /// The parents of each variable, and of each utility, which are numbered after the variables.

@@ -43,14 +43,17 @@ pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
     file.parts(words.file())
 }
 
+/// Scope and entries of a variable's probabilities; the variable itself runs fastest.
+pub(super) type Conditional = (Box<[u32]>, Arc<Numbers>);
+
 /// What is read so far of a Bayesian network.
 #[derive(Default)]
 pub(super) struct File {
     pub variables: Vec<Variable>,
     /// The index of each variable.
     pub indices: FxHashMap<Box<str>, u32>,
-    /// Scope and entries of each variable's probabilities; the variable itself runs fastest.
-    pub tables: Vec<Option<(Box<[u32]>, Arc<Numbers>)>>,
+    /// Each variable's probabilities.
+    pub tables: Vec<Option<Conditional>>,
 }
 
 impl File {

@@ -128,17 +128,15 @@ pub struct FormatInfo {
     pub about: &'static str,
     /// Whether larger is better in such networks; `None` where each file says so itself.
     pub maximises: Option<bool>,
-    read: fn(&mut Tokens<'_>, &ReadOptions) -> Result<Network, Error>,
-    write: Option<fn(&Network, &mut dyn Write) -> io::Result<()>>,
+    read: Reader,
+    write: Option<Writer>,
 }
 
+type Reader = fn(&mut Tokens<'_>, &ReadOptions) -> Result<Network, Error>;
+type Writer = fn(&Network, &mut dyn Write) -> io::Result<()>;
+
 impl FormatInfo {
-    const fn new(
-        format: Format,
-        name: &'static str,
-        about: &'static str,
-        read: fn(&mut Tokens<'_>, &ReadOptions) -> Result<Network, Error>,
-    ) -> Self {
+    const fn new(format: Format, name: &'static str, about: &'static str, read: Reader) -> Self {
         FormatInfo { format, name, about, maximises: Some(false), read, write: None }
     }
 
@@ -146,7 +144,7 @@ impl FormatInfo {
         FormatInfo { maximises, ..self }
     }
 
-    const fn writes(self, write: fn(&Network, &mut dyn Write) -> io::Result<()>) -> Self {
+    const fn writes(self, write: Writer) -> Self {
         FormatInfo { write: Some(write), ..self }
     }
 

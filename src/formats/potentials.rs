@@ -9,6 +9,7 @@ use crate::memory;
 use crate::model::{Cost, FORBIDDEN, Factor, Network, Numbers, Potentials, ROUNDOFF, Scale, Scaled, Stated, Table};
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -78,13 +79,12 @@ impl Parts {
         let mut known: FxHashMap<*const Numbers, (Vec<Factor>, f64)> = FxHashMap::default();
         for (scope, numbers) in self.scopes.iter().zip(&self.numbers) {
             stop.check()?;
-            if !known.contains_key(&Arc::as_ptr(numbers)) {
-                let made = factors(numbers, self.scale, file)?;
-                let _ = known.insert(Arc::as_ptr(numbers), made);
-            }
-            let (factors, rounding) = &known[&Arc::as_ptr(numbers)];
+            let (factors, rounding) = match known.entry(Arc::as_ptr(numbers)) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(factors(numbers, self.scale, file)?),
+            };
             potentials.functions.extend(factors.iter().map(|own| Factor { scope: scope.clone(), ..own.clone() }));
-            potentials.rounding += rounding;
+            potentials.rounding += *rounding;
         }
         Ok(potentials)
     }

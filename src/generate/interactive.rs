@@ -137,12 +137,12 @@ pub fn idid_uav(models: u32, t1: u32, t0: u32, rng: &mut Rng) -> Result<String, 
     let (moves, seen) = (MOVES.join(" "), SEEN.join(" "));
     put(&mut text, format_args!("actions:\n{moves}\n{moves}\nobservations:\n{seen}\n{seen}\n"));
     let opposite = [2, 3, 0, 1, 4];
-    for mine in 0..MOVES.len() {
+    for (mine, &against) in opposite.iter().enumerate() {
         for theirs in 0..MOVES.len() {
             for state in 0..25 {
                 // the fugitive moves as it likes, the aircraft against that
                 let moved = shift(place(state, 5), theirs, 4);
-                let to = index(shift(moved, opposite[mine], 4), 5);
+                let to = index(shift(moved, against, 4), 5);
                 for (next, p) in outcomes(state, to, slip) {
                     put(&mut text, format_args!("T: {mine} {theirs} : {state} : {next} : {p}\n"));
                 }

@@ -221,7 +221,7 @@ impl Machine for Overlap {
         let value = i64::from(value);
         let state = match step {
             _ if step >= self.arity / 2 * 2 => [from[0], 0],
-            _ if step % 2 == 0 => [from[0], value],
+            _ if step.is_multiple_of(2) => [from[0], value],
             _ => [from[0] + i64::from(value == from[1] && value != 0), 0],
         };
         to(state.into(), 0);

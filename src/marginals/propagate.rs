@@ -12,6 +12,9 @@ use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use crate::threads::Large;
 
+/// By variable; nothing where it is not asked for.
+pub(super) type Posteriors = Vec<Option<Box<[f64]>>>;
+
 /// A plan for what it eliminates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Planned<'a> {
@@ -108,7 +111,7 @@ impl<'a> Planned<'a> {
         collected: &Collected<S>,
         asked: &[bool],
         stop: &Stop,
-    ) -> Result<(Vec<Option<Box<[f64]>>>, f64), Trouble> {
+    ) -> Result<(Posteriors, f64), Trouble> {
         let plan = self.plan;
         // a step matters where its variable is asked for, or one below
         let mut matters: Vec<bool> = plan.steps.iter().map(|step| asked[variable(plan, step)]).collect();

@@ -125,6 +125,9 @@ fn bits(belief: &[f64]) -> Vec<u64> {
 /// What the other agent may believe; nothing once it saw what it held impossible.
 type Model = Option<Vec<f64>>;
 
+/// By node and the bits of a model: the model, and how likely each state is.
+type Situations = BTreeMap<(usize, Option<Vec<u64>>), (Model, Vec<f64>)>;
+
 /// The expected sum of rewards of the first agent's policy, against another one that solves its own process.
 ///
 /// # Errors
@@ -134,8 +137,7 @@ pub fn worth_in_idid(idid: &Idid, graph: &PolicyGraph, stop: &Stop) -> Result<f6
     let [acts, seen] = [frame.agents[1].actions.len(), frame.agents[1].observations.len()];
     fits(graph, frame.agents[0].actions.len(), frame.agents[0].observations.len())?;
     let mut other = Other { pomdp: &idid.other, known: HashMap::new() };
-    // by node and model: the model's belief and how likely each state is
-    let mut here: BTreeMap<(usize, Option<Vec<u64>>), (Model, Vec<f64>)> = BTreeMap::new();
+    let mut here: Situations = BTreeMap::new();
     for (belief, weight) in &idid.models {
         let entry = here.entry((0, Some(bits(belief))));
         let (_, likely) = entry.or_insert_with(|| (Some(belief.clone()), vec![0.0; frame.states.len()]));
@@ -143,7 +145,7 @@ pub fn worth_in_idid(idid: &Idid, graph: &PolicyGraph, stop: &Stop) -> Result<f6
     }
     let (mut worth, mut discount) = (0.0, 1.0);
     for step in 0..graph.horizon {
-        let mut next: BTreeMap<(usize, Option<Vec<u64>>), (Model, Vec<f64>)> = BTreeMap::new();
+        let mut next: Situations = BTreeMap::new();
         for ((node, _), (model, likely)) in &here {
             stop.check()?;
             let chosen: Vec<usize> = match model {

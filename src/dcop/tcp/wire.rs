@@ -45,6 +45,9 @@ pub(super) struct Setup {
     pub nodes: Vec<Node>,
 }
 
+/// Inputs (unary costs where there is no number), scope, entries, and whether it is lowered.
+pub(super) type WireStep = (Vec<(Option<u32>, Vec<u32>)>, Vec<u32>, u64, bool);
+
 /// The agent of one variable. Variables are numbers of the problem, those in functions and scopes numbers of the agent.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Node {
@@ -52,8 +55,8 @@ pub(super) struct Node {
     pub domains: Vec<u32>,
     pub unary: Vec<Cost>,
     pub functions: Vec<Function>,
-    /// Of each mini-bucket: inputs (unary costs where there is no number), scope, entries, whether it is lowered.
-    pub steps: Vec<(Vec<(Option<u32>, Vec<u32>)>, Vec<u32>, u64, bool)>,
+    /// Its mini-buckets.
+    pub steps: Vec<WireStep>,
     pub receives: Vec<(u32, Vec<u32>)>,
     pub first_step: u32,
     /// The parent and its process.

@@ -222,6 +222,7 @@ impl<'t> Reader<'t, '_, '_> {
     }
 
     /// The variables of a list, nothing in place of those that do not change, and the labels of the values of these.
+    #[allow(clippy::type_complexity, reason = "two lists side by side, used once")]
     fn scope(&self, list: &Node) -> Result<(Vec<Option<u32>>, Vec<Option<&str>>), Wrong> {
         let (mut scope, mut fixed) = (Vec::new(), Vec::new());
         for node in list.items() {

@@ -182,7 +182,7 @@ pub(super) fn ssame(p: P<'_, '_, '_>) -> Read {
 
 fn halves(p: P<'_, '_, '_>, price: Price, bounds: Vec<ValueCount>) -> Read {
     let n = p.scope.len() as u32;
-    if n % 2 > 0 {
+    if !n.is_multiple_of(2) {
         return Err(p.tokens.error_with("an even number of variables", format!("the scope has {n}")));
     }
     let (left, right) = ((0..n / 2).collect(), (n / 2..n).collect());
