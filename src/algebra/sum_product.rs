@@ -3,8 +3,8 @@
 use super::{Division, Entry, Semiring};
 use crate::model::{Scaled, scale};
 
-/// Addition and multiplication of doubles. Sums depend on their order by rounding, no sum or product cancels anything; what is below
-/// the range of doubles becomes 0, so that tables should be [normalised](OfNumbers::normalise).
+/// Addition and multiplication of doubles. Sums depend on their order by rounding, no sum or product cancels anything;
+/// what is below the range of doubles becomes 0, so that tables should be [normalised](OfNumbers::normalise).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SumProduct;
 

@@ -128,7 +128,8 @@ impl Machine for Stack {
     }
 }
 
-/// Where each node leads so far: to a node that has no parent yet, or to the root; then the root, -1 before it is known.
+/// Where each node leads so far: to a node that has no parent yet, or to the root; then the root, -1 before it is
+/// known.
 pub(super) struct Tree {
     pub arity: usize,
 }

@@ -309,7 +309,8 @@ impl Globals {
         extended
     }
 
-    /// The states of a chain of tables, each of a state before, own variables, and a state after, by dynamic programming.
+    /// The states of a chain of tables, each of a state before, own variables, and a state after, by dynamic
+    /// programming.
     fn best_path(&self, chain: &[u32], variables: usize, values: &mut [u32]) {
         // for each table the least cost to each state after it, and the state before
         let mut layers: Vec<Vec<(Cost, u32)>> = Vec::new();

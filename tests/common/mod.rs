@@ -183,7 +183,8 @@ impl Shape<'_> {
         builder
     }
 
-    /// The functions of two and more variables as a problem without a limit, one a scope, with unary costs and a constant.
+    /// The functions of two and more variables as a problem without a limit, one a scope, with unary costs and a
+    /// constant.
     pub fn problem(&self, rng: &mut Rng) -> Problem {
         let domains = self.domains(rng);
         let unary = |&size: &u32, rng: &mut Rng| {
