@@ -138,7 +138,8 @@ impl Semiring for WideSumProduct {
     #[inline(always)]
     fn fold(self, [a, m]: Wide, [b, n]: Wide) -> Wide {
         let scaled = |mantissa, exponent| Scaled { mantissa, exponent: exponent as i64 };
-        wide(scaled(a, m).plus(scaled(b, n)))
+        // a product that is added to nothing is not settled yet
+        self.settle(wide(scaled(a, m).plus(scaled(b, n))))
     }
     #[inline(always)]
     fn settle(self, [mantissa, exponent]: Wide) -> Wide {

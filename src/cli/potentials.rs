@@ -31,10 +31,11 @@ pub struct EvidenceFlags {
     /// Observe the values that this file states [default: none]
     #[arg(long, value_name = "EVID", help_heading = help::INPUT)]
     evidence: Option<PathBuf>,
-    /// Observe values, by names or indices: A=x,B=y; may be repeated
+    /// Observe values, by names or indices: A=x,B=y; may be repeated [default: none]
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', help_heading = help::INPUT)]
     observe: Vec<String>,
     /// Weigh the values of a variable by likelihoods, one for each: A=0.2:0.8; may be repeated
+    /// [default: none]
     #[arg(long, value_name = "NAME=W:W", value_delimiter = ',', help_heading = help::INPUT)]
     soft: Vec<String>,
 }

@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn errors_have_places() {
         for (from, to, message) in [
-            ("</NETWORK>", "", "t:16:3: found other text, expected XML"),
+            ("</NETWORK>", "", "t:14:1: found other text, expected XML"),
             ("TYPE=\"utility\"", "TYPE=\"cost\"", "t:8:1: found <VARIABLE>, expected a variable of TYPE"),
             ("<TABLE>0.75 0.25", "<TABLE>0.75", "t:10:1: found <DEFINITION>, expected a table of 2 probabilities"),
             ("<GIVEN>toss", "<GIVEN>tos", "expected parents that are variables, not `tos`"),

@@ -297,7 +297,7 @@ O: * : uniform
             ("horizon_0 = 3", "horizon = 3", "t.idid:2:1: found `horizon`, expected one of the keys frame, models"),
             ("belief = [0.5, 0.5]\n", "belief = [0.5]\n", "t.idid:3:10: found `[0.5]`, expected a list of 2"),
             ("weight = 1", "weight = -1", "expected a weight of at least 0"),
-            ("stay go\nobs", "go stay\nobs", "expected the same actions of j in both frames (go stay against stay go)"),
+            ("stay go\nobs", "go stay\nobs", "expected the same actions of j in both frames (stay go against go stay)"),
             ("agents: i j\n", "agents: 3\n", "(text of line "),
             ("T: * : identity", "T: * : identical", "(text of line 15):10:8: found `identical`"),
             ("[frame.j]", "[frame.k]", "found `k`, expected one of the keys i, j"),

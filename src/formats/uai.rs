@@ -288,7 +288,7 @@ mod tests {
     fn misfits() {
         for (text, part) in [
             ("", "1:1: found the end of the file, expected MARKOV or BAYES"),
-            ("LIMID 1", "1:1: found `LIMID`, expected MARKOV or BAYES (influence diagrams"),
+            ("LIMID 1", "1:1: found `LIMID`, expected MARKOV or BAYES (`fangs decide` solves"),
             ("MARKOV 1 0", "1:10: found `0`, expected a domain size of at least 1"),
             ("MARKOV 1 99999999999", "domains of at most"),
             ("MARKOV 99999999999 2 2", "found the end of the file"),

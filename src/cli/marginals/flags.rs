@@ -14,7 +14,8 @@ use std::time::Duration;
 pub struct MarginalsFlags {
     #[command(flatten)]
     input: PotentialsFlags,
-    /// Compute the sum and posteriors of many cases, a JSON object or a CSV row each; prints a JSON line for each
+    /// Compute the sum and posteriors of many cases, a JSON object or a CSV row each, and print a JSON line for
+    /// each [default: none]
     ///
     /// An object names variables and their values, or lists of weights: {"rain": "yes", "wind": [0.2, 0.8]}. The first
     /// line of a .csv names variables, the others have values; an empty one is not observed.
@@ -24,6 +25,7 @@ pub struct MarginalsFlags {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = help::OUTPUT)]
     variables: Vec<String>,
     /// Find the values of this file's variables for which the sum over all others is largest (marginal MAP)
+    /// [default: none]
     #[arg(long, value_name = "FILE.map", conflicts_with_all = ["cases", "variables", "only_z", "uai", "csv", "order"],
         help_heading = help::INPUT)]
     maximize: Option<PathBuf>,
