@@ -12,17 +12,15 @@ type Exact = Option<i128>;
 /// The cost of a global function under an assignment of all variables; [`FORBIDDEN`] from its limit on.
 pub fn global_cost(global: &Global, domains: &[u32], assignment: &[u32]) -> Cost {
     let x: Vec<u32> = global.scope.iter().map(|&v| assignment[v as usize]).collect();
+    let largest = || global.scope.iter().map(|&v| domains[v as usize]).max().unwrap_or(0);
     let exact = match &global.kind {
         GlobalKind::Linear(linear) => sum_of_weights(linear, &x),
         GlobalKind::EqualPairs { price } => {
             let pairs = (0..x.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
             multiple(*price, pairs.filter(|&(i, j)| x[i] == x[j]).count() as i128)
         }
-        GlobalKind::Counting(counting) => {
-            let sizes = global.scope.iter().map(|&v| domains[v as usize]);
-            counts(counting, sizes.max().unwrap_or(0), &x)
-        }
-        GlobalKind::Same(same) => groups(same, &x),
+        GlobalKind::Counting(counting) => counts(counting, largest(), &x),
+        GlobalKind::Same(same) => groups(same, largest(), &x),
         GlobalKind::Overlap { target, price } => {
             let half = x.len() / 2;
             let k = (0..half).filter(|&i| x[i] != 0 && x[i] == x[half + i]).count();
@@ -111,12 +109,10 @@ fn counts(Counting { bounds, cost, classes }: &Counting, values: u32, x: &[u32])
     }
 }
 
-fn groups(Same { left, right, one_sided, price, bounds }: &Same, x: &[u32]) -> Exact {
+/// Bounds of values that no variable has do not count here.
+fn groups(Same { left, right, one_sided, price, bounds }: &Same, size: u32, x: &[u32]) -> Exact {
     let times = |group: &[u32], value: u32| group.iter().filter(|&&place| x[place as usize] == value).count() as i128;
-    let mut values: Vec<u32> = x.iter().copied().chain(bounds.iter().map(|bound| bound.value)).collect();
-    values.sort_unstable();
-    values.dedup();
-    total(values.iter().flat_map(|&value| {
+    total((0..size).flat_map(|value| {
         let (l, r) = (times(left, value), times(right, value));
         let apart = priced(*price, if *one_sided { (l - r).max(0) } else { (l - r).abs() });
         let outside = bounds.iter().filter(move |bound| bound.value == value).flat_map(move |bound| {
