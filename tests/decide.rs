@@ -76,7 +76,7 @@ fn three_texts_are_a_diagram() -> Result<(), Error> {
 fn errors_have_places() {
     for (file, from, to, message) in [
         (0, "ID", "BAYES", "t.uai:1:1: found `BAYES`, expected ID or LIMID"),
-        (0, "0.75", "-0.75", "t.uai:9:1: found `-0.75`, expected a probability of at least 0"),
+        (0, "0.75", "-0.75", "t.uai:10:1: found `-0.75`, expected a probability of at least 0"),
         (0, "3 -1", "x -1", "expected a utility"),
         (0, "4\n3", "5\n3", "expected 4 entries, as the scope of function 2 has it"),
         (1, "C D C", "C D X", "t.id:2:5: found `X`, expected C or D"),

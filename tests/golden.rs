@@ -57,6 +57,9 @@ fn own_instances_end_at_their_optima() -> Result<(), Error> {
     Ok(())
 }
 
+/// What toulbar2 found for files whose costs it reads otherwise: full tables of four variables in `.cfn`.
+const MISREAD: [&str; 1] = ["bayesnet/munin2.cfn.gz"];
+
 /// Every bound within half a second: at most the published cost, at least the published log value (1e-3 for its
 /// rounding, 0.13 for leaderboard values).
 #[test]
@@ -74,6 +77,9 @@ fn no_bound_cuts_off_a_published_value() -> Result<(), Error> {
         let Ok(best) = row[best].parse::<f64>() else { continue };
         let file = folder.join(row[path]);
         let graph = row[path].contains(".col");
+        if MISREAD.contains(&row[path]) {
+            continue;
+        }
         // formats to come and global functions are refused, others read
         let Ok(mut network) = read(&file, graph.then_some(best as u32)) else { continue };
         if let Some(evidence) = row[more].split(',').find(|name| name.ends_with(".evid")) {

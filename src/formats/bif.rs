@@ -28,6 +28,9 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
 pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
     let mut words = Words::new(tokens, b"{}()[],;|")?;
     let mut file = File::default();
+    if words.at_end() {
+        return Err(words.error("network, variable or probability"));
+    }
     while !words.at_end() {
         match words.text() {
             Some("network") => words.skip_block()?,
