@@ -20,7 +20,7 @@ use crate::threads;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, BufReader};
 use std::process::{Child as Process, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use wire::{Child, Head, Node, Setup, hear, say};
 
@@ -68,7 +68,7 @@ pub fn run_processes(
             own,
             nodes,
         };
-        group.tell(own, &Head::Setup(Box::new(setup)))?;
+        group.tell(own, Head::Setup(Box::new(setup)))?;
     }
     let mut assignment = vec![0; problem.variables()];
     let (mut total, mut util_s) = (0, 0.0f64);
@@ -121,6 +121,8 @@ fn token() -> String {
 struct Group<'a> {
     processes: &'a Processes<'a>,
     running: Vec<(Process, Option<ChildStdin>)>,
+    /// While these are there, the pipes of processes that were told something stay open.
+    open: Vec<Sender<()>>,
     heard: Receiver<(usize, Option<Head>)>,
     ended: Vec<bool>,
 }
@@ -129,7 +131,7 @@ impl<'a> Group<'a> {
     fn start(processes: &'a Processes<'a>) -> Result<Self, Error> {
         let (sender, heard) = channel();
         let ended = vec![false; processes.count];
-        let mut group = Group { processes, running: Vec::new(), heard, ended };
+        let mut group = Group { processes, running: Vec::new(), open: Vec::new(), heard, ended };
         for process in 0..processes.count {
             let failed = |source: io::Error| Error::Agent(format!("an agent process cannot be started: {source}"));
             let mut command = (processes.program)();
@@ -167,12 +169,18 @@ impl<'a> Group<'a> {
         Ok(ports)
     }
 
-    fn tell(&mut self, process: usize, head: &Head) -> Result<(), Error> {
-        let told = self.running[process].1.as_mut().map(|input| say(input, head, &[]));
-        match told {
-            Some(Ok(())) => Ok(()),
-            _ => Err(self.lost(process)),
-        }
+    /// On a thread of its own: a process that stands still does not take what it is told. Its end is heard.
+    fn tell(&mut self, process: usize, head: Head) -> Result<(), Error> {
+        let failed = |source: io::Error| Error::Agent(format!("an agent process cannot be told what to do: {source}"));
+        let Some(mut input) = self.running[process].1.take() else { return Err(self.lost(process)) };
+        let (sender, closed) = channel();
+        self.open.push(sender);
+        let tell = move || {
+            let _ = say(&mut input, &head, &[]);
+            let _ = closed.recv();
+        };
+        drop(threads::start("setup", tell).map_err(failed)?);
+        Ok(())
     }
 
     /// What one of them says next.
@@ -207,6 +215,7 @@ impl<'a> Group<'a> {
 
 impl Drop for Group<'_> {
     fn drop(&mut self) {
+        self.open.clear();
         for (process, input) in &mut self.running {
             drop(input.take());
             let _ = process.kill();
