@@ -25,7 +25,7 @@ fn random_plans_make_the_same_messages() {
     let mut rng = Rng::new(31);
     let mut widths = [0, 0];
     let mut lowered = 0;
-    for round in 0..400u32 {
+    for round in 0..500u32 {
         let (n, functions) = (1 + rng.index(14), rng.index(30));
         let problem = Arc::new(random(&mut rng, n, [2, 4, 7][round as usize % 3], functions));
         let order = order(&problem, &mut rng);
