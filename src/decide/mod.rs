@@ -1,9 +1,9 @@
 //! Decisions under uncertainty: influence diagrams, POMDPs and interactive dynamic influence diagrams of two agents.
 //!
-//! Diagrams are [eliminated on pairs](pairs) of probabilities and utilities; processes are solved along the beliefs
-//! that can be reached ([`tree`]), by linear functions of beliefs ([`alpha`]), or as the diagram that they stand for
-//! ([`flat`]). The other agent of an interactive diagram is solved first, all its models at once, and becomes a part of
-//! the state ([`idid`]). Where nothing of that has room, a policy gives a value from below and a relaxation one from
+//! Diagrams are eliminated on pairs (`pairs`) of probabilities and utilities; processes are solved along the beliefs
+//! that can be reached (`tree`), by linear functions of beliefs (`alpha`), or as the diagram that they stand for
+//! (`flat`). The other agent of an interactive diagram is solved first, all its models at once, and becomes a part of
+//! the state (`idid`). Where nothing of that has room, a policy gives a value from below and a relaxation one from
 //! above.
 
 mod alpha;
