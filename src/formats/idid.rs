@@ -299,7 +299,7 @@ O: * : uniform
             ("weight = 1", "weight = -1", "expected a weight of at least 0"),
             ("stay go\nobs", "go stay\nobs", "expected the same actions of j in both frames (stay go against go stay)"),
             ("agents: i j\n", "agents: 3\n", "(text of line "),
-            ("T: * : identity", "T: * : identical", "(text of line 15):10:8: found `identical`"),
+            ("T: * : identity", "T: * : identical", "(text of line 14):10:8: found `identical`"),
             ("[frame.j]", "[frame.k]", "found `k`, expected one of the keys i, j"),
             ("models = [", "models = 3 # [", "expected a list of { belief"),
             ("horizon_1 = 2", "horizon_1 = = 2", "expected TOML"),

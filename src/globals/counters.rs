@@ -143,15 +143,8 @@ pub(super) struct Groups {
 
 impl Groups {
     pub fn new(same: Same, sizes: &[u32]) -> Self {
-        let values = Groups::values(&same, sizes);
+        let values = (0..sizes.iter().max().copied().unwrap_or(0)).collect();
         Groups::of(same, sizes, values)
-    }
-
-    /// The values that variables or bounds have.
-    pub fn values(same: &Same, sizes: &[u32]) -> Vec<u32> {
-        let largest = sizes.iter().max().copied().unwrap_or(0);
-        let beyond = same.bounds.iter().map(|bound| bound.value).filter(|&value| value >= largest);
-        (0..largest).chain(beyond).collect()
     }
 
     /// Only these values count.

@@ -192,12 +192,13 @@ fn by_value(kind: &GlobalKind, sizes: &[u32]) -> Option<Vec<Box<dyn Machine>>> {
             Some((0..counting.bounds.len()).map(one).collect())
         }
         GlobalKind::Same(same) => {
+            let values = sizes.iter().max().copied().unwrap_or(0);
             let of = |value: u32| {
                 let bounds = same.bounds.iter().copied().filter(|bound: &ValueCount| bound.value == value).collect();
                 let same = Same { bounds, ..same.clone() };
                 Box::new(counters::Groups::of(same, sizes, vec![value])) as Box<dyn Machine>
             };
-            Some(counters::Groups::values(same, sizes).into_iter().map(of).collect())
+            Some((0..values).map(of).collect())
         }
         _ => None,
     }
