@@ -138,7 +138,7 @@ pub static KINDS: [Kind; 20] = [
             whole("degree", "Others that a variable interferes with on average", 16, (0, 1000)),
             whole("separation", "Largest distance that interference asks for, in steps of a band", 24, (1, 100)),
             share("hard", "Share of the interference that must be avoided", 0.1),
-            whole("span", "1: the lowest largest frequency without interference; 0: least penalties", 0, (0, 1)),
+            whole("span", "Lowest largest frequency without interference (1), or least penalties (0)", 0, (0, 1)),
         ],
         build: |v, rng| {
             let [n, width, bands, partners] = ["n", "width", "bands", "partners"].map(|p| v.whole(p));
