@@ -22,6 +22,9 @@ pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
     tokens.skip_comments_after(b'%');
     let mut words = Words::new(tokens, b"{}()=;|")?;
     let mut file = File::default();
+    if words.at_end() {
+        return Err(words.error("net, node or potential"));
+    }
     while !words.at_end() {
         match words.text() {
             Some("net") => skip_block(&mut words)?,

@@ -91,16 +91,20 @@ fn without_a_thread_for_the_clock_a_run_ends_on_time_and_tells_of_it() -> Result
 }
 
 /// A network that no bound closes at once and whose parts go on side by side soon.
-fn grid(side: &str) -> Result<(tempfile::TempDir, std::path::PathBuf)> {
+fn grid() -> Result<(tempfile::TempDir, std::path::PathBuf)> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("grid.wcsp");
-    let _ = fangs().args(["generate", "potts", "--side", side, "--d", "5", "-o"]).arg(&path).assert().success();
+    let _ = fangs().args(["generate", "potts", "--side", "14", "--d", "5", "-o"]).arg(&path).assert().success();
     Ok((folder, path))
 }
 
 #[test]
 fn what_ends_by_an_internal_error_is_told_and_the_rest_goes_on() -> Result {
-    let (folder, file) = grid("40")?;
+    let (folder, _) = grid()?;
+    // its best solution is found at once, and its bounds never close
+    let file = folder.path().join("random.wcsp");
+    let kind = ["generate", "random", "--n", "45", "--d", "6", "--p1", "0.5", "--p2", "0", "-o"];
+    let _ = fangs().args(kind).arg(&file).assert().success();
     let (csv, solution) = (folder.path().join("run.csv"), folder.path().join("best.sol"));
     let beside: &[&str] = &["--threads", "8"];
     for (place, source, options) in [
@@ -135,7 +139,7 @@ fn what_ends_by_an_internal_error_is_told_and_the_rest_goes_on() -> Result {
 
 #[test]
 fn an_internal_error_of_the_run_itself_keeps_what_was_found() -> Result {
-    let (folder, file) = grid("14")?;
+    let (folder, file) = grid()?;
     let (csv, solution) = (folder.path().join("run.csv"), folder.path().join("best.sol"));
     for (command, place, options) in
         [("solve", "loop", &[][..]), ("solve", "tabu", &["--driver", "tabu"]), ("bound", "bound", &[])]
@@ -158,7 +162,7 @@ fn an_internal_error_of_the_run_itself_keeps_what_was_found() -> Result {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_population_is_as_large_as_memory_takes() -> Result {
-    let (_folder, file) = grid("14")?;
+    let (_folder, file) = grid()?;
     for population in ["1000000000", "1000000000000", "1000000000000000000"] {
         let mut large = within(1_000_000);
         let _ = large.args(["solve", "--driver", "anneal", "--bound", "none", "--rounds", "1", "--time", "60s"]);
