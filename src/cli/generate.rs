@@ -14,10 +14,10 @@ pub struct GenerateFlags {
     #[command(subcommand)]
     kind: KindFlags,
     /// Seed of every random choice; the same seed gives the same network
-    #[arg(long, value_name = "N", default_value_t = 1, global = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, global = true, help_heading = super::help::OUTPUT)]
     seed: u64,
     /// Write to a file: a network as .wcsp, a diagram as .idid [default: standard output]
-    #[arg(short, long, value_name = "FILE", global = true)]
+    #[arg(short, long, value_name = "FILE", global = true, help_heading = super::help::OUTPUT)]
     output: Option<PathBuf>,
 }
 
