@@ -115,7 +115,8 @@ pub(super) fn parse(word: &[u8]) -> Option<Real> {
 fn power(text: &[u8]) -> Option<i64> {
     let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    let value = digits.iter().fold(0i64, |value, byte| value.saturating_mul(10).saturating_add((byte - b'0').into()));
+    let value =
+        digits.iter().fold(0i64, |value, byte| value.saturating_mul(10).saturating_add(byte.wrapping_sub(b'0').into()));
     is_number.then_some(if text.starts_with(b"-") { -value } else { value })
 }
 
