@@ -125,13 +125,13 @@ impl JoinGraph {
         Some(JoinGraph { past, ..graph })
     }
 
-    /// Nobody asks for a certificate.
+    /// No certificate is asked for.
     pub(crate) fn without_past(self) -> JoinGraph {
         JoinGraph { past: None, ..self }
     }
 
     /// The graphs that it is made of, and itself, with the passes made; scopes are of the problem's variables. None
-    /// where nobody asks for a certificate.
+    /// where no certificate is asked for.
     pub(crate) fn graphs(&self) -> Vec<Arc<certificate::Graph>> {
         let Some(past) = &self.past else { return Vec::new() };
         let begun = u32::from(self.at > 0);
