@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
 /// Runs agents: `input` says which, `output` gets their values. Messages go to other processes over the loopback
-/// interface. `orphaned` is called once `input` has ended: the process that started this one is gone, or has all it wants.
+/// interface. `orphaned` is called once `input` has ended: its parent is gone, or has all it wants.
 ///
 /// # Errors
 /// What `input` says is no setup; a port, a thread or memory that is not to be had.
