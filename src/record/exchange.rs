@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::RandomState;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -63,21 +64,7 @@ impl ExchangeFolder {
     /// # Errors
     /// A folder that cannot be made or written to, or no thread for it.
     pub fn new(folder: &Path, network: &Arc<str>) -> Result<Self, Error> {
-        let cannot = |source| Error::Io { path: folder.into(), action: "cannot exchange there", source };
-        std::fs::create_dir_all(folder).map_err(cannot)?;
-        let random = RandomState::new().build_hasher().finish();
-        let name = format!("{}-{random:016x}.{ENDING}", std::process::id());
-        let file = ReplacedFile::new(&folder.join(&name))?;
-        let own = Own { file, written: None, has_failed: false };
-        let shared = Arc::new(Shared {
-            folder: folder.into(),
-            network: network.clone(),
-            name: name.into(),
-            next: Mutex::default(),
-            own: Mutex::new(own),
-            news: Mutex::default(),
-            troubles: Mutex::default(),
-        });
+        let shared = Arc::new(Shared::new(folder, network)?);
         let weak = Arc::downgrade(&shared);
         let look = move || {
             let mut seen = Seen::default();
@@ -88,7 +75,7 @@ impl ExchangeFolder {
                 std::thread::sleep(EVERY);
             }
         };
-        let _ = threads::start("exchange", look).map_err(cannot)?;
+        let _ = threads::start("exchange", look).map_err(|source| cannot(folder, source))?;
         let last = Instant::now().checked_sub(EVERY).unwrap_or_else(Instant::now);
         Ok(ExchangeFolder { shared, last: Mutex::new(last) })
     }
@@ -131,6 +118,23 @@ struct Seen {
 }
 
 impl Shared {
+    fn new(folder: &Path, network: &Arc<str>) -> Result<Self, Error> {
+        std::fs::create_dir_all(folder).map_err(|source| cannot(folder, source))?;
+        let random = RandomState::new().build_hasher().finish();
+        let name = format!("{}-{random:016x}.{ENDING}", std::process::id());
+        let file = ReplacedFile::new(&folder.join(&name))?;
+        let own = Own { file, written: None, has_failed: false };
+        Ok(Shared {
+            folder: folder.into(),
+            network: network.clone(),
+            name: name.into(),
+            next: Mutex::default(),
+            own: Mutex::new(own),
+            news: Mutex::default(),
+            troubles: Mutex::default(),
+        })
+    }
+
     /// Writes what this process knows, where that is news.
     fn write(&self) {
         let mut own = lock(&self.own);
@@ -203,6 +207,10 @@ impl Shared {
     }
 }
 
+fn cannot(folder: &Path, source: io::Error) -> Error {
+    Error::Io { path: folder.into(), action: "cannot exchange there", source }
+}
+
 /// What it holds is whole whatever became of who held it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -244,21 +252,19 @@ mod tests {
         std::fs::write(at("torn.fangs"), &text[..text.len() - 10])?;
         std::fs::write(at("notes.txt"), "mine")?;
         std::fs::write(at(".fangs-left"), "half")?;
-        let exchange = ExchangeFolder::new(folder.path(), &digest)?;
-        let mut seen = Seen::default();
-        exchange.shared.read(&mut seen);
-        let news = exchange.news();
+        let (exchange, mut seen) = (Shared::new(folder.path(), &digest)?, Seen::default());
+        exchange.read(&mut seen);
+        let news = std::mem::take(&mut *lock(&exchange.news));
         let own: Vec<&Checkpoint> = news.iter().filter(|news| *news.network == *digest).collect();
         assert!(own.len() == news.len() && !own.is_empty() && own[0].solution.is_some(), "{news:?}");
-        let mut troubles = exchange.troubles();
-        troubles.sort();
-        troubles.dedup();
+        let troubles = std::mem::take(&mut *lock(&exchange.troubles));
+        assert_eq!(troubles.len(), 3, "{troubles:?}");
         for word in ["another network", "changed or cut short", "notes.txt"] {
             assert!(troubles.iter().any(|trouble| trouble.contains(word)), "{word}: {troubles:?}");
         }
         std::fs::write(at("torn.fangs"), "still torn")?;
-        exchange.shared.read(&mut seen);
-        assert!(!exchange.troubles().iter().any(|trouble| trouble.contains("torn.fangs")), "it was told already");
+        exchange.read(&mut seen);
+        assert!(lock(&exchange.troubles).is_empty(), "it was told already");
         assert!(at(".fangs-left").exists(), "it may be on its way");
         Ok(())
     }

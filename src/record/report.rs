@@ -173,7 +173,8 @@ impl SolveReport<'_> {
         let proof = match (self.status == Status::Optimal.name(), self.bound.zip(self.gap)) {
             (true, _) => format!("no assignment has a better one, which was proved within {time:.2} s"),
             (false, Some((bound, gap))) => {
-                format!("no assignment passes {}, which leaves a gap of {}", grouped(bound), per_cent(gap))
+                let than = if self.maximise { "is above" } else { "costs less than" };
+                format!("it is proved that none {than} {}, a gap of {}", grouped(bound), per_cent(gap))
             }
             (false, None) => "nothing is proved".into(),
         };

@@ -1,6 +1,7 @@
 // Draws each figure again so that it can be looked at closely: values below the pointer, zoom, logarithmic axes.
 "use strict";
 const W = 640, H = 330, LEFT = 88, RIGHT = 12, TOP = 10, BOTTOM = 40;
+const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
 
 const node = (name, attributes, text) => {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -32,7 +33,7 @@ const axis = (from, to, log) => {
   } else {
     const [low, high] = [back(0), back(1)], rough = (high - low) / 5, unit = 10 ** Math.floor(Math.log10(rough));
     const step = unit * ([1, 2, 5].find((n) => n * unit >= rough) ?? 10);
-    for (let n = Math.ceil(low / step); n * step <= high; n++) ticks.push(n * step);
+    for (let n = Math.ceil(low / step); n * step <= high; n++) ticks.push(n * step + 0);
   }
   return { place, back, ticks };
 };
@@ -42,6 +43,8 @@ const figure = (element, { name, lines }) => {
   if (!all.length) return;
   const end = Math.max(...all.map((point) => point[0])) || 1;
   const first = Math.min(...all.map((point) => point[0]).filter((time) => time > 0), end);
+  const sources = [...new Set(all.map((point) => point[2]?.split(/[(,]/)[0].trim()).filter(Boolean))];
+  const colorOf = (source) => COLORS[(sources.indexOf(source.split(/[(,]/)[0].trim()) + 1) % COLORS.length];
   const state = { from: 0, to: end, logTime: false, logValue: false };
   const svg = node("svg", { viewBox: `0 0 ${W} ${H}`, "font-size": 13, role: "img", "aria-label": name });
   const tools = document.createElement("div");
@@ -92,6 +95,10 @@ const figure = (element, { name, lines }) => {
       const path = points.map(([t, v], k) => (k ? `H${x(t)}V${y(v)}` : `M${x(t)} ${y(v)}`)).join("");
       svg.append(node("path", { d: `${path}H${x(Math.min(line.points.at(-1)[0], state.to))}`, fill: "none",
         stroke: line.color, "stroke-width": 2, "stroke-dasharray": line.dashed ? "7 4" : "none" }));
+      for (const [t, v, source] of points.filter((point) => point[2])) {
+        svg.append(node("circle", { cx: x(t), cy: y(v), r: 3.4, stroke: line.dashed ? colorOf(source) : "#fff",
+          fill: line.dashed ? "#fff" : colorOf(source), "stroke-width": line.dashed ? 1.4 : 0.6 }));
+      }
     }
     svg.append(node("path", { d: `M${LEFT} ${TOP}V${H - BOTTOM}H${W - RIGHT}`, fill: "none", stroke: "#444" }),
       node("text", { x: (LEFT + W) / 2, y: H - 4, "text-anchor": "middle" }, "time (s)"),
@@ -129,7 +136,15 @@ const figure = (element, { name, lines }) => {
   svg.addEventListener("pointerleave", () => { if (begun === undefined) mark?.remove(); });
   element.querySelector("svg").hidden = true;
   element.querySelector("svg").style.display = "none";
-  element.append(svg, tools);
+  const legend = document.createElement("div");
+  legend.className = "tools";
+  for (const source of sources) {
+    const [key, dot] = [document.createElement("span"), node("svg", { viewBox: "0 0 10 10", class: "dot" })];
+    dot.append(node("circle", { cx: 5, cy: 5, r: 4, fill: colorOf(source) }));
+    key.append(dot, ` ${source}`);
+    legend.append(key);
+  }
+  element.append(svg, legend, tools);
   draw();
 };
 

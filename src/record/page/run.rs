@@ -186,7 +186,8 @@ impl RunPage {
         let mut speeds: Vec<(f64, f64, Option<String>)> = Vec::new();
         let mut last: Option<&Event> = None;
         for event in self.events.iter().filter(|event| matches!(event.kind, EventKind::Tick | EventKind::End)) {
-            if let Some(last) = last.filter(|last| event.time_s > last.time_s) {
+            // the last moment is too short to tell a speed
+            if let Some(last) = last.filter(|last| event.time_s > last.time_s + 0.5) {
                 let moves = event.moves.saturating_sub(last.moves) as f64;
                 speeds.push((event.time_s, moves / (event.time_s - last.time_s), None));
             }

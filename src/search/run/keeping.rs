@@ -85,7 +85,7 @@ impl Run<'_> {
 
     /// What another process knows: its solution is evaluated here, its bound taken where nothing contradicts it.
     fn take_in(&mut self, other: &Checkpoint) -> Result<(), Error> {
-        let from = |source: &str| format!("{source}, exchanged");
+        let from = |source: &str| format!("exchange/{source}");
         let is_better =
             |found: &Found| self.value.is_none_or(|value| self.network.units().is_better(found.value, value));
         let better = other.solution.as_ref().filter(|found| is_better(found));
