@@ -62,6 +62,13 @@ fn known(path: &Path) -> Result<(f64, f64, f64)> {
     Ok((number(&value["time_s"])?, number(&value["solution"]["value"])?, number(&value["bound"]["value"])?))
 }
 
+/// Ends a process as `kill -9` does.
+fn kill(mut child: Child) -> Result {
+    child.kill()?;
+    let _ = child.wait()?;
+    Ok(())
+}
+
 /// The same text with its seal made again, as a program would that changes it on purpose.
 fn sealed(line: &str) -> Result<String> {
     let mut child = std::process::Command::new("sha256sum").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
@@ -95,9 +102,7 @@ fn a_killed_run_goes_on_from_its_checkpoint_and_loses_nothing_of_it() -> Result 
             wait_for(|| at("run.ckpt").exists());
         }
         std::thread::sleep(Duration::from_millis(moment));
-        let kill = format!("kill -9 {}", child.id());
-        assert!(std::process::Command::new("sh").args(["-c", &kill]).status()?.success());
-        let _ = ended(child)?;
+        kill(child)?;
         let now = known(&at("run.ckpt"))?;
         if let Some(before) = before {
             assert!(now.0 >= before.0 && now.1 <= before.1 && now.2 >= before.2, "{before:?} {now:?}");
@@ -278,10 +283,7 @@ fn processes_share_what_they_know_and_survive_each_other() -> Result {
     let mut running = vec![begin(0, "60")?, begin(1, "60")?];
     for turn in 0..4 {
         std::thread::sleep(Duration::from_millis(1700));
-        let killed = std::mem::replace(&mut running[turn % 2], begin(turn % 2, "60")?);
-        let kill = format!("kill -9 {}", killed.id());
-        assert!(std::process::Command::new("sh").args(["-c", &kill]).status()?.success());
-        let _ = ended(killed)?;
+        kill(std::mem::replace(&mut running[turn % 2], begin(turn % 2, "60")?))?;
     }
     // the best of all that were written whole
     let best = || -> Result<Option<(i64, String)>> {
