@@ -139,6 +139,8 @@ pub(crate) mod annealing {
     pub const LEAST_SUBPOPULATION: usize = 4;
     /// Elites that move to another core, best first: each is lifted to the network and projected again.
     pub const MOVED: usize = 256;
+    /// Sweeps of a child that a checkpoint may name: more than any run comes to.
+    pub const MOST_SWEEPS: u32 = 1 << 20;
     /// Bests of converged pools that are kept, and how often a new pool begins with them.
     pub const ARCHIVE: usize = 64;
     pub const CROSS_EVERY: u32 = 4;
