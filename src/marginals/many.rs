@@ -104,6 +104,7 @@ impl Many<'_> {
         let mut place = vec![None; self.potentials.domains.len()];
         (0..).zip(&sliced.variables).for_each(|(own, &v)| place[v as usize] = Some(own));
         let mut tables: Vec<Vec<f64>> = sliced.domains.iter().map(|&d| vec![1.0; d as usize * count]).collect();
+        let mut alone = vec![1.0; count];
         let mut possible = Vec::with_capacity(count);
         let mut weights = 0;
         for (number, case) in cases.iter().enumerate() {
@@ -126,10 +127,8 @@ impl Many<'_> {
                         column.zip(own_weights).for_each(|(entry, weight)| *entry *= weight);
                     }
                     (None, Some(value)) => {
-                        // of a variable that all cases observe: the same for all its values
-                        let weight = own_weights[value as usize];
-                        let Some(first) = tables.first_mut() else { continue };
-                        first.iter_mut().skip(number).step_by(count).for_each(|entry| *entry *= weight);
+                        // of a variable that all cases observe
+                        alone[number] *= own_weights[value as usize];
                     }
                     (None, None) => {}
                 }
@@ -137,8 +136,9 @@ impl Many<'_> {
             weights = weights.max(case.weights.len());
         }
         sliced.rounding += 2.0 * weights as f64 * ROUNDOFF;
-        for (own, table) in (0..).zip(tables) {
-            for factor in Factor::of(&[own, last], table.len(), |index| Scaled::new(table[index])) {
+        let tables = (0..).zip(tables).map(|(own, table)| (vec![own, last], table));
+        for (scope, table) in tables.chain([(vec![last], alone)]) {
+            for factor in Factor::of(&scope, table.len(), |index| Scaled::new(table[index])) {
                 sliced.least.push(SumProduct.least(&factor.table));
                 sliced.functions.push(factor);
             }
