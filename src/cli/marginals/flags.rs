@@ -47,7 +47,7 @@ pub struct MarginalsFlags {
     /// With a limit, sums whose tables do not fit into memory are bounded from both sides while time remains.
     #[arg(short, long, value_name = "DUR", value_parser = values::duration, help_heading = help::BUDGET)]
     time: Option<Duration>,
-    /// Memory for tables, such as 512M or 4G [default: half of free memory]
+    /// Memory of the CPU for tables, such as 512M or 4G [default: half of free memory]
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
     bound_memory: Option<u64>,
     /// Write PREFIX.PR and PREFIX.MAR, as the UAI competitions have them
