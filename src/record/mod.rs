@@ -18,7 +18,7 @@ pub mod text;
 
 #[cfg(feature = "cli")]
 pub use console::{Console, Verbosity};
-pub use csv::{CsvFile, HEADER, Recorded, read_run};
+pub use csv::{CsvFile, HEADER, Recorded, Row, read_run};
 pub use file::{AppendedFile, ReplacedFile, insist};
 #[cfg(feature = "cli")]
 pub use recorder::{Ended, Recorder};
