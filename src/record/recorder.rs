@@ -1,7 +1,7 @@
 //! Sends the events of a run to its outputs.
 
 use super::page::RunPage;
-use super::plot::{Curve, Point};
+use super::plot::Curve;
 use super::{Console, CsvFile, ReplacedFile, SolutionsFolder};
 use crate::error::Error;
 use crate::search::{Event, EventKind};
