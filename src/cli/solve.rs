@@ -23,9 +23,12 @@ const DEFAULT_TIME: Duration = Duration::from_secs(60);
 pub struct SolveFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// Start from this solution [default: none]
+    /// Start from this solution, or from several by several options [default: none]
+    ///
+    /// Where a solution has `-` in place of a value, or an object of names leaves a variable out, greedy choices complete
+    /// it. The run may change what was given, and its result is never worse than the best start.
     #[arg(long, value_name = "SOL", help_heading = help::INPUT)]
-    warm_start: Option<PathBuf>,
+    warm_start: Vec<PathBuf>,
     /// Stop after this wall-clock time, loading included [default: 60s, none with --rounds]
     ///
     /// Seconds such as 30 or 0.5, or a number with units: 500ms, 30s, 5m, 1h 30m.
@@ -109,7 +112,7 @@ pub struct Config {
     input: Input,
     options: Options,
     heuristic: Option<heuristics::Chosen>,
-    warm_start: Option<PathBuf>,
+    warm_starts: Vec<PathBuf>,
     output: OutputFlags,
     plot: Option<PathBuf>,
     long_run: LongRunFlags,
@@ -156,19 +159,20 @@ impl TryFrom<Box<SolveFlags>> for Config {
             return Err(Error::Usage(format!("{what} needs --colors: without, there is no network yet")));
         }
         let OutputFlags { solution, certificate, csv, .. } = &flags.output;
-        let files = input.files()?.reads("--warm-start", flags.warm_start.as_deref())?;
+        let starts = || flags.warm_start.iter().map(PathBuf::as_path);
+        let files = starts().try_fold(input.files()?, |files, path| files.reads("--warm-start", Some(path)))?;
         let files = heuristics::reads(files, flags.heuristic.iter())?.writes("--solution", solution.as_deref())?;
         let files = files.writes("--certificate", certificate.as_deref())?.writes("--csv", csv.as_deref())?;
         let _ = flags.long_run.files(files.writes("--plot", flags.plot.as_deref())?)?;
-        let (heuristic, warm_start) = (flags.heuristic, flags.warm_start);
+        let (heuristic, warm_starts) = (flags.heuristic, flags.warm_start);
         let SolveFlags { output, plot, long_run, .. } = *flags;
-        Ok(Config { input, options, heuristic, warm_start, output, plot, long_run, verbosity })
+        Ok(Config { input, options, heuristic, warm_starts, output, plot, long_run, verbosity })
     }
 }
 
 /// Solves a network.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
-    let Config { input, mut options, warm_start, .. } = config;
+    let Config { input, mut options, warm_starts, .. } = config;
     let stop = signals::listen()?;
     let keepers = config.long_run.keepers(&stop)?;
     let resumed = keepers.resumed().cloned();
@@ -200,7 +204,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let known = Known { maximise: input.maximises(), resumed };
     let load = {
         let (input, console, stop) = (input.clone(), recorder.console().clone(), stop.clone());
-        let (heuristic, warm_start) = (config.heuristic, warm_start.clone());
+        let (heuristic, warm_starts) = (config.heuristic, warm_starts.clone());
         move || {
             let graph = input.graph(&console, &stop)?;
             let network = match &graph {
@@ -209,14 +213,15 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             };
             let load_s = started.elapsed().as_secs_f64();
             let heuristic = heuristic.map(|heuristic| heuristic.of(&network, &stop)).transpose()?;
-            let start = warm_start.map(|path| formats::read_solution(&path, &network, &stop)).transpose()?;
+            let starts = warm_starts.iter().map(|path| formats::read_start(path, &network, &stop));
+            let starts = starts.collect::<Result<Vec<_>, Error>>()?;
             let keeping = keepers.of(&network)?;
-            Ok((network, graph, load_s, heuristic, start, keeping))
+            Ok((network, graph, load_s, heuristic, starts, keeping))
         }
     };
     let (network, graph, load_s) = match worker::run(&stop, load, ticks(&mut recorder, &clock, &known)) {
-        Ok((network, graph, load_s, heuristic, start, keeping)) => {
-            (options.heuristic, options.warm_start, options.keeping) = (heuristic, start, keeping);
+        Ok((network, graph, load_s, heuristic, starts, keeping)) => {
+            (options.heuristic, options.warm_starts, options.keeping) = (heuristic, starts, keeping);
             (network, graph, load_s)
         }
         Err(error) if Error::is_stop(&error) => {
@@ -232,13 +237,14 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     config.long_run.widths(&network, &widths);
     // the process ends with the run: freeing a large network would only delay it
     std::mem::forget(network.clone());
-    if let (Some(path), Some(start)) = (warm_start, &options.warm_start) {
+    for (path, start) in warm_starts.iter().zip(&options.warm_starts) {
+        let Some(start) = start.iter().copied().collect::<Option<Vec<u32>>>() else { continue };
         let is_solution = match &graph {
-            Some(graph) => graph.loops.is_empty() && check::monochromatic(&graph.edges, start).next().is_none(),
-            None => check::evaluate(&network, start).is_solution(),
+            Some(graph) => graph.loops.is_empty() && check::monochromatic(&graph.edges, &start).next().is_none(),
+            None => check::evaluate(&network, &start).is_solution(),
         };
         if !is_solution {
-            recorder.warn(&format!("{}: no solution (see `fangs check`)", terminal::path(&path)));
+            recorder.warn(&format!("{}: no solution (see `fangs check`)", terminal::path(path)));
         }
     }
 

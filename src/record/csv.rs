@@ -25,22 +25,45 @@ const MINIMISE: &str = "min";
 const MAXIMISE: &str = "max";
 
 /// One row, fields in the order of [`HEADER`].
-#[derive(Serialize)]
-struct Row<'a> {
-    time_s: f64,
-    upper_bound: Option<Number>,
-    lower_bound: Option<Number>,
-    gap: Option<f64>,
-    event: &'static str,
-    round: u64,
-    moves: u64,
-    ratings: u64,
-    source: &'a str,
-    incumbent: Option<Number>,
-    bound: Option<Number>,
-    sense: Option<&'static str>,
-    instance: &'a str,
-    seed: Option<u64>,
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs, reason = "the fields are the columns, described in docs/formats.md")]
+pub struct Row<'a> {
+    pub time_s: f64,
+    pub upper_bound: Option<Number>,
+    pub lower_bound: Option<Number>,
+    pub gap: Option<f64>,
+    pub event: &'static str,
+    pub round: u64,
+    pub moves: u64,
+    pub ratings: u64,
+    pub source: &'a str,
+    pub incumbent: Option<Number>,
+    pub bound: Option<Number>,
+    pub sense: Option<&'static str>,
+    pub instance: &'a str,
+    pub seed: Option<u64>,
+}
+
+impl<'a> Row<'a> {
+    /// The row of an event of a run on an instance; `seed` where it has one.
+    pub fn of(event: &'a Event, instance: &'a str, seed: Option<u64>) -> Self {
+        Row {
+            time_s: seconds(event.time_s),
+            upper_bound: event.upper(),
+            lower_bound: event.lower(),
+            gap: event.gap,
+            event: event.kind.name(),
+            round: event.round,
+            moves: event.moves,
+            ratings: event.ratings,
+            source: &event.source,
+            incumbent: event.cost,
+            bound: event.bound,
+            sense: event.maximise.map(|maximise| if maximise { MAXIMISE } else { MINIMISE }),
+            instance,
+            seed,
+        }
+    }
 }
 
 /// A CSV file that sends every row to the disk at once. Rows that cannot be written are kept for the next try.
@@ -121,22 +144,7 @@ impl CsvFile {
     /// # Errors
     /// The system's, such as a full disk; the row is then written with the next one, or at the end.
     pub fn write(&mut self, event: &Event) -> std::io::Result<()> {
-        self.writer.serialize(Row {
-            time_s: seconds(event.time_s),
-            upper_bound: event.upper(),
-            lower_bound: event.lower(),
-            gap: event.gap,
-            event: event.kind.name(),
-            round: event.round,
-            moves: event.moves,
-            ratings: event.ratings,
-            source: &event.source,
-            incumbent: event.cost,
-            bound: event.bound,
-            sense: event.maximise.map(|maximise| if maximise { MAXIMISE } else { MINIMISE }),
-            instance: &self.instance,
-            seed: self.seed,
-        })?;
+        self.writer.serialize(Row::of(event, &self.instance, self.seed))?;
         self.writer.flush()
     }
 }

@@ -23,7 +23,7 @@ pub mod text;
 pub use checkpoint::CheckpointFile;
 #[cfg(feature = "cli")]
 pub use console::{Console, Verbosity};
-pub use csv::{CsvFile, HEADER, Recorded, read_run};
+pub use csv::{CsvFile, HEADER, Recorded, Row, read_run};
 pub use exchange::ExchangeFolder;
 pub use file::{AppendedFile, ReplacedFile, insist};
 #[cfg(feature = "cli")]

@@ -1,7 +1,7 @@
 //! Sends the events of a run to its outputs.
 
 use super::page::RunPage;
-use super::plot::{Curve, Point};
+use super::plot::Curve;
 use super::{Console, CsvFile, ReplacedFile, SolutionsFolder};
 use crate::error::Error;
 use crate::search::{Event, EventKind};
@@ -116,9 +116,7 @@ impl Recorder {
             }
         }
         if let Some(curve) = &mut self.curve {
-            let side = |number: Option<crate::model::Number>| number.map(|number| number.as_f64());
-            curve.points.push(Point { time: event.time_s, found: side(event.cost), bound: side(event.bound) });
-            curve.maximise = event.maximise == Some(true);
+            curve.push(event);
         }
         self.console.show(event);
     }

@@ -73,9 +73,7 @@ pub fn solve_by(
     observe: &mut dyn FnMut(&Event),
 ) -> Result<Summary, Error> {
     let threads = checked(options)?;
-    if let Some(start) = &options.warm_start {
-        check_assignment(network, start)?;
-    }
+    options.warm_starts.iter().try_for_each(|start| check_start(network, start))?;
     let mut publisher = EventPublisher::new(network, clock, options, stop, observe);
     options.activity.step("first solution");
     // rounds may be as short as microseconds: their accounts are looked at, not queued
@@ -251,18 +249,16 @@ fn first(
     })
 }
 
-fn check_assignment(network: &Network, assignment: &[u32]) -> Result<(), Error> {
-    let (found, expected) = (assignment.len(), network.domains().len());
+fn check_start(network: &Network, start: &[Option<u32>]) -> Result<(), Error> {
+    let (found, expected) = (start.len(), network.domains().len());
     if found != expected {
         return Err(Error::Usage(format!("the start has {found} values, the network {expected} variables")));
     }
-    match assignment.iter().zip(network.domains()).position(|(value, domain)| value >= domain) {
-        Some(v) => Err(Error::Usage(format!(
-            "the start gives {} the value {}, its domain is 0..{}",
-            network.variable_name(v),
-            assignment[v],
-            network.domains()[v]
-        ))),
-        None => Ok(()),
+    for (v, (value, &domain)) in start.iter().zip(network.domains()).enumerate() {
+        if let Some(value) = value.filter(|&value| value >= domain) {
+            let name = network.variable_name(v);
+            return Err(Error::Usage(format!("the start gives {name} the value {value}, its domain is 0..{domain}")));
+        }
     }
+    Ok(())
 }

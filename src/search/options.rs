@@ -45,8 +45,9 @@ pub struct Options {
     pub spill: Option<u64>,
     /// Whether the exact reductions run.
     pub reduce: bool,
-    /// A first solution.
-    pub warm_start: Option<Vec<u32>>,
+    /// Solutions to begin with, a value for each variable; greedy choices complete those that have none for some. The
+    /// run is free to change all of them.
+    pub warm_starts: Vec<Vec<Option<u32>>>,
     /// Stop at a cost (in the file's convention).
     pub target: Option<f64>,
     /// Stop at a relative gap.
@@ -81,7 +82,7 @@ impl Default for Options {
             bound_memory: None,
             spill: None,
             reduce: true,
-            warm_start: None,
+            warm_starts: Vec::new(),
             target: None,
             gap: None,
             stop: Vec::new(),

@@ -14,6 +14,8 @@ pub use policy::policy_svg;
 
 use super::ReplacedFile;
 use crate::error::Error;
+use crate::model::Number;
+use crate::search::Event;
 use crate::stop::Stop;
 use crate::terminal;
 use resvg::{tiny_skia, usvg};
@@ -62,6 +64,13 @@ pub struct Mark {
 }
 
 impl Curve {
+    /// Adds what is known at an event.
+    pub fn push(&mut self, event: &Event) {
+        let side = |number: Option<Number>| number.map(Number::as_f64);
+        self.points.push(Point { time: event.time_s, found: side(event.cost), bound: side(event.bound) });
+        self.maximise = event.maximise == Some(true);
+    }
+
     /// The best cost found in the end.
     fn found(&self) -> Option<f64> {
         self.points.iter().rev().find_map(|point| point.found)

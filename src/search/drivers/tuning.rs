@@ -57,6 +57,16 @@ pub(crate) mod tabu {
     pub const RATED: u32 = 32;
 }
 
+/// Single flips of binary variables.
+pub(crate) mod one_flip {
+    /// Solutions between which walks begin (Wang, Lü, Glover, Hao, 2012, section 4.1).
+    pub const KEPT: usize = 10;
+    /// Steps of a walk without anything better, for each variable (the same section).
+    pub const PATIENCE: u64 = 20;
+    /// Walks side by side where a run must be the same on all machines.
+    pub const PORTABLE: usize = 4;
+}
+
 /// Constraint weighting (results/notes/weights.md).
 pub(crate) mod weighting {
     /// The share at first next to annealing's six, before and after something allowed is known. Half a share then,

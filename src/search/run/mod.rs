@@ -67,8 +67,8 @@ pub(crate) struct Run<'a> {
     handover: Option<DeviceHandover>,
     totals: Totals,
     budget: TimeBudget,
-    /// The first assignment, until the run begins.
-    first: Option<Vec<u32>>,
+    /// The first assignments, until the run begins.
+    first: Vec<Vec<u32>>,
     /// Best total found, in the network's units; [`FORBIDDEN`] before the first solution.
     upper: Cost,
     /// The best value found in the file's convention, by the file's own numbers.
@@ -166,7 +166,7 @@ impl<'a> Run<'a> {
             device,
             handover,
             totals,
-            first: first.assignment,
+            first: first.assignments,
             upper: first.upper,
             value: first.value,
             lower,
@@ -185,9 +185,10 @@ impl<'a> Run<'a> {
             (self.tell)(Message::Lost { source: "search".into(), message });
         }
         // drivers have better ones than the greedy solution at once
-        let wanted = self.options.warm_start.is_some() || self.options.heuristic.is_some();
-        if let Some(first) = self.first.take().filter(|_| wanted || self.options.keeping.resumed().is_some()) {
-            self.offer_projected(&first);
+        let resumed = self.options.keeping.resumed().is_some();
+        let wanted = resumed || !self.options.warm_starts.is_empty() || self.options.heuristic.is_some();
+        for first in std::mem::take(&mut self.first).iter().filter(|_| wanted) {
+            self.offer_projected(first);
         }
         self.meeting.proved(self.lower);
         self.resume();
