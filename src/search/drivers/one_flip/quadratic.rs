@@ -117,14 +117,20 @@ pub(super) fn is_binary(problem: &Problem) -> bool {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::common::Shape;
     use crate::model::{CostFunction, Table};
     use crate::rng::Rng;
 
-    /// A random problem of binary variables in pairs.
-    pub fn random(variables: usize, rng: &mut Rng) -> Problem {
-        let functions = rng.index(3 * variables);
-        Shape { variables, functions, costs: (0, 30), ..Shape::PLAIN }.problem(rng)
+    /// A random problem of binary variables in pairs, some of them several times.
+    pub fn random(n: usize, rng: &mut Rng) -> Problem {
+        let mut costs = |count: usize| (0..count).map(|_| rng.below(31) as Cost).collect::<Vec<_>>();
+        let unary = (0..n).map(|_| costs(2)).collect();
+        let tables: Vec<Table> = (0..3 * n).map(|_| Table::dense(costs(4))).collect();
+        let pair = |table: Table| {
+            let (x, y) = (rng.index(n) as u32, rng.index(n) as u32);
+            (x != y).then(|| CostFunction { scope: [x, y].into(), table })
+        };
+        let functions = tables.into_iter().filter_map(pair).collect();
+        Problem { domains: vec![2; n], unary, functions, constant: 0, top: FORBIDDEN }
     }
 
     fn cut() -> Problem {
