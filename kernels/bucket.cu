@@ -14,78 +14,29 @@
 // Entries are settled (src/algebra), for costs between 0 and the cap. Five are combined at most before the result
 // is settled; so the message is the CPU's, in whatever order inputs are combined.
 //
-// staged.cu computes large steps of few inputs, where shapes and the device allow it.
+// staged.cu computes large steps of few inputs, where shapes and the device allow it, propagate.cu the way back.
 
 #include "bucket.cuh"
 
 // ---- small messages ----
 
-// A step whose message is small, or whose inputs share too little for tiles.
-struct Step {
-    // Where the message is.
-    u64 out;
-    // Number of its first block among those of all steps.
-    u32 first;
-    // Values of the eliminated variable.
-    u32 domain;
-    // Axes of the message; the first `spread` of them vary between the threads of a block.
-    u32 digits, spread;
-    u32 inputs;
-    // Threads of a block that have work, and how many of them share an output, as a power of two.
-    u32 threads, split;
-    // Where its axes, inputs and strides begin.
-    u32 digit_at, input_at, stride_at;
-};
-
-// Steps that are launched together: a block's step is steps[map[block]].
-struct Program {
-    char *memory;
-    const Step *steps;
-    const u32 *map;
-    const Digit *digits;
-    const Input *inputs;
-    // By step: a row for each axis, with the strides of the inputs and of the message.
-    const u64 *strides;
-};
-
 // A thread, or a power of two of threads, for each output.
 template <class S> __global__ void __launch_bounds__(THREADS) join_each(Program program, u32 first_block, S s) {
     using E = typename S::Entry;
     constexpr u32 VALUES = 4;
-    __shared__ u64 base[INPUTS + 1];
-    __shared__ u32 start[DIGITS];
-    __shared__ u32 offsets[INPUTS * THREADS];
+    __shared__ Corner corner;
     const u32 t = threadIdx.x, block = blockIdx.x + first_block;
     const Step step = program.steps[program.map[block]];
-    const Digit *digits = program.digits + step.digit_at;
     const Input *inputs = program.inputs + step.input_at;
-    const u64 *strides = program.strides + step.stride_at;
-    const u32 columns = step.inputs + 1;
-    if (t < step.digits) start[t] = digits[t].start(block - step.first);
-    __syncthreads();
-    if (t < columns) {
-        u64 sum = (u64)program.memory + (t < step.inputs ? inputs[t].table : step.out);
-        for (u32 i = 0; i < step.digits; i++) sum += strides[i * columns + t] * start[i];
-        base[t] = sum;
-    }
-    // offsets of this thread in its block, by input
-    u32 *own = offsets + t;
-    for (u32 k = 0; k < step.inputs; k++) own[k * THREADS] = 0;
-    u32 rank = t >> step.split;
-    u64 out = 0;
-    for (u32 i = 0; i < step.spread; i++) {
-        const u32 value = digits[i].local(start[i], rank);
-        for (u32 k = 0; k < step.inputs; k++) own[k * THREADS] += value * (u32)strides[i * columns + k];
-        out += value * strides[i * columns + step.inputs];
-    }
-    __syncthreads();
+    const u64 out = corner.locate(program, step, block);
+    const u32 *own = corner.offsets + t;
     E least = s.zero();
     for (u32 a = t & ((1u << step.split) - 1); a < step.domain; a += VALUES << step.split) {
         E sum[VALUES];
 #pragma unroll
         for (u32 v = 0; v < VALUES; v++) sum[v] = s.one();
         for (u32 k = 0; k < step.inputs; k++) {
-            const char *table = (const char *)base[k] + own[k * THREADS];
+            const char *table = (const char *)corner.base[k] + own[k * THREADS];
             const u64 slab = inputs[k].slab;
 #pragma unroll
             for (u32 v = 0; v < VALUES; v++) {
@@ -98,8 +49,8 @@ template <class S> __global__ void __launch_bounds__(THREADS) join_each(Program 
         for (u32 v = 0; v < VALUES; v++)
             if (S::IDEMPOTENT || a + (v << step.split) < step.domain) least = s.fold(least, sum[v]);
     }
-    for (u32 lane = 1; lane < 1u << step.split; lane <<= 1) least = s.fold(least, __shfl_xor_sync(~0u, least, lane));
-    if (t < step.threads) *(E *)(base[step.inputs] + out) = least;
+    least = fold_lanes(s, least, step.split);
+    if (t < step.threads) *(E *)(corner.base[step.inputs] + out) = least;
 }
 
 // ---- large messages ----

@@ -46,3 +46,31 @@ struct Counting {
     __device__ __forceinline__ Entry fold_joined(Entry a, Entry b, Entry sum) const { return fold(sum, combine(a, b)); }
     __device__ __forceinline__ Entry combine_aside(Entry a, Entry b, Entry) const { return combine(a, b); }
 };
+
+// Sums of products of numbers that are not negative.
+struct SumProduct {
+    using Entry = double;
+    static constexpr bool IDEMPOTENT = false;
+
+    // What a kernel is given has bytes.
+    u64 unused;
+
+    __device__ __forceinline__ double one() const { return 1; }
+    __device__ __forceinline__ double zero() const { return 0; }
+    __device__ __forceinline__ double combine(double a, double b) const { return a * b; }
+    __device__ __forceinline__ double fold(double a, double b) const { return a + b; }
+    __device__ __forceinline__ double join(double a, double b) const { return a * b; }
+    __device__ __forceinline__ double fold_joined(double a, double b, double sum) const { return fma(a, b, sum); }
+    __device__ __forceinline__ double combine_aside(double a, double b, double) const { return a * b; }
+    __device__ __forceinline__ double divide(double all, double part) const { return part == 0 ? 0 : all / part; }
+
+    // A number that orders as the entry does, and is 0 where that is.
+    static __device__ __forceinline__ u64 order(double a) { return (u64)__double_as_longlong(a); }
+    // The power of two of the largest entry of a table: its mantissa is in [1/2, 1) then.
+    static __device__ __forceinline__ int exponent(u64 largest) {
+        int exponent;
+        frexp(__longlong_as_double((long long)largest), &exponent);
+        return exponent;
+    }
+    static __device__ __forceinline__ double scaled(double a, int exponent) { return ldexp(a, exponent); }
+};

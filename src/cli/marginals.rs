@@ -10,6 +10,8 @@ use super::output::{as_usage, print_json, print_report};
 use super::{Exit, signals, values, worker};
 use cases::Cases;
 use curves::Curves;
+use fangs::device::{Choice, Opening};
+use fangs::elimination::Gpu;
 use fangs::marginals::{Evidence, Marginals, Options, OrderChoice, Prepared, PreparedMap, SumBounds, bound};
 use fangs::model::Potentials;
 use fangs::record::{Console, CsvFile, ReplacedFile, seconds};
@@ -26,6 +28,8 @@ use std::time::Instant;
 
 /// Cases that are read before the first of them are printed, for each thread.
 const BATCH: usize = 16;
+/// The same for a device.
+const DEVICE_BATCH: usize = 1 << 12;
 
 /// Computes the sum and the posteriors.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
@@ -102,13 +106,14 @@ fn report<'a>(config: &Config, asked: Asked, potentials: &'a Potentials, evidenc
         underflow: false,
         order: config.order.name(),
         tree: None,
-        device: "cpu",
+        device: "cpu".into(),
         threads: rayon::current_num_threads(),
         load_s: 0.0,
         order_s: 0.0,
         collect_s: 0.0,
         distribute_s: 0.0,
         transfer_s: 0.0,
+        kernels_s: 0.0,
         time_s: 0.0,
         temperature: config.input.temperature,
         evidence: Observed(potentials, evidence),
@@ -125,11 +130,17 @@ struct Work {
     evidence: Evidence,
     options: Options,
     asked: Asked,
+    device: Opening,
     load_s: f64,
 }
 
 impl Work {
     fn new(config: Config, console: &Console, clock: &Clock, stop: &Stop) -> Result<Self, Error> {
+        // a device that was named opens while the file is read
+        let device = match config.device {
+            Choice::Cuda(_) => Opening::start(config.device),
+            choice => Opening::new(choice),
+        };
         let (potentials, evidence) = config.input.load(console, stop)?;
         let order = match config.order.resolve(potentials.domains.len(), stop)? {
             Ordering::Promising => OrderChoice::Best,
@@ -146,7 +157,7 @@ impl Work {
         let options = Options::default().with(|options| {
             (options.variables, options.order, options.memory) = (variables, order, Some(config.memory));
         });
-        Ok(Work { load_s: seconds(clock.seconds()), config, potentials, evidence, options, asked })
+        Ok(Work { load_s: seconds(clock.seconds()), config, potentials, evidence, options, asked, device })
     }
 
     fn run(self, files: Option<[ReplacedFile; 2]>, curves: &Told, clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
@@ -156,8 +167,9 @@ impl Work {
         if let Some(path) = &self.config.maximize {
             return self.maximize(&formats::read_variables(path, &self.potentials.variables, stop)?, clock, stop);
         }
-        let prepared = Prepared::new(&self.potentials, &self.evidence, &self.options, stop)?;
-        if prepared.tree().bytes > self.config.memory && self.config.time.is_some() {
+        let mut prepared = Prepared::new(&self.potentials, &self.evidence, &self.options, stop)?;
+        self.open(&mut prepared, 1.0, stop)?;
+        if self.config.time.is_some() && !prepared.fits() {
             return self.bounds(&prepared, curves, clock, stop);
         }
         let (found, exit) = self.solve(&prepared, stop)?;
@@ -178,6 +190,20 @@ impl Work {
                 .warn(&format!("tables would take {bytes} bytes, {allowed} are allowed (--bound-memory)"));
         }
         Ok(exit)
+    }
+
+    /// Gives the work to the device that was asked for; where none was named, to one that works, if the work is worth it
+    /// or the CPU's memory does not do. It is done so many times.
+    fn open(&self, prepared: &mut Prepared, times: f64, stop: &Stop) -> Result<(), Error> {
+        let tree = prepared.tree();
+        let pays = Gpu::pays(tree.clique_entries as f64 * times) || tree.bytes > self.config.memory;
+        if self.device.choice() == Choice::Auto && !pays {
+            return Ok(());
+        }
+        if let Some(cuda) = self.device.wait(stop)?.cuda {
+            prepared.use_device(Gpu::new(cuda));
+        }
+        Ok(())
     }
 
     /// The values of some variables for which the sum over the others is largest.
@@ -243,10 +269,12 @@ impl Work {
 
     /// The result, where memory takes the tables.
     fn solve(&self, prepared: &Prepared, stop: &Stop) -> Result<(Option<Marginals>, Exit), Error> {
-        if prepared.tree().bytes > self.config.memory {
-            return Ok((None, Exit::NoSolution));
-        }
-        match prepared.run(stop) {
+        let told = |found: &Marginals| {
+            if let Some(trouble) = &found.trouble {
+                Console::new(self.config.verbosity).warn(trouble);
+            }
+        };
+        match prepared.run(stop).inspect(told) {
             Ok(found) if found.ln_z == f64::NEG_INFINITY => Ok((Some(found), Exit::Infeasible)),
             Ok(found) => Ok((Some(found), Exit::Done)),
             Err(Error::Memory(_)) => Ok((None, Exit::NoSolution)),
@@ -268,6 +296,8 @@ impl Work {
         report.time_s = seconds(clock.seconds());
         let Some(found) = found else { return report };
         (report.collect_s, report.distribute_s) = (seconds(found.collect_s), seconds(found.distribute_s));
+        (report.transfer_s, report.kernels_s) = (seconds(found.transfer_s), seconds(found.kernels_s));
+        report.device = found.device.clone().unwrap_or(report.device);
         if found.ln_z == f64::NEG_INFINITY {
             report.status = "impossible evidence";
             return report;
@@ -285,23 +315,35 @@ impl Work {
 
     /// All cases along one order, some at a time.
     fn cases(&self, mut cases: Cases, clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
-        let whole = Prepared::new(&self.potentials, &self.evidence, &self.options, stop)?;
+        let mut whole = Prepared::new(&self.potentials, &self.evidence, &self.options, stop)?;
+        self.open(&mut whole, DEVICE_BATCH as f64, stop)?;
         let options = self.options.clone().with(|options| options.order = OrderChoice::Given(whole.places()));
         let threads = rayon::current_num_threads();
         let share = self.config.memory / threads as u64;
         let mut exit = Exit::Done;
         loop {
+            let most = if whole.has_device() { DEVICE_BATCH } else { BATCH * threads };
             let mut batch = Vec::new();
-            while batch.len() < BATCH * threads
-                && let Some((line, mut evidence)) = cases.next(&self.potentials, stop)?
+            while batch.len() < most
+                && let Some(case) = cases.next(&self.potentials, stop)?
             {
-                evidence.values.extend_from_slice(&self.evidence.values);
-                evidence.weights.extend_from_slice(&self.evidence.weights);
-                batch.push((line, evidence));
+                batch.push(case);
             }
             if batch.is_empty() {
                 return Ok(exit);
             }
+            let (lines, own): (Vec<u64>, Vec<Evidence>) = batch.into_iter().unzip();
+            let (done, trouble) = whole.run_cases(&self.potentials, &self.evidence, &own, stop)?;
+            if let Some(trouble) = trouble {
+                Console::new(self.config.verbosity).warn(&trouble);
+                whole.leave_device();
+            }
+            let mut cases = lines.into_iter().zip(own);
+            for (found, case) in done.iter().zip(cases.by_ref()) {
+                let evidence = self.with_common(case.1);
+                print_json(&Case { case: case.0, report: self.report(&evidence, &whole, Some(found), clock) })?;
+            }
+            let left: Vec<(u64, Evidence)> = cases.map(|(line, own)| (line, self.with_common(own))).collect();
             let solve = |(_, evidence): &(u64, Evidence), alone: bool| {
                 let prepared = Prepared::new(&self.potentials, evidence, &options, stop)?;
                 if !alone && prepared.tree().bytes > share {
@@ -311,8 +353,8 @@ impl Work {
                 Ok::<_, Error>(Some((prepared, found, exit)))
             };
             // what takes more than a thread's share of memory waits and runs alone
-            let solved: Vec<_> = batch.par_iter().map(|case| solve(case, false)).collect::<Result<_, _>>()?;
-            for (case, solved) in batch.iter().zip(solved) {
+            let solved: Vec<_> = left.par_iter().map(|case| solve(case, false)).collect::<Result<_, _>>()?;
+            for (case, solved) in left.iter().zip(solved) {
                 let solved = if solved.is_none() { solve(case, true)? } else { solved };
                 let Some((prepared, found, own)) = solved else { continue };
                 let report = self.report(&case.1, &prepared, found.as_ref(), clock);
@@ -322,6 +364,13 @@ impl Work {
                 }
             }
         }
+    }
+
+    /// What a case observes, and what all do.
+    fn with_common(&self, mut case: Evidence) -> Evidence {
+        case.values.extend_from_slice(&self.evidence.values);
+        case.weights.extend_from_slice(&self.evidence.weights);
+        case
     }
 }
 

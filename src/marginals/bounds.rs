@@ -253,15 +253,11 @@ impl Search<'_> {
             let (plan, placement) = EliminationPlan::exact(&structure, &order, false, 16, stop)?;
             if placement.peak_bytes <= self.memory / rayon::current_num_threads() as u64 {
                 let planned = Planned { sliced: &sliced, plan: &plan, placement: &placement };
-                return sum(planned, SumProduct, stop)
-                    .or_else(|trouble| match trouble {
-                        Trouble::Narrow => sum(planned, WideSumProduct, stop),
-                        failed => Err(failed),
-                    })
-                    .map_err(|trouble| match trouble {
-                        Trouble::Failed(error) => error,
-                        Trouble::Narrow => Error::Internal("numbers of any size are not enough".into()),
-                    });
+                let found = sum(planned, SumProduct, stop).or_else(|trouble| match trouble {
+                    Trouble::Narrow => sum(planned, WideSumProduct, stop),
+                    failed => Err(failed),
+                });
+                return Ok(found?);
             }
         }
         let limits = Limits { keep_messages: false, ..Limits::new(level.bytes) };

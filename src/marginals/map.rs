@@ -118,10 +118,7 @@ impl<'a> PreparedMap<'a> {
             }
             found => found,
         };
-        let (z, error, own) = found.map_err(|trouble| match trouble {
-            Trouble::Failed(error) => error,
-            Trouble::Narrow => Error::Internal("numbers of any size are not enough".into()),
-        })?;
+        let (z, error, own) = found?;
         if z.mantissa == 0.0 {
             return Ok(MarginalMap { collect_s: began.elapsed().as_secs_f64(), ..impossible });
         }

@@ -29,7 +29,9 @@
 
 mod bounds;
 mod evidence;
+mod many;
 mod map;
+mod on_device;
 mod propagate;
 mod sliced;
 #[cfg(test)]
@@ -42,14 +44,16 @@ pub use evidence::Evidence;
 pub use map::{MarginalMap, PreparedMap};
 
 use crate::algebra::{OfNumbers, SumProduct, WideSumProduct};
-use crate::elimination::{EliminationPlan, Placement};
+use crate::elimination::{EliminationPlan, Gpu, Placement};
 use crate::error::Error;
 use crate::memory;
-use crate::model::{Potentials, Problem, ROUNDOFF};
+use crate::model::{Potentials, Problem, ROUNDOFF, Scaled};
 use crate::order::{Method, Order, OrderSearch};
 use crate::stop::Stop;
-use propagate::{Planned, Trouble};
+use on_device::OnDevice;
+use propagate::{Planned, Posteriors, Trouble};
 use sliced::Sliced;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What is asked for.
@@ -103,6 +107,14 @@ pub struct Marginals {
     pub collect_s: f64,
     /// The same of the way back.
     pub distribute_s: f64,
+    /// The device that did it; the CPU where there is none.
+    pub device: Option<String>,
+    /// Why the CPU did what a device was meant to.
+    pub trouble: Option<String>,
+    /// Seconds that copies to a device and back took.
+    pub transfer_s: f64,
+    /// Seconds until a device's kernels were compiled or loaded.
+    pub kernels_s: f64,
 }
 
 /// The sizes of a bucket tree.
@@ -134,8 +146,18 @@ pub struct Prepared {
     /// None where the evidence contradicts itself.
     tree: Option<Tabled>,
     memory: u64,
+    gpu: Option<Arc<Gpu>>,
+    choice: OrderChoice,
     /// Seconds that the order took.
     pub order_s: f64,
+}
+
+/// Why a device has no result.
+enum NotThere {
+    /// It was told to stop.
+    Stopped(Error),
+    /// The CPU goes on.
+    Trouble(String),
 }
 
 /// What is left of the product, and its plan.
@@ -158,12 +180,7 @@ pub fn compute(
     options: &Options,
     stop: &Stop,
 ) -> Result<Marginals, Error> {
-    let prepared = Prepared::new(potentials, evidence, options, stop)?;
-    let (bytes, memory) = (prepared.tree().bytes, prepared.memory);
-    if bytes > memory {
-        return Err(Error::Memory(format!("tables would take {bytes} bytes, {memory} are allowed")));
-    }
-    prepared.run(stop)
+    Prepared::new(potentials, evidence, options, stop)?.run(stop)
 }
 
 impl Prepared {
@@ -197,6 +214,8 @@ impl Prepared {
             only_z,
             tree,
             memory: options.memory.unwrap_or_else(|| memory::available() / 2),
+            gpu: None,
+            choice: options.order.clone(),
             order_s: began.elapsed().as_secs_f64(),
         })
     }
@@ -226,59 +245,141 @@ impl Prepared {
         self.tree.as_ref().and_then(|tree| tree.order.method)
     }
 
-    /// The sum and the posteriors, in as many bytes as [`Self::tree`] says; twice as many where products could be below
-    /// the range of doubles and so many are allowed.
+    /// Has a device do it. The CPU does what does not fit there, and all where the device fails.
+    pub fn use_device(&mut self, gpu: Arc<Gpu>) {
+        self.gpu = Some(gpu);
+    }
+
+    /// Whether a device was given.
+    pub fn has_device(&self) -> bool {
+        self.gpu.is_some()
+    }
+
+    /// Leaves all to the CPU from now on.
+    pub fn leave_device(&mut self) {
+        self.gpu = None;
+    }
+
+    /// Whether tables fit into the memory of the device, or into what the CPU's may take.
+    pub fn fits(&self) -> bool {
+        let on_device = |gpu: &Arc<Gpu>, tree: &Tabled| {
+            let bytes = on_device::bytes(tree.planned(), &self.asked_of(tree), &[]);
+            bytes.is_some_and(|bytes| gpu.budget().is_ok_and(|free| bytes <= free))
+        };
+        self.tree().bytes <= self.memory
+            || self.gpu.as_ref().zip(self.tree.as_ref()).is_some_and(|(gpu, tree)| on_device(gpu, tree))
+    }
+
+    /// The sum and the posteriors: on the device that was given, or in as many bytes as [`Self::tree`] says; twice as
+    /// many where products could be below the range of doubles and so many are allowed.
     ///
     /// # Errors
     /// [`Error::Memory`], [`Error::Stopped`].
     pub fn run(&self, stop: &Stop) -> Result<Marginals, Error> {
         let Some(tree) = &self.tree else { return Ok(self.impossible()) };
+        let mut trouble = None;
+        if let Some(gpu) = &self.gpu {
+            match self.run_on(tree, gpu, stop) {
+                Ok(found) => return Ok(found),
+                Err(NotThere::Stopped(error)) => return Err(error),
+                Err(NotThere::Trouble(why)) => trouble = Some(why),
+            }
+        }
+        let found = self.run_here(tree, stop)?;
+        Ok(Marginals { trouble, ..found })
+    }
+
+    /// The same on the CPU.
+    fn run_here(&self, tree: &Tabled, stop: &Stop) -> Result<Marginals, Error> {
+        let (bytes, allowed) = (self.tree().bytes, self.memory);
+        if bytes > allowed {
+            return Err(Error::Memory(format!("tables would take {bytes} bytes, {allowed} are allowed")));
+        }
         match self.run_with(tree, SumProduct, stop) {
             Err(Trouble::Narrow) => {
-                let bytes = self.tree().bytes.saturating_mul(2);
-                if bytes > self.memory {
-                    let allowed = self.memory;
+                let bytes = bytes.saturating_mul(2);
+                if bytes > allowed {
                     return Err(Error::Memory(format!(
                         "products are below the range of doubles, and tables with a power of two for each entry would \
                          take {bytes} bytes, {allowed} are allowed"
                     )));
                 }
-                self.run_with(tree, WideSumProduct, stop).map_err(|trouble| match trouble {
-                    Trouble::Failed(error) => error,
-                    Trouble::Narrow => Error::Internal("numbers of any size are not enough".into()),
-                })
+                Ok(self.run_with(tree, WideSumProduct, stop)?)
             }
-            Err(Trouble::Failed(error)) => Err(error),
-            Ok(marginals) => Ok(marginals),
+            done => Ok(done?),
         }
     }
 
-    fn run_with<S: OfNumbers>(&self, tree: &Tabled, semiring: S, stop: &Stop) -> Result<Marginals, Trouble> {
-        let Tabled { sliced, plan, placement, .. } = tree;
-        let planned = Planned { sliced, plan, placement };
-        let began = Instant::now();
-        let collected = planned.collect(&|_| semiring, stop)?;
-        let collect_s = began.elapsed().as_secs_f64();
-        if collected.z.mantissa == 0.0 {
-            return Ok(Marginals { collect_s, ..self.impossible() });
+    /// The same on a device.
+    fn run_on(&self, tree: &Tabled, gpu: &Arc<Gpu>, stop: &Stop) -> Result<Marginals, NotThere> {
+        let (label, asked) = (gpu.cuda().label(), self.asked_of(tree));
+        let done = match on_device::propagate(gpu, tree.planned(), &asked, &[], stop) {
+            Ok(Some(done)) => done,
+            Ok(None) => {
+                let bytes = on_device::bytes(tree.planned(), &asked, &[]);
+                return Err(NotThere::Trouble(on_device::refused(gpu, bytes)));
+            }
+            Err(Trouble::Failed(error)) => return Err(NotThere::Stopped(error)),
+            Err(Trouble::Narrow) => {
+                let why = "products are below the range of doubles; going on on the CPU with wider numbers";
+                return Err(NotThere::Trouble(format!("{label}: {why}")));
+            }
+            Err(Trouble::Device(error)) => {
+                return Err(NotThere::Trouble(format!("{label}: {error}; going on on the CPU")));
+            }
+        };
+        let OnDevice { found, transfer_s, kernels_s } = done;
+        let mut marginals = self.result(tree, found.z, found.error);
+        marginals.collect_s = found.collect_s;
+        marginals.distribute_s = found.distribute_s;
+        (marginals.device, marginals.transfer_s, marginals.kernels_s) = (Some(label), transfer_s, kernels_s);
+        if found.z.mantissa > 0.0 {
+            self.put_posteriors(tree, &mut marginals, found.posteriors, found.posterior_error);
         }
-        let ln_z = collected.z.ln();
-        let mut marginals = Marginals {
+        Ok(marginals)
+    }
+
+    /// What is asked for among the variables that are left.
+    fn asked_of(&self, tree: &Tabled) -> Vec<bool> {
+        tree.sliced.variables.iter().map(|&v| self.asked[v as usize]).collect()
+    }
+
+    /// The sum, without posteriors but of what is observed.
+    fn result(&self, tree: &Tabled, z: Scaled, error: f64) -> Marginals {
+        self.result_of(&tree.sliced, z, error)
+    }
+
+    fn result_of(&self, sliced: &Sliced, z: Scaled, error: f64) -> Marginals {
+        if z.mantissa == 0.0 {
+            return self.impossible();
+        }
+        let ln_z = z.ln();
+        Marginals {
             ln_z,
             // the logarithm is rounded too
-            error_bound: sliced.rounding + collected.error + (2.0 + 2.0 * ln_z.abs()) * ROUNDOFF,
+            error_bound: sliced.rounding + error + (2.0 + 2.0 * ln_z.abs()) * ROUNDOFF,
             posteriors: self.observed_posteriors(),
-            collect_s,
             ..self.impossible()
-        };
-        if !self.only_z {
+        }
+    }
+
+    fn put_posteriors(&self, tree: &Tabled, marginals: &mut Marginals, posteriors: Posteriors, error: f64) {
+        for (&v, own) in tree.sliced.variables.iter().zip(posteriors) {
+            marginals.posteriors[v as usize] = own;
+        }
+        marginals.posterior_error = if self.only_z { 0.0 } else { 2.0 * tree.sliced.rounding + error };
+    }
+
+    fn run_with<S: OfNumbers>(&self, tree: &Tabled, semiring: S, stop: &Stop) -> Result<Marginals, Trouble> {
+        let planned = tree.planned();
+        let began = Instant::now();
+        let collected = planned.collect(&|_| semiring, stop)?;
+        let mut marginals = self.result(tree, collected.z, collected.error);
+        marginals.collect_s = began.elapsed().as_secs_f64();
+        if collected.z.mantissa > 0.0 && !self.only_z {
             let began = Instant::now();
-            let asked: Vec<bool> = sliced.variables.iter().map(|&v| self.asked[v as usize]).collect();
-            let (posteriors, error) = planned.distribute(semiring, &collected, &asked, stop)?;
-            for (&v, own) in sliced.variables.iter().zip(posteriors) {
-                marginals.posteriors[v as usize] = own;
-            }
-            marginals.posterior_error = 2.0 * sliced.rounding + error;
+            let (posteriors, error) = planned.distribute(semiring, &collected, &self.asked_of(tree), stop)?;
+            self.put_posteriors(tree, &mut marginals, posteriors, error);
             marginals.distribute_s = began.elapsed().as_secs_f64();
         }
         Ok(marginals)
@@ -294,6 +395,10 @@ impl Prepared {
             posteriors: vec![None; self.domains.len()],
             collect_s: 0.0,
             distribute_s: 0.0,
+            device: None,
+            trouble: None,
+            transfer_s: 0.0,
+            kernels_s: 0.0,
         }
     }
 
@@ -323,6 +428,10 @@ impl Tabled {
         let bytes = size_of::<f64>() as u64;
         let (plan, placement) = EliminationPlan::exact(&structure, &order, keep_messages, bytes, stop)?;
         Ok(Tabled { sliced, order, plan, placement })
+    }
+
+    fn planned(&self) -> Planned<'_> {
+        Planned { sliced: &self.sliced, plan: &self.plan, placement: &self.placement }
     }
 
     fn sizes(&self, only_z: bool) -> Tree {

@@ -2,6 +2,7 @@
 
 use super::sliced::Sliced;
 use crate::algebra::{OfNumbers, Range};
+use crate::device::DeviceError;
 use crate::elimination::backward::{Fold, WayBack, backward};
 use crate::elimination::cpu::{Store, poll};
 use crate::elimination::executor::Task;
@@ -38,11 +39,11 @@ pub(super) struct Collected<S: OfNumbers> {
 
 /// What is known of a message's entries.
 #[derive(Clone, Copy, Debug, Default)]
-struct Note {
+pub(super) struct Note {
     /// Rounding errors, relatively.
-    error: f64,
+    pub error: f64,
     /// The power of two of the least entry but 0.
-    least: i64,
+    pub least: i64,
 }
 
 /// Why numbers of one kind do not do.
@@ -52,6 +53,8 @@ pub(super) enum Trouble {
     Narrow,
     /// There was no memory, or a stop.
     Failed(Error),
+    /// The device failed.
+    Device(DeviceError),
 }
 
 impl From<Error> for Trouble {
@@ -60,8 +63,25 @@ impl From<Error> for Trouble {
     }
 }
 
+impl From<Trouble> for Error {
+    /// Where nothing else can be tried.
+    fn from(trouble: Trouble) -> Error {
+        match trouble {
+            Trouble::Failed(error) => error,
+            Trouble::Narrow => Error::Internal("numbers of any size are not enough".into()),
+            Trouble::Device(error) => Error::Internal(format!("no device was asked for: {error}")),
+        }
+    }
+}
+
+impl From<DeviceError> for Trouble {
+    fn from(error: DeviceError) -> Self {
+        Trouble::Device(error)
+    }
+}
+
 impl<'a> Planned<'a> {
-    fn task<S: OfNumbers>(self, semiring: S) -> Task<'a, S> {
+    pub fn task<S: OfNumbers>(self, semiring: S) -> Task<'a, S> {
         Task { plan: self.plan, placement: self.placement, factors: self.sliced, semiring }
     }
 
@@ -73,8 +93,7 @@ impl<'a> Planned<'a> {
         let Planned { sliced, plan, placement } = self;
         let mut store = Store::new(self.task(semiring(0)));
         let mut notes = vec![Note::default(); plan.steps.len()];
-        let exponents: i64 = sliced.functions.iter().map(|function| function.exponent).sum();
-        let mut z = Scaled { exponent: sliced.constant.exponent + exponents, ..sliced.constant };
+        let mut z = sliced.taken_out();
         let mut error = 0.0;
         for (index, step) in plan.steps.iter().enumerate() {
             let semiring = semiring(step.position);
@@ -113,13 +132,7 @@ impl<'a> Planned<'a> {
         stop: &Stop,
     ) -> Result<(Posteriors, f64), Trouble> {
         let plan = self.plan;
-        // a step matters where its variable is asked for, or one below
-        let mut matters: Vec<bool> = plan.steps.iter().map(|step| asked[variable(plan, step)]).collect();
-        for (index, step) in plan.steps.iter().enumerate() {
-            for from in sources(step) {
-                matters[index] |= matters[from];
-            }
-        }
+        let matters = self.matters(asked);
         let mut way = Way {
             planned: self,
             semiring,
@@ -134,22 +147,34 @@ impl<'a> Planned<'a> {
         backward(self.task(semiring), &collected.messages, &mut way, stop)?;
         if way.narrow { Err(Trouble::Narrow) } else { Ok((way.posteriors, way.error)) }
     }
+
+    /// By step, whether its variable is asked for, or one below.
+    pub fn matters(self, asked: &[bool]) -> Vec<bool> {
+        let steps = &self.plan.steps;
+        let mut matters: Vec<bool> = steps.iter().map(|step| asked[variable(self.plan, step)]).collect();
+        for (index, step) in steps.iter().enumerate() {
+            for from in sources(step) {
+                matters[index] |= matters[from];
+            }
+        }
+        matters
+    }
 }
 
 /// The steps whose messages a step joins.
-fn sources(step: &Step) -> impl Iterator<Item = usize> {
+pub(super) fn sources(step: &Step) -> impl Iterator<Item = usize> {
     step.inputs.iter().filter_map(|input| match input.source {
         Source::Message(from) => Some(from as usize),
         _ => None,
     })
 }
 
-fn variable(plan: &EliminationPlan, step: &Step) -> usize {
+pub(super) fn variable(plan: &EliminationPlan, step: &Step) -> usize {
     plan.sequence[step.position as usize] as usize
 }
 
 /// The products of a step's inputs, and of what it begins with.
-fn joined(sliced: &Sliced, step: &Step, notes: &[Note], begin: Note) -> Note {
+pub(super) fn joined(sliced: &Sliced, step: &Step, notes: &[Note], begin: Note) -> Note {
     let mut all = Note { error: begin.error + (step.inputs.len() + 1) as f64 * ROUNDOFF, ..begin };
     for input in &step.inputs {
         match input.source {
@@ -162,6 +187,16 @@ fn joined(sliced: &Sliced, step: &Step, notes: &[Note], begin: Note) -> Note {
         }
     }
     all
+}
+
+/// What the values of a variable come to, as parts of their sum; and how far these may be off where the values may be.
+pub(super) fn posterior<S: OfNumbers>(semiring: S, mut values: Vec<S::Entry>, error: f64) -> (Box<[f64]>, f64) {
+    let _ = semiring.normalise(&mut values);
+    let doubles: Vec<f64> = values.into_iter().map(|value| semiring.value(value).double()).collect();
+    let sum: f64 = doubles.iter().sum();
+    // of the value, and of the sum of all of them
+    let error = 2.0 * error + (doubles.len() + 1) as f64 * ROUNDOFF;
+    (doubles.iter().map(|double| double / sum).collect(), error)
 }
 
 /// The way back.
@@ -206,14 +241,10 @@ impl<S: OfNumbers> WayBack<S> for Way<'_, S> {
         if self.narrow || !self.asked[variable] {
             return;
         }
-        let mut values = values.to_vec();
-        let _ = self.semiring.normalise(&mut values);
-        let doubles: Vec<f64> = values.into_iter().map(|value| self.semiring.value(value).double()).collect();
-        let sum: f64 = doubles.iter().sum();
-        self.posteriors[variable] = Some(doubles.iter().map(|double| double / sum).collect());
-        // of the value, and of the sum of all of them
         let own = self.joined(step).error + depth as f64 * ROUNDOFF;
-        self.error = self.error.max(2.0 * own + (doubles.len() + 1) as f64 * ROUNDOFF);
+        let (posterior, error) = posterior(self.semiring, values.to_vec(), own);
+        self.posteriors[variable] = Some(posterior);
+        self.error = self.error.max(error);
     }
 
     fn outside(&mut self, step: usize, fold: Fold, rest: &mut [S::Entry]) {

@@ -135,6 +135,12 @@ impl Sliced {
         self.domains = self.variables.iter().map(|&v| domains[v as usize]).collect();
     }
 
+    /// The constants and the powers of two that were taken out of the functions.
+    pub fn taken_out(&self) -> Scaled {
+        let exponents: i64 = self.functions.iter().map(|function| function.exponent).sum();
+        Scaled { exponent: self.constant.exponent + exponents, ..self.constant }
+    }
+
     /// The scopes as a problem that costs nothing: what orders and plans look at.
     pub fn structure(&self) -> Problem {
         let table = |arity| Table::Sparse(Arc::new(SparseTable::new(arity, 0, Vec::new(), Vec::<Cost>::new())));

@@ -57,6 +57,7 @@ fn posteriors_by_names_and_by_a_file_of_evidence() -> Result {
         "collect_s",
         "distribute_s",
         "transfer_s",
+        "kernels_s",
         "time_s",
     ];
     assert!(keys.iter().all(|key| !found[key].is_null()), "{found}");
@@ -102,7 +103,7 @@ fn impossible_evidence_and_too_little_memory_have_exit_codes_of_their_own() -> R
     let twice = object(fangs().arg("marginals").arg(&path).args(["--observe", "rain=no,rain=yes", "--json"]), 4)?;
     assert_eq!(twice["status"], "impossible evidence");
     let mut little = fangs();
-    let _ = little.arg("marginals").arg(&path).args(["--bound-memory", "16", "--json"]);
+    let _ = little.arg("marginals").arg(&path).args(["--device", "cpu", "--bound-memory", "16", "--json"]);
     let found = object(&mut little, 3)?;
     assert_eq!((&found["status"], &found["ln_z"]), (&"memory".into(), &Value::Null));
     assert!(number(&found, "bytes") > 16.0);
@@ -124,7 +125,9 @@ fn sums_whose_tables_do_not_fit_are_bounded_from_both_sides() -> Result {
     pairs.iter().enumerate().for_each(|(k, _)| text.push_str(&format!("4 1.{k} 1 1 1.{k}\n")));
     fs::write(&path, text)?;
     let mut command = fangs();
-    let _ = command.arg("marginals").arg(&path).args(["--bound-memory", "4M", "-t", "4", "--json", "--csv"]).arg(&csv);
+    // a device would hold them
+    let _ = command.arg("marginals").arg(&path).args(["--device", "cpu", "--bound-memory", "4M", "-t", "4", "--json"]);
+    let _ = command.arg("--csv").arg(&csv);
     let found = object(&mut command, 0)?;
     assert_eq!(found["status"], "bounds");
     let upper = number(&found, "ln_z_upper");
@@ -173,7 +176,8 @@ fn wrong_names_and_devices_are_refused() -> Result {
         (&["--observe", "rain"], &["NAME=VALUE"]),
         (&["--soft", "rain=1"], &["expected 2 numbers"]),
         (&["--variables", "snow"], &["snow"]),
-        (&["--device", "cuda"], &["marginals run on the CPU"]),
+        (&["--device", "cuda:4096"], &["device cuda:4096: ", "auto or cpu run without it"]),
+        (&["--device", "cuda", "--maximize", "some.map"], &["--maximize runs on the CPU"]),
         (&["--temperature", "0"], &["above 0"]),
         (&["--order", "best,worst"], &["min-fill"]),
         (&["--only-z", "--variables", "rain"], &["cannot be used with"]),
@@ -193,6 +197,29 @@ fn wrong_names_and_devices_are_refused() -> Result {
 }
 
 #[test]
+fn a_device_is_used_where_it_is_named_and_the_cpu_goes_on_where_it_fails() -> Result {
+    if common::gpu().is_none() {
+        return Ok(());
+    }
+    let (_folder, path) = folder_with("rain.bif", RAIN)?;
+    let on = |device: &str| {
+        let mut command = fangs();
+        let _ = command.arg("marginals").arg(&path).args(["--observe", "grass=wet", "--json", "--device", device]);
+        command
+    };
+    let (host, device) = (object(&mut on("cpu"), 0)?, object(&mut on("cuda:0"), 0)?);
+    assert_eq!((&host["device"], &device["device"]), (&"cpu".into(), &"cuda:0".into()));
+    assert!((number(&host, "ln_z") - number(&device, "ln_z")).abs() <= 2.0 * number(&host, "error_bound"));
+    near(&device["marginals"]["rain"], &[0.1953125 / WET, 0.28125 / WET]);
+    let mut failing = on("cuda:0");
+    let lost = failing.env("FANGS_FAIL_LAUNCH", "2").assert().success().get_output().clone();
+    let found: Value = serde_json::from_slice(&lost.stdout)?;
+    assert_eq!((&found["device"], &found["ln_z"]), (&"cpu".into(), &host["ln_z"]));
+    assert!(String::from_utf8(lost.stderr)?.contains("going on on the CPU"));
+    Ok(())
+}
+
+#[test]
 fn many_cases_are_a_line_each() -> Result {
     let (folder, path) = folder_with("rain.bif", RAIN)?;
     let cases = folder.path().join("cases.jsonl");
@@ -203,12 +230,28 @@ fn many_cases_are_a_line_each() -> Result {
     )?;
     let rows = folder.path().join("cases.csv");
     fs::write(&rows, "grass,rain\n,\nwet,\nwet,no\n")?;
-    let lines = |cases: &Path| -> Result<Vec<Value>> {
-        let output = fangs().arg("marginals").arg(&path).arg("--cases").arg(cases).assert().success();
-        let text = String::from_utf8(output.get_output().stdout.clone())?;
+    let lines_on = |device: &str, cases: &Path| -> Result<Vec<Value>> {
+        let mut command = fangs();
+        let output = command.arg("marginals").arg(&path).arg("--cases").arg(cases).args(["--device", device]);
+        let text = String::from_utf8(output.assert().success().get_output().stdout.clone())?;
         text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
     };
+    let lines = |cases: &Path| lines_on("cpu", cases);
     let (objects, table) = (lines(&cases)?, lines(&rows)?);
+    if common::gpu().is_some() {
+        for (object, other) in objects.iter().zip(lines_on("cuda:0", &cases)?) {
+            assert_eq!((&object["case"], &object["status"]), (&other["case"], &other["status"]));
+            if object["status"] == "exact" {
+                assert_eq!(other["device"], "cuda:0");
+                assert!((number(object, "ln_z") - number(&other, "ln_z")).abs() < 1e-14, "{other}");
+                let own: Vec<f64> =
+                    serde_json::from_value(object["marginals"]["sprinkler"].clone()).unwrap_or_default();
+                if !own.is_empty() {
+                    near(&other["marginals"]["sprinkler"], &own);
+                }
+            }
+        }
+    }
     assert_eq!(objects.iter().map(|line| number(line, "case")).collect::<Vec<_>>(), [1.0, 2.0, 4.0, 5.0]);
     assert_eq!(objects[3]["status"], "impossible evidence");
     for (object, row) in objects.iter().zip(&table) {

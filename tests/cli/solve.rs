@@ -168,7 +168,9 @@ fn starts_may_be_several_and_partial() -> Result {
         let mut command = fangs();
         let _ = command.args(["solve", "--json", "--rounds", "0", "--bound", "none", "--no-reduce", "--csv"]);
         let _ = command.arg(at("run.csv")).arg(&path);
-        starts.iter().for_each(|start| drop(command.arg("--warm-start").arg(at(start))));
+        for start in starts {
+            let _ = command.arg("--warm-start").arg(at(start));
+        }
         command
     };
     let result = object(&mut command(&["worst", "better", "part"]), 0)?;

@@ -36,7 +36,7 @@ pub struct MarginalsFlags {
     #[arg(long, value_name = "ORDER", default_value = "best", value_parser = OrderChoice::parse,
         help_heading = help::BOUNDS)]
     order: OrderChoice,
-    /// Where to run: auto and cpu are the CPU, CUDA devices do not run marginals yet
+    /// Where to run: auto (a CUDA device where one works and it pays), cpu, cuda or cuda:I; marginal MAP runs on the CPU
     #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::BOUNDS)]
     device: Choice,
     /// CPU threads [default: all]
@@ -47,7 +47,7 @@ pub struct MarginalsFlags {
     /// With a limit, sums whose tables do not fit into memory are bounded from both sides while time remains.
     #[arg(short, long, value_name = "DUR", value_parser = values::duration, help_heading = help::BUDGET)]
     time: Option<Duration>,
-    /// Memory for tables, such as 512M or 4G [default: half of free memory]
+    /// Memory of the CPU for tables, such as 512M or 4G [default: half of free memory]
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
     bound_memory: Option<u64>,
     /// Write PREFIX.PR and PREFIX.MAR, as the UAI competitions have them
@@ -73,6 +73,7 @@ pub struct Config {
     /// None for all of them.
     pub(super) variables: Option<Vec<String>>,
     pub(super) order: OrderChoice,
+    pub(super) device: Choice,
     pub(super) threads: Option<usize>,
     pub(super) time: Option<Duration>,
     pub(super) memory: u64,
@@ -87,8 +88,12 @@ impl TryFrom<MarginalsFlags> for Config {
     type Error = Error;
 
     fn try_from(flags: MarginalsFlags) -> Result<Self, Error> {
-        if let Choice::Cuda(_) = flags.device {
-            return Err(Error::Usage("--device cuda: marginals run on the CPU; use auto or cpu".into()));
+        let on_host = flags.maximize.is_some();
+        if let (Choice::Cuda(_), true) = (flags.device, on_host) {
+            return Err(Error::Usage(format!(
+                "--device {}: --maximize runs on the CPU; use auto or cpu",
+                flags.device
+            )));
         }
         let input = PotentialsInput::try_from(flags.input)?;
         let uai = flags.uai.map(|prefix| {
@@ -109,6 +114,7 @@ impl TryFrom<MarginalsFlags> for Config {
             maximize: flags.maximize,
             variables: if flags.variables.is_empty() { variables } else { Some(flags.variables) },
             order: flags.order,
+            device: if on_host { Choice::Cpu } else { flags.device },
             threads: flags.threads,
             time: flags.time,
             memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),

@@ -29,13 +29,14 @@ pub struct Report<'a> {
     pub order: String,
     #[serde(flatten)]
     pub tree: Option<Tree>,
-    pub device: &'static str,
+    pub device: String,
     pub threads: usize,
     pub load_s: f64,
     pub order_s: f64,
     pub collect_s: f64,
     pub distribute_s: f64,
     pub transfer_s: f64,
+    pub kernels_s: f64,
     pub time_s: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
@@ -165,11 +166,15 @@ impl fmt::Display for Report<'_> {
             writeln!(f, "memory      {} of tables", HumanBytes(tree.bytes))?;
         }
         let Report { load_s, order_s, collect_s, distribute_s, time_s, threads, .. } = self;
-        writeln!(
+        write!(
             f,
             "time        {time_s:.3} s: reading {load_s:.3}, order {order_s:.3}, collect {collect_s:.3}, distribute \
-             {distribute_s:.3}; {threads} threads"
+             {distribute_s:.3}; "
         )?;
+        match self.device.as_str() {
+            "cpu" => writeln!(f, "{threads} threads")?,
+            device => writeln!(f, "copies {:.3}, kernels {:.3}; {device}", self.transfer_s, self.kernels_s)?,
+        }
         for (name, value) in self.assignment.iter().flat_map(Assigned::each) {
             writeln!(f, "{}  {}", line(&name), line(&value))?;
         }

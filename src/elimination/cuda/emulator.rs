@@ -1,15 +1,19 @@
 //! A device's program executed on the host, as its descriptors say.
 
 use super::execution::lay_out;
-use super::program::{Program, Room};
+use super::program::{Back, BackStep, Launch, NEVER, Program, Room, Wanted};
+use super::propagation::{Bits, Propagating};
 use super::stage::{GROUPS, Staged};
-use super::tile::{Kinds, Variant};
-use super::words::{BoxWords, DigitWords, InputWords};
-use crate::algebra::MinSum;
+use super::tile::{Chip, Kinds, Phase, SETTLED, Variant};
+use super::words::{BoxWords, DigitWords, InputWords, StepWords};
+use crate::algebra::{Division, MinSum, Semiring, SumProduct};
+use crate::device::DeviceError;
 use crate::elimination::executor::Task;
-use crate::elimination::plan::Plan;
-use crate::model::{Cost, Problem};
+use crate::elimination::plan::{EliminationPlan, Plan};
+use crate::model::{Cost, Problem, Scaled, scale};
+use crate::stop::Stop;
 use crate::tensor::storage::Storage;
+use std::ops::Range;
 
 /// On 64-bit entries, whatever the plan's are.
 pub(super) fn task<'a>(problem: &'a Problem, plan: &'a Plan) -> Task<'a, MinSum<Cost>> {
@@ -21,77 +25,240 @@ pub(super) fn room(plan: &Plan, entries: u64) -> Room {
     Room { keep_messages: plan.placement.keep_messages, bytes: plan.costs.width.bytes(), entries }
 }
 
-/// What the kernels do, thread by thread, on 64-bit entries; memory starts as garbage, which gaps may spread to gaps
-/// only.
-pub(super) struct Emulator<'a> {
+/// What the kernels do, thread by thread; memory starts as garbage, which gaps may spread to gaps only.
+pub(super) struct Emulator<'a, S: Semiring> {
     program: &'a Program,
-    pub(super) memory: Vec<Cost>,
+    pub(super) memory: Vec<S::Entry>,
+    /// By settled table.
+    pub(super) ranges: Vec<Bits>,
     bytes: u64,
-    cap: Cost,
+    semiring: S,
 }
 
-impl<'a> Emulator<'a> {
-    pub(super) fn new(program: &'a Program, problem: &Problem, plan: &Plan) -> Self {
-        let mut memory = vec![-7; program.entries as usize];
+/// A propagation that the host executes as its descriptors say.
+pub(crate) struct Emulated<'a> {
+    back: &'a Back,
+    emulator: Emulator<'a, SumProduct>,
+}
+
+impl Back {
+    /// For a device of any memory.
+    pub(crate) fn of_emulator(plan: &EliminationPlan, wanted: &[Wanted], kept: &[u32]) -> Back {
+        let room = Room { keep_messages: false, bytes: size_of::<f64>() as u64, entries: u64::MAX };
+        let chip = Chip { multiprocessors: 132, shared: 0, staged: u64::MAX };
+        Back::new(plan, wanted, kept, room, &chip).expect("no limit")
+    }
+}
+
+impl<'a> Emulated<'a> {
+    pub(crate) fn new(back: &'a Back, task: Task<'_, SumProduct>) -> Self {
+        Emulated { back, emulator: Emulator::new(&back.program, task) }
+    }
+}
+
+impl Propagating for Emulated<'_> {
+    fn steps(&self) -> &[BackStep] {
+        &self.back.steps
+    }
+
+    fn collect(&mut self, _: &Stop) -> Result<bool, DeviceError> {
+        self.back.program.launches[..self.back.turn].iter().for_each(|launch| self.emulator.launch(launch));
+        Ok(true)
+    }
+
+    fn distribute(&mut self, _: &Stop) -> Result<bool, DeviceError> {
+        self.back.program.launches[self.back.turn..].iter().for_each(|launch| self.emulator.launch(launch));
+        Ok(true)
+    }
+
+    fn ranges(&self) -> Result<Vec<Bits>, DeviceError> {
+        Ok(self.emulator.ranges.clone())
+    }
+
+    fn constants(&self) -> Result<Vec<f64>, DeviceError> {
+        let Range { start, end } = self.back.program.constants;
+        Ok(self.emulator.memory[start as usize..end as usize].to_vec())
+    }
+
+    fn values(&self) -> Result<Vec<Option<Vec<f64>>>, DeviceError> {
+        let Range { start, end } = self.back.program.kept;
+        Ok(self.back.program.values(&self.back.steps, &self.emulator.memory[start as usize..end as usize]))
+    }
+}
+
+/// A semiring with what settles its tables.
+pub(super) trait Settling: Semiring {
+    /// What no table has before it was written.
+    const GARBAGE: Self::Entry;
+
+    /// What a block does.
+    fn settle_block(emulator: &mut Emulator<'_, Self>, phase: Phase, block: u32);
+}
+
+impl Settling for MinSum<Cost> {
+    const GARBAGE: Cost = -7;
+
+    fn settle_block(_: &mut Emulator<'_, Self>, phase: Phase, _: u32) {
+        panic!("costs are not settled: {phase:?}");
+    }
+}
+
+impl Settling for SumProduct {
+    const GARBAGE: f64 = f64::NAN;
+
+    fn settle_block(emulator: &mut Emulator<'_, Self>, phase: Phase, block: u32) {
+        let program = emulator.program;
+        let own = program.settled[program.settled_map[block as usize] as usize];
+        let begin = u64::from(block - own.first) * SETTLED;
+        let entries = begin..own.entries.min(begin + SETTLED);
+        let place = |entry: u64| entry / own.row * own.pitch + entry % own.row;
+        let at = |table: u64, entry: u64| (table / 8 + place(entry)) as usize;
+        let range = own.range as usize;
+        if phase != Phase::Scale {
+            for entry in entries.clone() {
+                let mut number = emulator.memory[at(own.table, entry)];
+                if own.divisor != NEVER {
+                    number = SumProduct.divide(number, emulator.memory[at(own.divisor, entry)]);
+                }
+                assert!(!number.is_nan(), "an entry was never made");
+                emulator.memory[at(own.table, entry)] = number;
+                let bits = number.to_bits();
+                let [most, least] = &mut emulator.ranges[range];
+                *most = bits.max(*most);
+                if bits != 0 {
+                    *least = (!bits).max(*least);
+                }
+            }
+        }
+        let most = emulator.ranges[range][0];
+        if phase != Phase::Measure && most != 0 {
+            let exponent = Scaled::new(f64::from_bits(most)).exponent;
+            for entry in entries {
+                let number = &mut emulator.memory[at(own.table, entry)];
+                *number = scale(*number, -exponent);
+            }
+        }
+    }
+}
+
+impl<'a, S: Settling> Emulator<'a, S> {
+    pub(super) fn new(program: &'a Program, task: Task<'_, S>) -> Self {
+        let mut memory = vec![S::GARBAGE; program.entries as usize];
         for table in &program.tables {
-            let filled: Storage<Cost> = lay_out(task(problem, plan), table);
+            let filled: Storage<S::Entry> = lay_out(task, table);
             for (index, &entry) in filled.iter().enumerate() {
                 memory[(table.at + table.place(index as u64)) as usize] = entry;
             }
         }
-        Emulator::over(program, plan, memory)
+        Emulator::over(program, task.semiring, memory)
     }
 
-    pub(super) fn over(program: &'a Program, plan: &Plan, memory: Vec<Cost>) -> Self {
-        Emulator { program, memory, bytes: plan.costs.width.bytes(), cap: plan.cap() }
+    pub(super) fn over(program: &'a Program, semiring: S, memory: Vec<S::Entry>) -> Self {
+        let ranges = vec![[0; 2]; program.settled.len()];
+        Emulator { program, memory, ranges, bytes: program.room.bytes, semiring }
     }
 
-    fn entry(&self, at: u64) -> Cost {
+    fn entry(&self, at: u64) -> S::Entry {
         assert_eq!(at % self.bytes, 0);
         self.memory[(at / self.bytes) as usize]
     }
 
+    fn joined(&self, entries: impl Iterator<Item = S::Entry>) -> S::Entry {
+        let s = self.semiring;
+        entries.fold(s.one(), |all, entry| s.settle(s.combine(all, entry)))
+    }
+
     pub(super) fn run(&mut self) {
-        for launch in &self.program.launches {
-            // what a launch writes, no block of it may read: written at its end
-            let mut written = Vec::new();
-            for block in launch.first..launch.first + launch.blocks {
-                match (launch.tiled, launch.variant) {
-                    (Some(step), Variant::Staged(staged, inputs)) => {
-                        self.staged(&staged, inputs, &self.program.tiled[step], block, &mut written);
-                    }
-                    (Some(step), _) => self.tiled(launch.variant, &self.program.tiled[step], block, &mut written),
-                    (None, _) => self.each(block, &mut written),
+        self.program.launches.iter().for_each(|launch| self.launch(launch));
+    }
+
+    pub(super) fn launch(&mut self, launch: &Launch) {
+        // what a launch writes, no block of it may read: written at its end
+        let mut written = Vec::new();
+        for block in launch.first..launch.first + launch.blocks {
+            match (launch.tiled, launch.variant) {
+                (Some(step), Variant::Staged(staged, inputs)) => {
+                    self.staged(&staged, inputs, &self.program.tiled[step], block, &mut written);
                 }
+                (Some(step), _) => self.tiled(launch.variant, &self.program.tiled[step], block, &mut written),
+                (None, Variant::Settle(phase)) => S::settle_block(self, phase, block),
+                (None, Variant::Down) => self.down(block, &mut written),
+                (None, _) => self.each(block, &mut written),
             }
-            for (at, entry) in written {
-                self.memory[(at / self.bytes) as usize] = entry;
-            }
+        }
+        for (at, entry) in written {
+            self.memory[(at / self.bytes) as usize] = entry;
         }
     }
 
-    fn each(&self, block: u32, written: &mut Vec<(u64, Cost)>) {
-        let step = self.program.steps[self.program.map[block as usize] as usize];
-        let columns = step.inputs as usize + 1;
-        let digits = &self.program.digits[step.digit_at as usize..][..step.digits as usize];
-        let inputs = &self.program.inputs[step.input_at as usize..][..step.inputs as usize];
-        let strides =
-            |digit: usize, column: usize| self.program.strides[step.stride_at as usize + digit * columns + column];
+    fn down(&self, block: u32, written: &mut Vec<(u64, S::Entry)>) {
+        let Program { digits, inputs, folds, strides, .. } = self.program;
+        let step = self.step(block);
+        let digits = &digits[step.digit_at as usize..][..step.digits as usize];
+        let inputs = &inputs[step.input_at as usize..][..step.inputs as usize];
+        let folds = &folds[step.fold_at as usize..][..step.folds as usize];
+        let part = u64::from((block - step.first) / step.boxes);
+        let share = |part: u64| (u64::from(step.domain) * part / u64::from(step.parts)) as u32;
         for thread in (0..step.threads).step_by(1 << step.split) {
             let values = values(digits, step.spread, block - step.first, thread >> step.split);
-            let at = |table: u64, column: usize| {
-                let digits = values.iter().enumerate();
-                table + digits.map(|(digit, &value)| strides(digit, column) * u64::from(value)).sum::<u64>()
+            let product = |combination: u32| {
+                let entry = |(k, input): (usize, &InputWords)| {
+                    let (mut rest, mut at) = (combination, 0);
+                    for fold in folds {
+                        let quotient = fold.divide(rest);
+                        assert_eq!(quotient, rest / fold.size);
+                        at += u64::from(rest % fold.size) * strides[fold.stride_at as usize + k];
+                        rest = quotient;
+                    }
+                    assert_eq!(rest, 0);
+                    self.entry(self.at(step, &values, input.table, k) + at * self.bytes)
+                };
+                self.joined(inputs.iter().enumerate().map(entry))
             };
-            let sum = |a: u64| {
-                inputs.iter().enumerate().map(|(k, input)| self.entry(at(input.table, k) + a * input.slab)).sum()
-            };
-            let least: Cost = (0..u64::from(step.domain)).map(sum).min().unwrap_or(self.cap);
-            written.push((at(step.out, columns - 1), least.min(self.cap)));
+            let s = self.semiring;
+            let sum = (share(part)..share(part + 1)).map(product).fold(s.zero(), |sum, entry| s.fold(sum, entry));
+            written.push((self.at(step, &values, step.out, inputs.len()) + part * step.part, sum));
         }
     }
 
-    fn staged(&self, staged: &Staged, inputs: [u32; 3], step: &BoxWords, block: u32, written: &mut Vec<(u64, Cost)>) {
+    /// The step of a block.
+    fn step(&self, block: u32) -> &StepWords {
+        &self.program.steps[self.program.map[block as usize] as usize]
+    }
+
+    /// Where the values of a step's digits are in a table, given by its column.
+    fn at(&self, step: &StepWords, values: &[u32], table: u64, column: usize) -> u64 {
+        let columns = step.inputs as usize + 1;
+        let stride = |digit: usize| self.program.strides[step.stride_at as usize + digit * columns + column];
+        table + values.iter().enumerate().map(|(digit, &value)| stride(digit) * u64::from(value)).sum::<u64>()
+    }
+
+    fn each(&self, block: u32, written: &mut Vec<(u64, S::Entry)>) {
+        let step = self.step(block);
+        let digits = &self.program.digits[step.digit_at as usize..][..step.digits as usize];
+        let inputs = &self.program.inputs[step.input_at as usize..][..step.inputs as usize];
+        for thread in (0..step.threads).step_by(1 << step.split) {
+            let values = values(digits, step.spread, block - step.first, thread >> step.split);
+            let product = |a: u64| {
+                let entry = |(k, input): (usize, &InputWords)| {
+                    self.entry(self.at(step, &values, input.table, k) + a * input.slab)
+                };
+                self.joined(inputs.iter().enumerate().map(entry))
+            };
+            let s = self.semiring;
+            let folded = (0..step.domain.into()).map(product).fold(s.zero(), |all, entry| s.fold(all, entry));
+            written.push((self.at(step, &values, step.out, inputs.len()), folded));
+        }
+    }
+
+    fn staged(
+        &self,
+        staged: &Staged,
+        inputs: [u32; 3],
+        step: &BoxWords,
+        block: u32,
+        written: &mut Vec<(u64, S::Entry)>,
+    ) {
         let Staged { tile, tiles, lanes, .. } = *staged;
         let starts = values(&step.digit[..step.digits as usize], 0, block, 0);
         let at = |table: u64, column: usize| {
@@ -104,7 +271,8 @@ impl<'a> Emulator<'a> {
         // by group its first input
         let begins = [0, step.ends[0], step.ends[1], step.ends[2]];
         assert_eq!(begins[3], step.inputs);
-        let mut least = vec![self.cap; (tile.iter().product::<u32>() * staged.threads()) as usize];
+        let s = self.semiring;
+        let mut least = vec![s.zero(); (tile.iter().product::<u32>() * staged.threads()) as usize];
         for slab in 0..u64::from(step.domain) {
             // a stage as it is filled, by input
             let mut stages = Vec::new();
@@ -128,11 +296,11 @@ impl<'a> Emulator<'a> {
             }
             for (output, least) in least.iter_mut().enumerate() {
                 let (number, own, lane) = staged_output(staged, output as u32);
-                let entry = |&(a, b, ref stage): &(usize, usize, Vec<Cost>)| {
+                let entry = |&(a, b, ref stage): &(usize, usize, Vec<S::Entry>)| {
                     let row = (own[a] * tile[b] + own[b]) * tiles[a] * tiles[b] + number[a] * tiles[b] + number[b];
                     stage[(row * lanes + lane) as usize]
                 };
-                *least = (*least).min(stages.iter().map(entry).fold(0, Cost::saturating_add));
+                *least = s.fold(*least, self.joined(stages.iter().map(entry)));
             }
         }
         for (output, least) in least.into_iter().enumerate() {
@@ -142,7 +310,7 @@ impl<'a> Emulator<'a> {
         }
     }
 
-    fn tiled(&self, variant: Variant, step: &BoxWords, block: u32, written: &mut Vec<(u64, Cost)>) {
+    fn tiled(&self, variant: Variant, step: &BoxWords, block: u32, written: &mut Vec<(u64, S::Entry)>) {
         let Variant::Tile([rx, ry, rz, run], kinds) = variant else { panic!("{variant:?}") };
         let inputs = &step.input[..step.inputs as usize];
         for thread in 0..step.threads {
@@ -154,7 +322,7 @@ impl<'a> Emulator<'a> {
             for place in 0..rx * ry * rz * run {
                 let neighbour = u64::from(place % run);
                 let own = [place / run % rx, place / run / rx % ry, place / run / rx / ry].map(u64::from);
-                let sum = |a: u64| -> Cost {
+                let sum = |a: u64| -> S::Entry {
                     let entry = |(k, input): (usize, &InputWords)| {
                         // an input does not read the digit that its group leaves out
                         let group = step.ends.iter().position(|&end| (k as u32) < end).unwrap();
@@ -176,12 +344,13 @@ impl<'a> Emulator<'a> {
                         }
                         self.entry(at + if side { neighbour * self.bytes } else { 0 })
                     };
-                    inputs.iter().enumerate().map(entry).fold(0, Cost::saturating_add)
+                    self.joined(inputs.iter().enumerate().map(entry))
                 };
-                let least = (0..u64::from(step.domain)).map(sum).min().unwrap_or(self.cap);
+                let s = self.semiring;
+                let least = (0..u64::from(step.domain)).map(sum).fold(s.zero(), |all, entry| s.fold(all, entry));
                 let along: u64 = (0..3).map(|digit| own[digit] * step.tile[digit]).sum();
                 let at = at(step.out, inputs.len()) + along + neighbour * self.bytes;
-                written.push((at, least.min(self.cap)));
+                written.push((at, least));
             }
         }
     }

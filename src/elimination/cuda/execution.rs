@@ -7,7 +7,7 @@ use super::tile::{Chip, Variant};
 use super::words::BoxWords;
 use super::{BUCKET, Gpu};
 use crate::algebra::Entry;
-use crate::algebra::{CostEntry, Counting, MinSum, Semiring};
+use crate::algebra::{CostEntry, Counting, MinSum, Semiring, SumProduct};
 use crate::device::shared::{DeviceStruct, assertions, device_structs};
 use crate::device::{CudaSlice, DeviceError, DeviceRepr, Held, Kernel, PushKernelArg, ValidAsZeroBits};
 use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
@@ -35,19 +35,30 @@ impl Element for i64 {
 impl Element for u64 {
     const NAME: &'static str = "unsigned long long";
 }
+impl Element for f64 {
+    const NAME: &'static str = "double";
+}
 
 /// A semiring that kernels know (kernels/semiring.cuh).
-pub(crate) trait DeviceSemiring: Semiring<Entry: Element> + DeviceRepr {
+pub(crate) trait DeviceSemiring: Semiring<Entry: Element> {
+    /// What kernels are given of it.
+    type Words: DeviceRepr;
     /// Its type there.
     fn name() -> String;
+    /// What kernels are given.
+    fn words(self) -> Self::Words;
 }
 
 #[doc(hidden)]
 // SAFETY: one number, as the kernels have it.
 unsafe impl<E: Element> DeviceRepr for MinSum<E> {}
 impl<E: CostEntry + Element> DeviceSemiring for MinSum<E> {
+    type Words = Self;
     fn name() -> String {
         format!("MinSum<{}>", E::NAME)
+    }
+    fn words(self) -> Self {
+        self
     }
 }
 impl<E: CostEntry + Element> DeviceStruct for MinSum<E> {
@@ -60,8 +71,12 @@ impl<E: CostEntry + Element> DeviceStruct for MinSum<E> {
 // SAFETY: one number, as the kernels have it.
 unsafe impl DeviceRepr for Counting {}
 impl DeviceSemiring for Counting {
+    type Words = Self;
     fn name() -> String {
         "Counting".into()
+    }
+    fn words(self) -> Self {
+        self
     }
 }
 impl DeviceStruct for Counting {
@@ -70,8 +85,24 @@ impl DeviceStruct for Counting {
     }
 }
 
+impl DeviceSemiring for SumProduct {
+    type Words = NoWords;
+    fn name() -> String {
+        "SumProduct".into()
+    }
+    fn words(self) -> NoWords {
+        NoWords::default()
+    }
+}
+
 device_structs! {
-    /// `Program` of kernels/bucket.cu.
+    /// `SumProduct` of kernels/semiring.cuh.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct NoWords as "SumProduct" {
+        unused: u64,
+    }
+
+    /// `Program` of kernels/bucket.cuh.
     #[derive(Clone, Copy, Debug)]
     pub(super) struct Addresses as "Program" {
         memory: u64,
@@ -80,6 +111,10 @@ device_structs! {
         digits: u64,
         inputs: u64,
         strides: u64,
+        folds: u64,
+        settled: u64,
+        settled_map: u64,
+        ranges: u64,
     }
 }
 
@@ -87,6 +122,8 @@ device_structs! {
 #[derive(Debug)]
 struct Descriptors {
     addresses: Addresses,
+    /// Two words for each table that is settled.
+    ranges: CudaSlice<u64>,
     _held: Held,
 }
 
@@ -124,6 +161,13 @@ impl<S: DeviceSemiring> Loaded<S> {
         Ok(kernel.is_some())
     }
 
+    /// Of tables that were settled, the bits of the largest entry before it was scaled, and those of the least one but 0,
+    /// inverted; 0 where there is none.
+    pub fn ranges(&self, gpu: &Gpu) -> Result<Vec<[u64; 2]>, DeviceError> {
+        let words = gpu.cuda().read(&self.descriptors.ranges)?;
+        Ok(words.as_chunks().0.to_vec())
+    }
+
     /// The kernel of a launch.
     fn kernel(&self, index: usize) -> Result<&Kernel, DeviceError> {
         let wanted = self.program.launches[index].variant;
@@ -140,7 +184,8 @@ impl<S: DeviceSemiring> Loaded<S> {
         let shape = (launch.blocks, launch.variant.threads(), launch.variant.shared());
         let addresses = Addresses { memory, ..self.descriptors.addresses };
         let tiled = launch.tiled.map(|step| BoxWords { first: launch.first, ..self.program.tiled[step] });
-        // SAFETY: the arguments are those of join_each, or of join_tile and join_staged; all addresses lie in the
+        let semiring = self.semiring.words();
+        // SAFETY: the arguments are those of join_tile and join_staged, or of the others; all addresses lie in the
         // caller's memory and in that of the descriptors.
         unsafe {
             self.kernel(index)?.launch(gpu.cuda().stream(), shape, |arguments| {
@@ -148,7 +193,7 @@ impl<S: DeviceSemiring> Loaded<S> {
                     Some(words) => arguments.arg(&memory).arg(words),
                     None => arguments.arg(&addresses).arg(&launch.first),
                 };
-                arguments.arg(&self.semiring)
+                arguments.arg(&semiring)
             })
         }
     }
@@ -276,6 +321,7 @@ fn describe(gpu: &Gpu, program: &Program) -> Result<Descriptors, DeviceError> {
     fn padded<T: Copy + Default>(items: &[T]) -> Vec<T> {
         items.iter().copied().chain([T::default()]).collect()
     }
+    let ranges = cuda.zeros::<u64>(2 * program.settled.len() + 2)?;
     let addresses = Addresses {
         memory: 0,
         steps: held.upload(cuda, &padded(&program.steps))?,
@@ -283,8 +329,12 @@ fn describe(gpu: &Gpu, program: &Program) -> Result<Descriptors, DeviceError> {
         digits: held.upload(cuda, &padded(&program.digits))?,
         inputs: held.upload(cuda, &padded(&program.inputs))?,
         strides: held.upload(cuda, &padded(&program.strides))?,
+        folds: held.upload(cuda, &padded(&program.folds))?,
+        settled: held.upload(cuda, &padded(&program.settled))?,
+        settled_map: held.upload(cuda, &padded(&program.settled_map))?,
+        ranges: cuda.address(&ranges),
     };
-    Ok(Descriptors { addresses, _held: held })
+    Ok(Descriptors { addresses, ranges, _held: held })
 }
 
 /// What the host puts into a table, in the plan's layout; nothing for what others make.
@@ -296,7 +346,7 @@ pub(crate) fn lay_out<S: Semiring>(task: Task<'_, S>, table: &DeviceTable) -> St
 }
 
 /// Memory for all tables, those of the host filled.
-fn fill<S: DeviceSemiring>(
+pub(super) fn fill<S: DeviceSemiring>(
     gpu: &Gpu,
     program: &Program,
     task: Task<'_, S>,
@@ -365,7 +415,7 @@ impl<S: DeviceSemiring> Resident<S> {
             true => Vec::new(),
             false => self.gpu.cuda().read(&self.memory.slice(kept))?,
         };
-        Ok(self.program.messages.iter().map(|&table| whole(&self.program.tables[table], &entries)).collect())
+        Ok(self.program.messages.iter().map(|&table| self.program.tables[table].whole(&entries)).collect())
     }
 
     fn gather(&self, places: impl Iterator<Item = u64>) -> Result<Vec<S::Entry>, DeviceError> {
@@ -417,10 +467,4 @@ impl<S: DeviceSemiring> Messages<S> for Resident<S> {
     fn on_device(&self) -> Option<&Resident<S>> {
         Some(self)
     }
-}
-
-/// A table without its gaps, out of all entries.
-fn whole<E: Entry>(table: &DeviceTable, entries: &[E]) -> Storage<E> {
-    let rows = entries[table.at as usize..][..table.extent() as usize].chunks(table.pitch as usize);
-    rows.flat_map(|row| &row[..table.row as usize]).copied().collect()
 }

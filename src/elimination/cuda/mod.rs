@@ -11,6 +11,7 @@ mod decoder;
 pub(crate) mod execution;
 mod parts;
 mod program;
+mod propagation;
 mod stage;
 mod staging;
 mod stream;
@@ -19,23 +20,26 @@ mod words;
 
 pub(crate) use decoder::Decoder;
 pub(crate) use execution::{DeviceSemiring, Element, Execution, Resident};
+pub(crate) use program::Wanted;
+pub(crate) use propagation::{Propagating, Propagation};
 pub(crate) use stream::Streamed;
 
 use super::executor::{Failure, Messages, Task};
 use super::plan::{EliminationPlan, Plan, Width};
 use super::sparse::DeviceRows;
-use crate::algebra::{CostEntry, Counting, MinSum};
+use crate::algebra::{CostEntry, Counting, MinSum, SumProduct};
 use crate::device::shared::constants;
 use crate::device::{Cuda, DeviceError, Kernel, Source};
 use crate::kernels;
 use crate::model::{Cost, Problem};
-use program::Room;
+use program::{NEVER, Room};
 use stage::{STAGES, Staged};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tile::{Chip, DIGITS, INPUTS, Kinds, MANY, RUN, SINGLE, THREADS, TILE_DIGITS, TILE_THREADS, Variant};
-use words::{BoxWords, DigitWords, InputWords, StepWords};
+use tile::{MEASURE, Phase, SCALE, SETTLED, WHOLE};
+use words::{BoxWords, DigitWords, FoldWords, InputWords, SettledWords, StepWords};
 
 /// A device with the kernels that elimination takes, each compiled when a plan first asks for it.
 #[derive(Debug)]
@@ -203,8 +207,9 @@ impl Text {
     }
 }
 
-/// The texts of the kernels: steps in tiles or one by one, large steps of few inputs, the decoder.
+/// The texts of the kernels: steps in tiles or one by one, large steps of few inputs, the way back, the decoder.
 pub(crate) const BUCKET: Text = Text::new(bucket);
+pub(crate) const PROPAGATE: Text = Text::new(propagate);
 pub(crate) const STAGED: Text = Text { source: staged, shared: |most| most };
 pub(crate) const DECODER: Text = Text { source: decoder::source, shared: Decoder::shared };
 
@@ -213,11 +218,17 @@ fn steps(name: &str) -> Source {
     let shared = constants! { u32: THREADS, TILE_THREADS, INPUTS, DIGITS, TILE_DIGITS; i32: MANY, RUN, SINGLE; };
     let source = kernels::source(name).declare(&shared);
     let source = source.asserts::<MinSum<i32>>().asserts::<MinSum<i64>>().asserts::<Counting>();
+    let source = source.asserts::<execution::NoWords>().asserts::<StepWords>().asserts::<execution::Addresses>();
     source.asserts::<DigitWords>().asserts::<InputWords>().asserts::<BoxWords>()
 }
 
 fn bucket() -> Source {
-    steps("bucket.cu").asserts::<StepWords>().asserts::<execution::Addresses>()
+    steps("bucket.cu")
+}
+
+fn propagate() -> Source {
+    let shared = constants! { u64: SETTLED, NEVER; i32: WHOLE, MEASURE, SCALE; };
+    steps("propagate.cu").declare(&shared).asserts::<FoldWords>().asserts::<SettledWords>()
 }
 
 fn staged() -> Source {
@@ -234,6 +245,7 @@ pub fn sources() -> Vec<Source> {
         (MinSum::<i32>::name(), i32::NAME, &[[4, 2, 2, 4], [5, 5, 2, 1]][..]),
         (MinSum::<i64>::name(), i64::NAME, small),
         (Counting::name(), u64::NAME, small),
+        (SumProduct::name(), f64::NAME, small),
     ];
     let mut source = bucket();
     for (semiring, entry, tiles) in &semirings {
@@ -255,12 +267,17 @@ pub fn sources() -> Vec<Source> {
         .kernel(staged([5, 5, 3], [1, 5, 3], 16, [1, 1, 1]))
         .kernel(staged([4, 4, 4], [2, 2, 2], 20, [2, 2, 1]))
         .kernel(staged([9, 3, 3], [1, 2, 2], 32, [0, 1, 2]));
+    let back = [Variant::Down, Variant::Settle(Phase::Whole)].into_iter();
+    let back = back.chain([Phase::Measure, Phase::Scale].map(Variant::Settle));
+    let back = back.map(|variant| variant.expression(&SumProduct::name())).fold(propagate(), Source::kernel);
     let decoder = [i32::NAME, i64::NAME].into_iter().map(Decoder::expression);
     let decoder = decoder.fold(decoder::source(), Source::kernel);
-    vec![source, staged, decoder, DeviceRows::kernels()]
+    vec![source, staged, back, decoder, DeviceRows::kernels()]
 }
 
 #[cfg(test)]
 mod emulator;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use {emulator::Emulated, program::Back};

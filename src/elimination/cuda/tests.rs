@@ -27,7 +27,7 @@ const CHIP: Chip = Chip { multiprocessors: 132, shared: 232_448, staged: 1 << 17
 fn conforms(problem: &Arc<Problem>, plan: &Plan, chip: &Chip) -> Vec<Variant> {
     let program = Program::new(plan, room(plan, u64::MAX), chip).expect("no limit");
     assert!(program.inputs.len() <= INPUTS * program.steps.len());
-    let mut emulator = Emulator::new(&program, problem, plan);
+    let mut emulator = Emulator::new(&program, task(problem, plan));
     emulator.run();
     let outcome = run(problem, plan.clone());
     let work: u64 = program.launches.iter().map(|launch| launch.work).sum();
@@ -186,7 +186,8 @@ fn streamed(problem: &Arc<Problem>, plan: &Plan, limit: u64, window: u64) -> Opt
         let count = part.cut.map_or(1, |cut| cut.slices(plan, &plan.steps[first]));
         for number in 0..count {
             let begin = part.cut.map_or_else(Vec::new, |cut| cut.begin(plan, &plan.steps[first], number));
-            let mut emulator = Emulator::over(&program, plan, vec![-7; program.entries as usize]);
+            let mut emulator =
+                Emulator::over(&program, task(problem, plan).semiring, vec![-7; program.entries as usize]);
             let stretch = |table: &DeviceTable| Stretch::new(&table.scope, plan, &slice, &begin);
             let filled = |&table: &usize| program.tables[table].content != Content::Made;
             for own_window in windows(&program.tables, (0..program.tables.len()).filter(filled).collect(), window) {

@@ -20,7 +20,7 @@ pub(crate) const TILE_DIGITS: usize = 12;
 /// Bytes that the threads of a block may span in a table: their offsets have 32 bits.
 const SPAN: u64 = u32::MAX as u64;
 /// Threads that keep every multiprocessor of a large device busy.
-const BUSY: u64 = 1 << 16;
+pub(crate) const BUSY: u64 = 1 << 16;
 /// Joint entries below which no tile is worth its kernel.
 const TILED: u64 = 1 << 22;
 /// The least compute capability that copies to shared memory by itself.
@@ -31,6 +31,10 @@ const STAGED: u64 = 1 << 25;
 pub(crate) const TERMS: usize = 5;
 /// Inputs of a group that kernels are compiled for.
 pub(crate) const FEW: usize = 3;
+/// Entries of a block that settles a table.
+pub(crate) const SETTLED: u64 = 4096;
+/// Neighbours that threads of a warp read side by side where the fastest digit is folded over.
+const SIDE: u32 = 16;
 
 /// A digit of a message: how many values, and from one value to the next in the message and in each input (entries;
 /// 0 where the input does not read it).
@@ -49,26 +53,41 @@ pub(crate) struct Shape {
     /// By input, from one of these values to the next.
     pub slabs: Vec<u64>,
     pub digits: Vec<Digit>,
+    /// Digits that are folded over besides, slower than that variable.
+    pub outer: Vec<Digit>,
+    /// Parts that the folded combinations are cut into, and from one part of an output to the next.
+    pub parts: u32,
+    pub part: u64,
+}
+
+/// Joins neighbouring digits that every table counts through in one go, and drops those of one value.
+pub(crate) fn merge(mut digits: Vec<Digit>) -> Vec<Digit> {
+    digits.retain(|digit| digit.size > 1);
+    let mut merged: Vec<Digit> = Vec::with_capacity(digits.len());
+    for digit in digits {
+        if let Some(slow) = merged.last_mut() {
+            let size = u64::from(digit.size);
+            let whole = |slow: u64, fast: u64| slow == fast * size;
+            let all = slow.inputs.iter().zip(&digit.inputs).all(|(&slow, &fast)| whole(slow, fast));
+            if let (true, Some(size)) = (all && whole(slow.out, digit.out), slow.size.checked_mul(digit.size)) {
+                *slow = Digit { size, ..digit };
+                continue;
+            }
+        }
+        merged.push(digit);
+    }
+    merged
 }
 
 impl Shape {
-    /// Joins neighbouring digits that every table counts through in one go, and drops those of one value.
-    pub fn merged(mut self) -> Shape {
-        self.digits.retain(|digit| digit.size > 1);
-        let mut merged: Vec<Digit> = Vec::with_capacity(self.digits.len());
-        for digit in self.digits {
-            if let Some(slow) = merged.last_mut() {
-                let size = u64::from(digit.size);
-                let whole = |slow: u64, fast: u64| slow == fast * size;
-                let all = slow.inputs.iter().zip(&digit.inputs).all(|(&slow, &fast)| whole(slow, fast));
-                if let (true, Some(size)) = (all && whole(slow.out, digit.out), slow.size.checked_mul(digit.size)) {
-                    *slow = Digit { size, ..digit };
-                    continue;
-                }
-            }
-            merged.push(digit);
-        }
-        Shape { digits: merged, ..self }
+    /// With its digits [merged](merge).
+    pub fn merged(self) -> Shape {
+        Shape { digits: merge(self.digits), ..self }
+    }
+
+    /// Combinations that are folded to an output.
+    pub fn folded(&self) -> u64 {
+        self.outer.iter().fold(self.domain.into(), |product, digit| product.saturating_mul(digit.size.into()))
     }
 
     /// Whether `run` neighbours along the fastest digit lie side by side in every table that reads it, at multiples
@@ -143,13 +162,30 @@ pub(crate) enum Variant {
     Staged(Staged, [u32; 3]),
     /// A register tile along three digits and the fastest one; the groups `xy`, `xz`, `yz` and `xyz`.
     Tile([u32; 4], [Kinds; 4]),
+    /// As `Each`, folded over several digits or in parts.
+    Down,
+    /// Tables are settled.
+    Settle(Phase),
 }
+
+/// How tables are settled: at once by a block each, or divided and measured first and scaled then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Phase {
+    Whole,
+    Measure,
+    Scale,
+}
+
+/// The same as kernels have it.
+pub(crate) const WHOLE: i32 = Phase::Whole as i32;
+pub(crate) const MEASURE: i32 = Phase::Measure as i32;
+pub(crate) const SCALE: i32 = Phase::Scale as i32;
 
 impl Variant {
     /// Threads of its blocks.
     pub fn threads(&self) -> u32 {
         match self {
-            Variant::Each => THREADS,
+            Variant::Each | Variant::Down | Variant::Settle(_) => THREADS,
             Variant::Staged(staged, _) => staged.threads(),
             Variant::Tile(..) => TILE_THREADS,
         }
@@ -159,25 +195,31 @@ impl Variant {
     pub fn shared(&self) -> u32 {
         match self {
             Variant::Staged(staged, inputs) => staged.shared(inputs),
-            Variant::Each | Variant::Tile(..) => 0,
+            _ => 0,
         }
     }
 
     /// The text that has it.
     pub fn text(&self) -> super::Text {
-        if let Variant::Staged(..) = self { super::STAGED } else { super::BUCKET }
+        match self {
+            Variant::Staged(..) => super::STAGED,
+            Variant::Down | Variant::Settle(_) => super::PROPAGATE,
+            Variant::Each | Variant::Tile(..) => super::BUCKET,
+        }
     }
 
-    /// Its name in kernels/bucket.cu or kernels/staged.cu for entries of a C type.
-    pub fn expression(&self, entry: &str) -> String {
+    /// Its name in its text, for a semiring.
+    pub fn expression(&self, semiring: &str) -> String {
         match self {
-            Variant::Each => format!("join_each<{entry}>"),
+            Variant::Each => format!("join_each<{semiring}>"),
+            Variant::Down => format!("join_down<{semiring}>"),
+            Variant::Settle(phase) => format!("settle<{semiring}, {}>", *phase as i32),
             Variant::Staged(Staged { tile: [x, y, z], tiles: [tx, ty, tz], lanes, blocks }, [xy, xz, yz]) => {
-                format!("join_staged<{entry}, {x}, {y}, {z}, {tx}, {ty}, {tz}, {lanes}, {blocks}, {xy}, {xz}, {yz}>")
+                format!("join_staged<{semiring}, {x}, {y}, {z}, {tx}, {ty}, {tz}, {lanes}, {blocks}, {xy}, {xz}, {yz}>")
             }
             Variant::Tile([x, y, z, run], groups) => {
                 let [xy, xz, yz, xyz] = groups.map(Kinds::code);
-                format!("join_tile<{entry}, {x}, {y}, {z}, {run}, {xy}, {xz}, {yz}, {xyz}>")
+                format!("join_tile<{semiring}, {x}, {y}, {z}, {run}, {xy}, {xz}, {yz}, {xyz}>")
             }
         }
     }
@@ -221,8 +263,13 @@ pub(crate) struct Geometry {
 impl Geometry {
     /// Cuts a merged shape whose entries take `bytes` for a device.
     pub fn new(shape: &Shape, bytes: u64, chip: &Chip) -> Geometry {
+        if shape.parts > 1 || !shape.outer.is_empty() {
+            return Geometry { variant: Variant::Down, ..each(shape, bytes) };
+        }
         let joint = shape.outputs().saturating_mul(u64::from(shape.domain));
-        let whole = shape.digits.len() <= TILE_DIGITS;
+        // many values of few outputs are shared out among threads
+        let short = shape.domain <= THREADS || shape.outputs() >= BUSY;
+        let whole = shape.digits.len() <= TILE_DIGITS && short;
         let staged = if whole && joint >= chip.staged { stage(shape, bytes, chip) } else { None };
         let tiles = || {
             let choice = if whole && joint >= TILED { choose(shape, bytes, chip.multiprocessors) } else { None };
@@ -259,12 +306,22 @@ pub(crate) fn extent(units: u32, wanted: u32, most: u32) -> u32 {
     (wanted..=most).min_by(|&a, &b| score(a).total_cmp(&score(b))).unwrap_or(1)
 }
 
-fn each(shape: &Shape, bytes: u64) -> Geometry {
-    let outputs = shape.outputs();
+/// Threads that share each of so many outputs, of which each is folded from so many combinations, as a power of two: at
+/// least `side` threads where there are as many combinations.
+pub(crate) fn split(outputs: u64, folded: u64, side: u32) -> u32 {
     let mut split = 0;
-    while split < 5 && outputs << split < BUSY && 2 << split <= shape.domain {
+    while split < 5 && (outputs << split < BUSY || 1 << split < side) && 2 << split <= folded {
         split += 1;
     }
+    split
+}
+
+fn each(shape: &Shape, bytes: u64) -> Geometry {
+    let (outputs, folded) =
+        (shape.outputs().saturating_mul(shape.parts.into()), shape.folded() / u64::from(shape.parts));
+    // adjacent entries for adjacent threads, where the fastest digit is folded over with others
+    let side = if !shape.outer.is_empty() && shape.slabs.contains(&1) { shape.domain.min(SIDE) } else { 0 };
+    let split = split(outputs, folded, side);
     let most = THREADS >> split;
     let mut extents = vec![1u32; shape.digits.len()];
     let mut threads = 1;

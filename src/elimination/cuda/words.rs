@@ -4,10 +4,11 @@ use super::tile::{Cut, INPUTS, TILE_DIGITS};
 use crate::device::shared::device_structs;
 
 device_structs! {
-    /// `Step` of kernels/bucket.cu, addresses counted from the memory's first byte.
+    /// `Step` of kernels/bucket.cuh, addresses counted from the memory's first byte.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct StepWords as "Step" {
         pub out: u64,
+        pub part: u64,
         pub first: u32,
         pub domain: u32,
         pub digits: u32,
@@ -18,9 +19,34 @@ device_structs! {
         pub digit_at: u32,
         pub input_at: u32,
         pub stride_at: u32,
+        pub folds: u32,
+        pub fold_at: u32,
+        pub parts: u32,
+        pub boxes: u32,
     }
 
-    /// `Box` of kernels/bucket.cuh, addresses counted likewise.
+    /// `Fold` of kernels/bucket.cuh.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct FoldWords as "Fold" {
+        pub size: u32,
+        pub magic: u32,
+        pub shift: u32,
+        pub stride_at: u32,
+    }
+
+    /// `Settled` of kernels/bucket.cuh, addresses as above.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct SettledWords as "Settled" {
+        pub table: u64,
+        pub divisor: u64,
+        pub entries: u64,
+        pub row: u64,
+        pub pitch: u64,
+        pub first: u32,
+        pub range: u32,
+    }
+
+    /// `Box` of kernels/bucket.cuh, addresses as above.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct BoxWords as "Box" {
         pub out: u64,
@@ -61,6 +87,23 @@ impl DigitWords {
             tile: cut.tile,
             last: cut.last,
         }
+    }
+}
+
+impl FoldWords {
+    /// An axis of two values or more, whose strides begin at a place.
+    pub fn new(size: u32, stride_at: u32) -> Self {
+        // exact quotients by rounding up: Granlund and Montgomery, "Division by invariant integers using
+        // multiplication", 1994
+        let shift = u32::BITS - (size - 1).leading_zeros();
+        let magic = ((((1u64 << shift) - u64::from(size)) << 32) / u64::from(size) + 1) as u32;
+        FoldWords { size, magic, shift, stride_at }
+    }
+
+    /// The quotient of a number below 2^31, as kernels have it.
+    #[cfg(test)]
+    pub fn divide(&self, number: u32) -> u32 {
+        (((u64::from(self.magic) * u64::from(number)) >> 32) as u32 + number) >> self.shift
     }
 }
 

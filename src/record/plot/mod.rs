@@ -7,7 +7,7 @@ mod draw;
 mod legend;
 mod pdf;
 mod policy;
-mod style;
+pub(super) mod style;
 mod svg;
 
 pub use policy::policy_svg;
@@ -44,6 +44,23 @@ pub struct Curve {
     pub optimal: bool,
     /// In the order of time.
     pub points: Vec<Point>,
+    /// Changes that are shown by what made them, where the run is drawn alone.
+    pub marks: Vec<Mark>,
+    /// The names of what made them.
+    pub sources: Vec<String>,
+}
+
+/// A change and what made it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mark {
+    /// Seconds.
+    pub time: f64,
+    /// The cost found, or the bound.
+    pub cost: f64,
+    /// Which of these it is.
+    pub is_found: bool,
+    /// The place of its source among those of the curve.
+    pub source: usize,
 }
 
 impl Curve {
@@ -86,7 +103,7 @@ pub enum TimeScale {
 }
 
 /// A chart of several runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Chart {
     /// The title.
     pub title: String,
@@ -94,6 +111,8 @@ pub struct Chart {
     pub curves: Vec<Curve>,
     /// The time axis.
     pub time: TimeScale,
+    /// What the vertical axis shows, where that is no cost; there is no legend then.
+    pub quantity: Option<String>,
 }
 
 impl Chart {

@@ -66,12 +66,12 @@ pub fn color_by(
             return Err(Error::Usage("a start of a graph colors every vertex: this one leaves some out".into()));
         }
     }
-    let mut publisher = EventPublisher::new(&palette, clock, observe);
+    let mut publisher = EventPublisher::new(&palette, clock, options, stop, observe);
     let (graph, own) = (graph.clone(), options.clone());
     let work =
         move |stop: &Stop, tell: &mut dyn FnMut(Message)| Coloring::new(&graph, &own, stop, tell)?.run().map(Some);
     let (threads, outcome) = search(options, work, stop, &mut publisher, Arc::default());
-    summary(publisher, options, threads, stop, outcome)
+    summary(publisher, threads, stop, outcome)
 }
 
 /// What [`greedy_colors`] finds at once.
@@ -336,6 +336,8 @@ impl<'a> Coloring<'a> {
                     over.set(Cause::Signal);
                 }
             }
+            // each number of colors has a network of its own
+            Message::Facts(_) => {}
             Message::Note(message) if !self.told.insert(message.clone()) => {}
             other => (self.tell)(other),
         };

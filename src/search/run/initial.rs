@@ -25,7 +25,12 @@ impl InitialSolution {
     /// Tells of the warm starts if there are some, or of solutions by greedy choices until one costs no more than
     /// `lower`.
     pub fn new(network: &Network, options: &Options, lower: Cost, stop: &Stop, tell: &mut dyn FnMut(Message)) -> Self {
-        let (mut upper, mut best): (Cost, Option<Number>) = (FORBIDDEN, None);
+        let totals = Totals::resumed(options);
+        let known = options.keeping.resumed().and_then(|resumed| {
+            let found = resumed.checkpoint.solution.as_ref()?;
+            Some((resumed.upper?, found.value, &found.values))
+        });
+        let (mut upper, mut best) = known.map_or((FORBIDDEN, None), |(upper, value, _)| (upper, Some(value)));
         let mut found = |assignment: &[u32], source: &str| {
             // once the run is over nobody waits for one more
             let gives_up = || stop.is_set() && best.is_some();
@@ -38,7 +43,7 @@ impl InitialSolution {
                 if best.is_none_or(|best| network.units().is_better(value, best)) {
                     best = Some(value);
                 }
-                let (solution, source, totals) = (assignment.into(), source.to_string(), Totals::default());
+                let (solution, source) = (assignment.into(), source.to_string());
                 tell(Message::Solution { cost: upper, value, solution, source, totals });
             }
             if upper > lower { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -64,8 +69,11 @@ impl InitialSolution {
                 false => choose(start, WARM_START, &mut found),
             });
         }
+        if let Some((.., values)) = known.filter(|_| assignments.is_empty()) {
+            assignments.push(values.clone());
+        }
         let has_rounds = options.rounds != Some(0) && lower < network.top();
-        if options.warm_starts.is_empty() && has_rounds && has_room() {
+        if assignments.is_empty() && has_rounds && has_room() {
             assignments.push(choose(&[], "greedy", &mut found));
         }
         InitialSolution { assignments, upper, value: best }

@@ -1,6 +1,8 @@
 //! Tables in device memory.
 
+use crate::algebra::Entry;
 use crate::elimination::plan::Source;
+use crate::tensor::storage::Storage;
 
 /// What the host puts into a table, once, before anything runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +66,12 @@ impl DeviceTable {
     /// Where the plan's entry `index` is, from the table's first.
     pub fn place(&self, index: u64) -> u64 {
         index / self.row * self.pitch + index % self.row
+    }
+
+    /// The table without its gaps, out of all entries.
+    pub fn whole<E: Entry>(&self, entries: &[E]) -> Storage<E> {
+        let rows = entries[self.at as usize..][..self.extent() as usize].chunks(self.pitch as usize);
+        rows.flat_map(|row| &row[..self.row as usize]).copied().collect()
     }
 
     /// From one value of each digit to the next.

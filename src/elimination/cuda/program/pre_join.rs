@@ -1,0 +1,91 @@
+//! Products of inputs that are made before a step.
+
+use super::{Program, Task};
+use crate::elimination::cuda::tile::INPUTS;
+use std::collections::BTreeMap;
+
+/// A pre-join pays where its table is so many times smaller than the step's combinations,
+const SMALLER: u64 = 32;
+/// and these are so many.
+const WORTHWHILE: u64 = 1 << 22;
+/// Inputs among which pairs are looked for.
+const CANDIDATES: usize = 32;
+
+impl Program {
+    /// Adds up inputs until there are few enough for a kernel, and where it makes a large step cheaper.
+    pub(super) fn pre_join(&mut self, inputs: Vec<usize>, joint: u64, tasks: &mut Vec<Task>) -> Vec<usize> {
+        if inputs.len() <= INPUTS && joint < WORTHWHILE {
+            return inputs;
+        }
+        // clusters of inputs and the positions that they cover; those of one scope are one cluster from the start
+        let mut clusters: BTreeMap<Box<[u32]>, Vec<usize>> = BTreeMap::new();
+        for input in inputs {
+            clusters.entry(self.tables[input].scope.clone()).or_default().push(input);
+        }
+        let mut clusters: Vec<(u64, Box<[u32]>, Vec<usize>)> =
+            clusters.into_iter().map(|(scope, inputs)| (self.size(&scope), scope, inputs)).collect();
+        loop {
+            clusters.sort_by_key(|(size, ..)| *size);
+            let mut best: Option<(u64, usize, usize, Box<[u32]>)> = None;
+            for (b, (_, scope, _)) in clusters.iter().enumerate().take(CANDIDATES) {
+                for (a, (_, other, _)) in clusters.iter().enumerate().take(b) {
+                    let union = union(scope, other);
+                    let size = self.size(&union);
+                    if best.as_ref().is_none_or(|(least, ..)| size < *least) {
+                        best = Some((size, a, b, union));
+                    }
+                }
+            }
+            let Some((size, a, b, union)) = best else { break };
+            let pays = joint >= WORTHWHILE && size.saturating_mul(SMALLER) <= joint;
+            if clusters.len() <= INPUTS && !pays {
+                break;
+            }
+            let (.., inputs) = clusters.remove(b);
+            clusters[a].0 = size;
+            clusters[a].1 = union;
+            clusters[a].2.extend(inputs);
+        }
+        let few = clusters.iter().map(|(.., inputs)| inputs.len()).sum::<usize>() <= INPUTS;
+        let mut joined = Vec::new();
+        for (size, scope, mut inputs) in clusters {
+            let pays = joint >= WORTHWHILE && size.saturating_mul(SMALLER) <= joint;
+            if few && !pays {
+                joined.extend(inputs);
+                continue;
+            }
+            while inputs.len() > 1 {
+                // the small ones first, so that what they are added to is made late
+                inputs.sort_by_key(|&input| self.tables[input].entries);
+                let last = inputs.len() <= INPUTS;
+                let mut sums = Vec::new();
+                for part in inputs.chunks(INPUTS) {
+                    let scope = match last {
+                        true => scope.clone(),
+                        false => part
+                            .iter()
+                            .fold(Box::default(), |all: Box<[u32]>, &input| union(&all, &self.tables[input].scope)),
+                    };
+                    sums.push((part.to_vec(), scope));
+                }
+                inputs = sums
+                    .into_iter()
+                    .map(|(part, scope)| match part[..] {
+                        [alone] => alone,
+                        _ => self.task(scope, part, Box::default(), 0, tasks),
+                    })
+                    .collect();
+            }
+            joined.extend(inputs);
+        }
+        joined
+    }
+}
+
+/// Two ascending lists as one.
+fn union(a: &[u32], b: &[u32]) -> Box<[u32]> {
+    let mut all: Vec<u32> = a.iter().chain(b).copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    all.into()
+}

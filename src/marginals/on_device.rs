@@ -1,0 +1,201 @@
+//! Collect and distribute on a device, and what they come to: the device makes tables and measures them, the host knows
+//! the powers of two and the roundings.
+
+use super::propagate::{Note, Planned, Posteriors, Trouble, joined, posterior, sources, variable};
+use crate::algebra::{OfNumbers, Range, SumProduct};
+use crate::elimination::{Gpu, Propagating, Propagation, Wanted};
+use crate::error::Error;
+use crate::model::{ROUNDOFF, Scaled};
+use crate::stop::Stop;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What a device came to.
+#[derive(Debug)]
+pub(super) struct Propagated {
+    /// The sum over all assignments.
+    pub z: Scaled,
+    /// Rounding errors that it may have, relatively, as far as the propagation makes them.
+    pub error: f64,
+    /// Of the variables that were asked for; none where the sum is 0.
+    pub posteriors: Posteriors,
+    /// How far they may be off, relatively.
+    pub posterior_error: f64,
+    /// Seconds of both directions.
+    pub collect_s: f64,
+    pub distribute_s: f64,
+}
+
+/// The same with the seconds beside it.
+#[derive(Debug)]
+pub(super) struct OnDevice {
+    pub found: Propagated,
+    /// Seconds that copies to the device and back took, and that its kernels took to be there.
+    pub transfer_s: f64,
+    pub kernels_s: f64,
+}
+
+/// What is wanted of the steps where some variables are asked for.
+pub(super) fn wanted(planned: Planned<'_>, asked: &[bool]) -> Vec<Wanted> {
+    let steps = planned.plan.steps.iter();
+    let own = steps.zip(planned.matters(asked));
+    own.map(|(step, matters)| Wanted { values: asked[variable(planned.plan, step)], outside: matters }).collect()
+}
+
+/// Bytes of a device that a propagation takes; none where no device is large enough.
+pub(super) fn bytes(planned: Planned<'_>, asked: &[bool], kept: &[u32]) -> Option<u64> {
+    Propagation::bytes(planned.plan, &wanted(planned, asked), kept)
+}
+
+/// Both directions on a device; posteriors also by the values of the `kept` positions, which run fastest. Nothing where
+/// it has no room for the tables.
+///
+/// # Errors
+/// [`Trouble`].
+pub(super) fn propagate(
+    gpu: &Arc<Gpu>,
+    planned: Planned<'_>,
+    asked: &[bool],
+    kept: &[u32],
+    stop: &Stop,
+) -> Result<Option<OnDevice>, Trouble> {
+    let began = Instant::now();
+    let wanted = wanted(planned, asked);
+    let Some(mut device) = Propagation::new(gpu, planned.task(SumProduct), &wanted, kept)? else { return Ok(None) };
+    let mut transfer_s = began.elapsed().as_secs_f64();
+    let began = Instant::now();
+    goes_on(device.ready(stop)?)?;
+    let kernels_s = began.elapsed().as_secs_f64();
+    let began = Instant::now();
+    let found = run(&mut device, planned, asked, stop)?;
+    transfer_s += began.elapsed().as_secs_f64() - found.collect_s - found.distribute_s;
+    Ok(Some(OnDevice { found, transfer_s, kernels_s }))
+}
+
+fn goes_on(goes_on: bool) -> Result<(), Trouble> {
+    if goes_on { Ok(()) } else { Err(Trouble::Failed(Error::Stopped)) }
+}
+
+/// Both directions.
+pub(super) fn run(
+    device: &mut impl Propagating,
+    planned: Planned<'_>,
+    asked: &[bool],
+    stop: &Stop,
+) -> Result<Propagated, Trouble> {
+    let began = Instant::now();
+    goes_on(device.collect(stop)?)?;
+    let collect_s = began.elapsed().as_secs_f64();
+    let mut ranges = Ranges(device.ranges()?);
+    let (z, error, notes) = collected(device, planned, &ranges)?;
+    let mut found = Propagated { z, error, posteriors: Vec::new(), posterior_error: 0.0, collect_s, distribute_s: 0.0 };
+    if z.mantissa > 0.0 && asked.contains(&true) {
+        let began = Instant::now();
+        goes_on(device.distribute(stop)?)?;
+        found.distribute_s = began.elapsed().as_secs_f64();
+        ranges = Ranges(device.ranges()?);
+        (found.posteriors, found.posterior_error) = distributed(device, planned, &ranges, &notes)?;
+    }
+    Ok(found)
+}
+
+/// What was measured of tables.
+struct Ranges(Vec<[u64; 2]>);
+
+impl Ranges {
+    fn of(&self, range: usize) -> Range {
+        let [most, least] = self.0[range];
+        if most == 0 {
+            return Range { exponent: 0, least: 0 };
+        }
+        let exponent = |bits: u64| Scaled::new(f64::from_bits(bits)).exponent;
+        Range { exponent: exponent(most), least: exponent(!least) - exponent(most) }
+    }
+}
+
+/// Whether products of such numbers are in the range of doubles.
+fn in_range(least: i64) -> Result<(), Trouble> {
+    if least < -SumProduct.range() { Err(Trouble::Narrow) } else { Ok(()) }
+}
+
+/// The sum, what it may be off, and what is known of the messages.
+fn collected(
+    device: &impl Propagating,
+    planned: Planned<'_>,
+    ranges: &Ranges,
+) -> Result<(Scaled, f64, Vec<Note>), Trouble> {
+    let Planned { sliced, plan, .. } = planned;
+    let mut notes = vec![Note::default(); plan.steps.len()];
+    let (mut z, mut error) = (sliced.taken_out(), 0.0);
+    let mut constants = device.constants()?.into_iter();
+    for (index, (step, own)) in plan.steps.iter().zip(device.steps()).enumerate() {
+        let Note { error: inputs, least } = joined(sliced, step, &notes, Note::default());
+        in_range(least)?;
+        let added = f64::from(plan.domains[step.position as usize]) * ROUNDOFF;
+        let least = match own.message {
+            Some(range) => {
+                let Range { exponent, least } = ranges.of(range);
+                z.exponent += exponent;
+                least
+            }
+            None => {
+                z = z.times(Scaled::new(constants.next().unwrap_or(0.0)));
+                error += inputs + added + ROUNDOFF;
+                0
+            }
+        };
+        notes[index] = Note { error: inputs + added, least };
+    }
+    Ok((z, error, notes))
+}
+
+/// The posteriors, and what they may be off.
+fn distributed(
+    device: &impl Propagating,
+    planned: Planned<'_>,
+    ranges: &Ranges,
+    notes: &[Note],
+) -> Result<(Posteriors, f64), Trouble> {
+    let Planned { sliced, plan, .. } = planned;
+    let mut outside = vec![Note::default(); plan.steps.len()];
+    let (mut posteriors, mut error) = (vec![None; plan.sequence.len()], 0.0f64);
+    let mut values = device.values()?;
+    let steps = device.steps();
+    for (index, step) in plan.steps.iter().enumerate().rev() {
+        let all = joined(sliced, step, notes, outside[index]);
+        let below = || sources(step).filter_map(|from| Some((from, steps[from].outside?)));
+        if values[index].is_none() && below().next().is_none() {
+            continue;
+        }
+        in_range(all.least)?;
+        for (from, range) in below() {
+            // the message's own error is in what was divided and in what it was divided by, and is the same in both
+            let error = all.error - notes[from].error + (steps[from].depth + 1) as f64 * ROUNDOFF;
+            outside[from] = Note { error, least: ranges.of(range).least };
+        }
+        let Some(values) = values[index].take() else { continue };
+        let own = match steps[index].values_from {
+            Some(from) => {
+                in_range(notes[from].least.saturating_add(outside[from].least))?;
+                notes[from].error + outside[from].error + 2.0 * ROUNDOFF
+            }
+            None => all.error,
+        };
+        let own = own + steps[index].values_depth as f64 * ROUNDOFF;
+        let (own, off) = posterior(SumProduct, values, own);
+        posteriors[variable(plan, step)] = Some(own);
+        error = error.max(off);
+    }
+    Ok((posteriors, error))
+}
+
+/// Why the host does what a device was meant to.
+pub(super) fn refused(gpu: &Gpu, bytes: Option<u64>) -> String {
+    let label = gpu.cuda().label();
+    match (bytes, gpu.budget()) {
+        (Some(bytes), Ok(free)) => {
+            format!("{label}: tables would take {bytes} bytes, {free} are free there; going on on the CPU")
+        }
+        _ => format!("{label}: tables are too large for a device; going on on the CPU"),
+    }
+}
