@@ -53,7 +53,8 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
     ``objective_bound()`` is the bound that was proved; ``solution_hint`` gives a start, which may leave variables out.
     """
 
-    supported_global_constraints = frozenset({"alldifferent", "table"})
+    # products are tables or nothing: decomposed, they would become one bit for each value
+    supported_global_constraints = frozenset({"alldifferent", "mul", "pow", "table"})
     supported_reified_global_constraints: frozenset[str] = frozenset()
 
     @staticmethod
@@ -122,6 +123,8 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
             Unsupported: a constraint that is left over after all decompositions.
         """
         get_variables(cpm_expr, collect=self.user_vars)
+        # decompositions of longer domains would take forever, for nothing
+        self.solver_vars(get_variables(cpm_expr))
         for constraint in toplevel_list(cpm_expr):
             if not self._post(constraint, _TRIED):
                 for part in self.transform(constraint):

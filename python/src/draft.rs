@@ -145,7 +145,7 @@ impl Draft {
 
     /// A price, which has to be exact: it is multiplied.
     fn price(&self, price: f64, measure: Measure) -> PyResult<(Price, u32)> {
-        if !(price >= 0.0) {
+        if price.is_nan() || price < 0.0 {
             return Err(usage(format!("{price} is no price: prices are 0 or more, or inf, which forbids")));
         }
         if price == f64::INFINITY {

@@ -262,9 +262,8 @@ pub fn decide(
     memory: Option<u64>,
 ) -> PyResult<Decision> {
     let format: Option<DecisionFormat> = format.map(str::parse).transpose().map_err(raised)?;
-    let mut options = Limits::default();
-    options.method = choice(method, "method", Method::ALL.into_iter())?;
-    (options.horizon, options.discount) = (horizon, discount);
+    let mut options =
+        Limits { method: choice(method, "method", Method::ALL.into_iter())?, horizon, discount, ..Limits::default() };
     options.memory = memory.unwrap_or(options.memory);
     let stop = Stop::new();
     let clock = Clock::start(Instant::now(), duration(time)?, &stop);

@@ -12,6 +12,7 @@ mod names;
 mod network;
 mod options;
 mod proofs;
+mod read;
 mod run;
 mod tables;
 mod wait;
@@ -26,9 +27,11 @@ mod _fangs {
     #[pymodule_export]
     use super::inference::{Decision, Marginals, decide};
     #[pymodule_export]
-    use super::network::{Network, read, reads};
+    use super::network::Network;
     #[pymodule_export]
     use super::proofs::{Bound, Dcop};
+    #[pymodule_export]
+    use super::read::{read, reads};
     #[pymodule_export]
     use super::run::{Picture, Run};
     use pyo3::prelude::{PyModule, PyModuleMethods, PyResult};

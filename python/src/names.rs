@@ -37,7 +37,7 @@ impl<'a> Names<'a> {
 
     /// The variables of a scope.
     pub fn scope(&self, scope: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-        if scope.is_instance_of::<PyString>() {
+        if scope.is_instance_of::<PyString>() || scope.extract::<i64>().is_ok() {
             return Ok(vec![self.variable(scope)?]);
         }
         scope.try_iter()?.map(|key| self.variable(&key?)).collect()

@@ -10,14 +10,12 @@ use crate::tables::{Numbers, integers};
 use crate::wait::wait;
 use fangs::check;
 use fangs::convert::convert;
-use fangs::error::Warning;
-use fangs::formats::{self, Format, ReadOptions, Source};
+use fangs::formats::{Format, ReadOptions};
 use fangs::model::{self, Measure, Number, Target, ValueCount, Variable, rounding};
 use fangs::record::ReplacedFile;
 use fangs::reduce::{Reducer, Size};
 use fangs::stop::Stop;
 use numpy::{PyArray1, PyUntypedArrayMethods};
-use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use rayon::prelude::*;
@@ -54,7 +52,8 @@ impl Inner {
 }
 
 impl Network {
-    fn of(network: model::Network) -> Network {
+    /// A network that was read.
+    pub fn of(network: model::Network) -> Network {
         Network { inner: Mutex::new(Inner { draft: None, built: Some(network.into()) }) }
     }
 
@@ -460,75 +459,4 @@ fn matrix(scopes: &Bound<'_, PyAny>, n: usize) -> PyResult<Option<Vec<Vec<u32>>>
     };
     let rows = array.as_slice()?.chunks_exact(width.max(1));
     rows.map(|row| row.iter().map(index).collect()).collect::<PyResult<_>>().map(Some)
-}
-
-/// Raises Python's warnings about doubtful places of a file.
-fn warn(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
-    for warning in warnings {
-        let text = std::ffi::CString::new(warning.to_string()).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
-    }
-    Ok(())
-}
-
-/// Fixes variables of a network to what was observed: pairs by name, or a file of them.
-fn observe(py: Python<'_>, network: model::Network, evidence: Option<&Bound<'_, PyAny>>) -> PyResult<model::Network> {
-    let Some(evidence) = evidence else { return Ok(network) };
-    let (mut network, stop) = (network, Stop::new());
-    let pairs = match evidence.cast::<PyDict>() {
-        Ok(dict) => Names::new(network.variables()).pairs(dict)?,
-        Err(_) => {
-            let path: PathBuf = evidence.extract()?;
-            let found = formats::read_evidence(&path, network.variables(), &stop).map_err(raised)?;
-            warn(py, &found.warnings)?;
-            found.pairs
-        }
-    };
-    formats::observe(&mut network, &pairs, &stop).map_err(raised)?;
-    Ok(network)
-}
-
-fn read_options(precision: Option<u32>, colors: Option<u32>) -> ReadOptions {
-    ReadOptions::default().with(|options| (options.precision, options.colors) = (precision, colors))
-}
-
-/// Reads a network from a file.
-#[pyfunction]
-#[pyo3(signature = (path, *, evidence = None, format = None, colors = None, precision = None))]
-pub fn read(
-    py: Python<'_>,
-    path: PathBuf,
-    evidence: Option<&Bound<'_, PyAny>>,
-    format: Option<&str>,
-    colors: Option<u32>,
-    precision: Option<u32>,
-) -> PyResult<Network> {
-    let format: Option<Format> = format.map(str::parse).transpose().map_err(raised)?;
-    let options = read_options(precision, colors);
-    let network = wait(py, &Stop::new(), move |stop| formats::read(&Source::File(path), format, &options, stop))?;
-    warn(py, network.warnings())?;
-    Ok(Network::of(observe(py, network, evidence)?))
-}
-
-/// Reads a network from a text.
-#[pyfunction]
-#[pyo3(signature = (text, format, *, name = "text", evidence = None, colors = None, precision = None))]
-pub fn reads(
-    py: Python<'_>,
-    text: &Bound<'_, PyAny>,
-    format: &str,
-    name: &str,
-    evidence: Option<&Bound<'_, PyAny>>,
-    colors: Option<u32>,
-    precision: Option<u32>,
-) -> PyResult<Network> {
-    let bytes: Vec<u8> = match text.cast::<PyString>() {
-        Ok(text) => text.to_str()?.as_bytes().to_vec(),
-        Err(_) => text.extract()?,
-    };
-    let (format, name): (Format, String) = (format.parse().map_err(raised)?, name.into());
-    let options = read_options(precision, colors);
-    let network = wait(py, &Stop::new(), move |stop| formats::read_from(&bytes[..], &name, format, &options, stop))?;
-    warn(py, network.warnings())?;
-    Ok(Network::of(observe(py, network, evidence)?))
 }

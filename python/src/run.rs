@@ -237,7 +237,8 @@ pub struct Picture {
 
 impl Picture {
     fn of(curve: Curve) -> Picture {
-        let chart = Chart { title: curve.label.clone(), curves: vec![curve], time: TimeScale::Auto };
+        let (title, curves) = (curve.label.clone(), vec![curve]);
+        let chart = Chart { title, curves, time: TimeScale::Auto, quantity: None };
         Picture { svg: chart.svg(), chart }
     }
 }

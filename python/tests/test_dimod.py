@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import unittest
 import warnings
 
@@ -82,16 +83,22 @@ def test_constrained_models_are_solved():
         cqm.add_constraint(x[0] + x[1] + x[2] + x[3] == 2, label="two")
         cqm.add_constraint(1.5 * x[0] + 0.5 * n - s <= 1.25, label="halves")
         cqm.add_constraint(x[1] * n >= -1, label="quadratic")
-        cqm.add_constraint(x[0] + n <= 1, weight=2.5, penalty="quadratic", label="soft")
-        best = dimod.ExactCQMSolver().sample_cqm(cqm).filter(lambda d: d.is_feasible).first.energy
+        cqm.add_constraint(x[0] + n <= 1, weight=2.5, label="soft")
+        cqm.add_constraint(x[2] + 2 * x[3] <= 1, weight=1.5, penalty="quadratic", label="square")
         found = FangsCQMSampler().sample_cqm(cqm, time_limit=10)
         assert found.first.is_feasible and found.info["status"] == "optimal"
-        hard = dimod.ExactCQMSolver().sample_cqm(cqm)
-        # soft constraints count in the run; dimod's energy is the objective alone
-        total = lambda d: d.energy + 2.5 * max(0, d.sample["x0"] + d.sample["n"] - 1) ** 2  # noqa: E731
-        possible = [d for d in hard.data() if all(d.is_satisfied[:3])]
-        assert total(found.first) == pytest.approx(min(map(total, possible))) == found.info["bound"]
-        assert best <= found.first.energy + 1e-9 or not possible
+        domains = {f"x{i}": [0, 1] for i in range(4)} | {"s": [-1, 1], "n": list(range(-2, 4))}
+        rows = np.array(list(itertools.product(*(domains[v] for v in cqm.variables))))
+        everything = dimod.SampleSet.from_samples_cqm((rows, list(cqm.variables)), cqm)
+
+        def total(sample):
+            # soft constraints count in the run
+            square = max(0, sample["x2"] + 2 * sample["x3"] - 1) ** 2
+            over = max(0, sample["x0"] + sample["n"] - 1)
+            return float(cqm.objective.energy(sample)) + 2.5 * over + 1.5 * square
+
+        possible = [total(own.sample) for own in everything.data() if own.is_feasible]
+        assert min(total(own.sample) for own in found.data()) == pytest.approx(min(possible)) == found.info["bound"]
 
 
 def test_what_does_not_fit_is_refused():

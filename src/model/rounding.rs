@@ -32,7 +32,8 @@ pub fn round(double: f64, decimals: u32) -> Option<(Cost, bool)> {
     if nearest.abs() < EXACT && nearest / power as f64 == double {
         return Some((nearest as Cost, true));
     }
-    if !(scaled.abs() < TOO_LARGE) {
+    // no number is not below, either
+    if scaled.is_nan() || scaled.abs() >= TOO_LARGE {
         return None;
     }
     // the product of 53 and of 50 bits, so that it is rounded once
@@ -44,7 +45,7 @@ pub fn round(double: f64, decimals: u32) -> Option<(Cost, bool)> {
         0.. => (product << exponent, true),
         -127.. => {
             let (units, rest) = (product >> -exponent, product & ((1 << -exponent) - 1));
-            (units + u128::from(rest >> (-exponent - 1)), rest == 0)
+            (units + (rest >> (-exponent - 1)), rest == 0)
         }
         _ => (0, product == 0),
     };
