@@ -2,6 +2,8 @@
 
 use crate::error::Error;
 use crate::stop::Stop;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -46,6 +48,32 @@ pub fn read_text(path: &Path, most: u64, stop: &Stop) -> Result<String, Error> {
         path: path.into(),
         source: io::Error::new(ErrorKind::InvalidData, error.utf8_error()),
     })
+}
+
+/// The beginning of the second line of a sealed text.
+const SEAL: &str = "sha256 ";
+
+/// A line, and its SHA-256 on a second one, so that a changed digit and a missing end are noticed.
+pub(crate) fn sealed(line: &str) -> String {
+    format!("{line}\n{SEAL}{}\n", hex(Sha256::digest(line)))
+}
+
+/// The line of a sealed text, or what is wrong with it.
+pub(crate) fn unsealed(text: &str) -> Result<&str, &'static str> {
+    let line = text.lines().next().unwrap_or_default();
+    match text == sealed(line) {
+        true => Ok(line),
+        false => Err("its first line does not have the SHA-256 that the second states: it was changed or cut short"),
+    }
+}
+
+pub(crate) fn hex(digest: impl AsRef<[u8]>) -> String {
+    let mut text = String::new();
+    for byte in digest.as_ref() {
+        // writing to a string cannot fail
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 /// All bytes of a stream, `most` at most.

@@ -40,6 +40,7 @@ pub mod check;
 #[cfg(test)]
 #[path = "../tests/common/mod.rs"]
 mod common;
+pub mod convert;
 pub mod dcop;
 pub mod decide;
 pub mod device;

@@ -19,6 +19,10 @@ pub enum Cause {
     Signal,
     /// Memory is out.
     Memory,
+    /// No better solution for as long as was said.
+    Stall,
+    /// More time is not expected to bring much.
+    Diminishing,
 }
 
 /// A shared stop flag. Clones share the flag; the first cause given stays.
@@ -78,6 +82,8 @@ impl Stop {
             Cause::Time => 1,
             Cause::Signal => 2,
             Cause::Memory => 3,
+            Cause::Stall => 4,
+            Cause::Diminishing => 5,
         };
         let _ = self.cause.compare_exchange(0, code, Ordering::AcqRel, Ordering::Acquire);
     }
@@ -157,6 +163,8 @@ impl Stop {
             },
             1 => Some(Cause::Time),
             3 => Some(Cause::Memory),
+            4 => Some(Cause::Stall),
+            5 => Some(Cause::Diminishing),
             _ => Some(Cause::Signal),
         }
     }

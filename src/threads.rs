@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
+use std::thread::{self, Builder, JoinHandle, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 /// Address space of a thread's stack.
@@ -59,11 +59,13 @@ pub fn start<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 's
 /// Fewer parts than this are freed sooner than a thread starts.
 const MANY: usize = 1 << 16;
 
-/// Frees what has so many parts in memory; many on a thread of their own, as a million take tenths of a second.
+/// Frees what has so many parts in memory; many on one thread of their own, as a million take tenths of a second, and
+/// threads that free side by side wait for each other.
 pub fn free<T: Send + 'static>(large: T, parts: usize) {
-    if parts >= MANY {
+    const NAME: &str = "free";
+    if parts >= MANY && thread::current().name() != Some(NAME) {
         // where none can be started it is freed here
-        let _ = start("free", || drop(large));
+        let _ = start(NAME, || drop(large));
     }
 }
 

@@ -57,8 +57,9 @@ fn own_instances_end_at_their_optima() -> Result<(), Error> {
     Ok(())
 }
 
-/// What toulbar2 found for files whose costs it reads otherwise: full tables of four variables in `.cfn`.
-const MISREAD: [&str; 1] = ["bayesnet/munin2.cfn.gz"];
+/// Optima of files that toulbar2, the source of the published value, reads otherwise: full tables of four variables in
+/// `.cfn`. Bucket elimination with arrays of doubles, written apart from this program, comes to the same.
+const MISREAD: [(&str, f64); 1] = [("bayesnet/munin2.cfn.gz", 83.02835)];
 
 /// Every bound within half a second: at most the published cost, at least the published log value (1e-3 for its
 /// rounding, 0.13 for leaderboard values).
@@ -77,16 +78,14 @@ fn no_bound_cuts_off_a_published_value() -> Result<(), Error> {
         let Ok(best) = row[best].parse::<f64>() else { continue };
         let file = folder.join(row[path]);
         let graph = row[path].contains(".col");
-        if MISREAD.contains(&row[path]) {
-            continue;
-        }
         // formats to come and global functions are refused, others read
         let Ok(mut network) = read(&file, graph.then_some(best as u32)) else { continue };
         if let Some(evidence) = row[more].split(',').find(|name| name.ends_with(".evid")) {
             let observed = formats::read_evidence(&folder.join(evidence), network.variables(), &Stop::new())?.pairs;
             network.observe(&observed)?;
         }
-        let best = if graph { 0.0 } else { best };
+        let misread = MISREAD.iter().find(|(file, _)| *file == row[path]).map(|(_, optimum)| *optimum);
+        let best = if graph { 0.0 } else { misread.unwrap_or(best) };
         let summary = run(&network, 0.5)?;
         let tolerance = if row[source].contains("leaderboard") { 0.13 } else { 0.001 } + summary.precision_slack;
         let bound = summary.bound.map_or(f64::NAN, |bound| bound.as_f64());

@@ -14,7 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["algebra", "globals"],
     &["certificate", "formats", "generate", "graph", "kernels", "order", "tensor", "value_tables"],
     &["check", "elimination", "fang", "reduce"],
-    &["bounds", "dcop", "decide", "heuristics", "marginals"],
+    &["bounds", "convert", "dcop", "decide", "heuristics", "marginals"],
     &["search"],
     &["bench", "explain", "record"],
     &["all_kernels"],

@@ -7,12 +7,8 @@ use crate::stop::Stop;
 use crate::{files, memory};
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
-
-/// The beginning of the second line.
-const SEAL: &str = "sha256 ";
 
 impl Certificate {
     /// A certificate for a network.
@@ -27,7 +23,7 @@ impl Certificate {
     /// None is known, except what serialising may report.
     pub fn to_text(&self) -> Result<String, Error> {
         let body = serde_json::to_string(self).map_err(|error| Error::Internal(format!("certificate: {error}")))?;
-        Ok(seal(&body))
+        Ok(files::sealed(&body))
     }
 
     /// Parses the text of a file.
@@ -36,11 +32,7 @@ impl Certificate {
     /// What is missing, changed or malformed.
     pub fn from_text(text: &str) -> Result<Self, Error> {
         let refused = |what: String| Error::Refused(what);
-        let body = text.lines().next().unwrap_or_default();
-        if text != seal(body) {
-            let what = "its first line does not have the SHA-256 that the second states: it was changed or cut short";
-            return Err(refused(what.into()));
-        }
+        let body = files::unsealed(text).map_err(|what| refused(what.into()))?;
         let certificate: Certificate =
             serde_json::from_str(body).map_err(|error| refused(format!("column {}: {error}", error.column())))?;
         if certificate.format != FORMAT {
@@ -80,7 +72,7 @@ pub fn digest(network: &Network) -> String {
         };
         hasher.update(tables.entry(address).or_insert_with(|| digest_of_table(&function.table)));
     }
-    hex(hasher.finalize())
+    files::hex(hasher.finalize())
 }
 
 fn digest_of_table(table: &Table) -> [u8; 32] {
@@ -103,17 +95,4 @@ fn digest_of_table(table: &Table) -> [u8; 32] {
 
 fn add(hasher: &mut Sha256, number: i64) {
     hasher.update(number.to_le_bytes());
-}
-
-/// The first line and the rest.
-pub(crate) fn seal(body: &str) -> String {
-    format!("{body}\n{SEAL}{}\n", hex(Sha256::digest(body)))
-}
-
-fn hex(digest: impl AsRef<[u8]>) -> String {
-    let mut text = String::new();
-    for byte in digest.as_ref() {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }

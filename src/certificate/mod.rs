@@ -14,8 +14,6 @@
 mod file;
 
 pub use file::digest;
-#[cfg(test)]
-pub(crate) use file::seal;
 
 use crate::model::{Cost, Network, Scale};
 use serde::{Deserialize, Serialize};

@@ -3,8 +3,9 @@
 use super::tests::{follow, random, solved};
 use crate::bounds::Proof;
 use crate::bounds::{Begin, Branch, Search, Style};
-use crate::certificate::{Certificate, Ending, seal};
+use crate::certificate::{Certificate, Ending};
 use crate::elimination::Progress;
+use crate::files::sealed;
 use crate::model::{Cost, FORBIDDEN, Network};
 use crate::order::{Method, best_orders};
 use crate::reduce::Reducer;
@@ -69,7 +70,7 @@ fn no_wrong_fork_proves_anything_wrong() {
         for (place, digit) in body.char_indices().skip(begin).filter(|(_, character)| character.is_ascii_digit()) {
             let other = char::from(b'0' + (digit as u8 - b'0' + 1 + rng.below(9) as u8) % 10);
             let body = format!("{}{other}{}", &body[..place], &body[place + 1..]);
-            let Ok(certificate) = Certificate::from_text(&seal(&body)) else { continue };
+            let Ok(certificate) = Certificate::from_text(&sealed(&body)) else { continue };
             changed += 1;
             if follow(&network, &certificate).is_ok() {
                 assert!(certificate.bound <= optimum, "case {case}: {} above {optimum}: {body}", certificate.bound);
@@ -143,6 +144,6 @@ fn cases_within_cases_are_no_deeper_than_json_goes() {
         let (before, after) = body.split_at(ending);
         let (inner, rest) = after.split_at("\"ending\":\"constant\"".len());
         let nested = format!("{before}{}{inner}{}{rest}", begin.repeat(depth), end.repeat(depth));
-        assert_eq!(Certificate::from_text(&seal(&nested)).is_ok(), depth == 1, "{depth}");
+        assert_eq!(Certificate::from_text(&sealed(&nested)).is_ok(), depth == 1, "{depth}");
     }
 }

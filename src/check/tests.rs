@@ -5,9 +5,10 @@ use crate::Error;
 use crate::bounds::Proof;
 use crate::bounds::{BoundChoice, METHODS};
 use crate::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, trivial_bound};
-use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Step, seal};
+use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Step};
 use crate::common::Shape;
 use crate::elimination::{Progress, Run};
+use crate::files::sealed;
 use crate::model::ModelError;
 use crate::order::{Method, best_orders};
 use crate::reduce::{Reducer, ValueBounds};
@@ -282,7 +283,7 @@ fn no_wrong_digit_proves_anything_wrong() {
             let tampered = format!("{body}{}", &text[body.len()..]);
             assert!(Certificate::from_text(&tampered).is_err(), "case {case}: {tampered}");
             changed += 1;
-            let Ok(certificate) = Certificate::from_text(&seal(&body)) else { continue };
+            let Ok(certificate) = Certificate::from_text(&sealed(&body)) else { continue };
             if let Ok(proven) = follow(&network, &certificate) {
                 assert!(proven <= optimum, "case {case}: {proven} is no bound, {optimum}: {body}");
                 still_true += 1;

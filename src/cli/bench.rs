@@ -51,7 +51,7 @@ struct FangFlags {
 
 /// Measures.
 pub fn run(flags: BenchFlags) -> Result<Exit, Error> {
-    values::use_threads(None)?;
+    values::use_threads(if let What::Dcop(flags) = &flags.what { flags.threads } else { None })?;
     match flags.what {
         What::Fang(flags) => run_fang(flags),
         What::Dcop(flags) => bench_dcop::run(flags),

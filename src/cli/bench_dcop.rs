@@ -29,7 +29,7 @@ pub struct DcopFlags {
     device: Choice,
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::BOUNDS)]
-    threads: Option<usize>,
+    pub threads: Option<usize>,
     /// Leave out the CPU where there is a device
     #[arg(long, help_heading = help::BOUNDS)]
     no_cpu: bool,
@@ -50,7 +50,6 @@ pub struct DcopFlags {
 /// Measures.
 pub fn run(flags: DcopFlags) -> Result<Exit, Error> {
     let stop = signals::listen()?;
-    values::use_threads(flags.threads)?;
     if !(0.0..=1.0).contains(&flags.p2) {
         return Err(Error::Usage(format!("--p2 {}: expected a share from 0 to 1", flags.p2)));
     }

@@ -4,7 +4,7 @@ mod flags;
 mod found;
 
 use super::orders::Ordering;
-use super::{Exit, output, record_unloaded, signals, ticks, values, worker};
+use super::{Exit, Known, output, record_unloaded, signals, ticks, values, worker};
 use fangs::bounds::{BoundChoice, BoundResult, Bounder, BounderOptions, DeviceUse, Notice, Proof, Step, trivial_bound};
 use fangs::device::{Choice, Opened, Opening};
 use fangs::elimination::{Gpu, Limits, Plan};
@@ -68,12 +68,12 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             Ok((network, ordering))
         }
     };
-    let (network, ordering) = match worker::run(&stop, load, ticks(&mut recorder, &clock, config.input.maximises())) {
+    let known = Known { maximise: config.input.maximises(), ..Known::default() };
+    let (network, ordering) = match worker::run(&stop, load, ticks(&mut recorder, &clock, &known)) {
         Ok(loaded) => loaded,
         Err(error) if Error::is_stop(&error) => {
             report.time_s = record::seconds(clock.seconds());
-            let maximise = config.input.maximises();
-            record_unloaded(recorder, &error, &stop, report.time_s, maximise);
+            let _ = record_unloaded(recorder, &error, &stop, report.time_s, &known);
             output::print_report(&report, config.output.json)?;
             return Ok(Exit::NoSolution);
         }

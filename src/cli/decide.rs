@@ -135,6 +135,7 @@ impl Told {
             source: found.map_or("load", |solution| solution.method.name()).into(),
             solution: None,
             message: None,
+            facts: None,
         };
         // written with the next row, or reported at the end
         drop(csv.write(&event));

@@ -22,6 +22,7 @@ pub mod heuristics;
 pub mod info;
 mod input;
 mod leave;
+mod long_runs;
 pub mod manual;
 pub mod marginals;
 mod orders;
@@ -36,8 +37,8 @@ mod worker;
 
 use clap::{Parser, Subcommand};
 use fangs::Error;
-use fangs::record::Recorder;
-use fangs::search::{Clock, Event, EventKind, StoppedBy};
+use fangs::record::{Ended, Recorder};
+use fangs::search::{Checkpoint, Clock, Event, EventKind, StoppedBy};
 use fangs::stop::Stop;
 use fangs::terminal;
 
@@ -139,11 +140,6 @@ pub enum Command {
     Man(manual::ManFlags),
 }
 
-/// The answer to reserved names.
-pub fn reserved<T>(what: &str) -> Result<T, Error> {
-    Err(Error::Usage(format!("{what} is reserved for a later version")))
-}
-
 /// How a command ends when nothing failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -205,43 +201,54 @@ pub fn flags() -> Flags {
 }
 
 /// The start and the end of a run that was stopped by `cause` while it was loading.
-fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f64, maximise: Option<bool>) {
+fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f64, known: &Known) -> Ended {
     if let Error::Waiting(_) = cause {
         recorder.warn(&cause.to_string());
     }
     for kind in [EventKind::Start, EventKind::End] {
-        record_loading(&mut recorder, kind, time_s, maximise);
+        record_loading(&mut recorder, kind, time_s, known);
     }
-    let _ = recorder.finish(stop);
+    recorder.finish(stop)
 }
 
 /// Sends a tick for every second of loading.
-fn ticks<'r>(recorder: &'r mut Recorder, clock: &'r Clock, maximise: Option<bool>) -> impl FnMut() + 'r {
-    let mut next = 1.0;
+fn ticks<'r>(recorder: &'r mut Recorder, clock: &'r Clock, known: &'r Known) -> impl FnMut() + 'r {
+    let mut next = clock.seconds().floor() + 1.0;
     move || {
         let now = clock.seconds();
         if now >= next {
             next = now.floor() + 1.0;
-            record_loading(recorder, EventKind::Tick, now, maximise);
+            record_loading(recorder, EventKind::Tick, now, known);
         }
     }
 }
 
-/// An event without any result yet.
-fn record_loading(recorder: &mut Recorder, kind: EventKind, time_s: f64, maximise: Option<bool>) {
+/// What is known of a run before its network is.
+#[derive(Debug, Default)]
+struct Known {
+    /// Whether larger is better.
+    maximise: Option<bool>,
+    /// What it goes on from.
+    resumed: Option<Checkpoint>,
+}
+
+/// An event without any result of this process.
+fn record_loading(recorder: &mut Recorder, kind: EventKind, time_s: f64, known: &Known) {
+    let resumed = known.resumed.as_ref();
     let event = Event {
         kind,
         time_s,
-        cost: None,
-        bound: None,
+        cost: resumed.and_then(|resumed| Some(resumed.solution.as_ref()?.value)),
+        bound: resumed.and_then(|resumed| resumed.bound.value),
         gap: None,
-        maximise,
-        round: 0,
-        moves: 0,
-        ratings: 0,
+        maximise: resumed.map(|resumed| resumed.maximise).or(known.maximise),
+        round: resumed.map_or(0, |resumed| resumed.rounds),
+        moves: resumed.map_or(0, |resumed| resumed.moves),
+        ratings: resumed.map_or(0, |resumed| resumed.ratings),
         source: "load".into(),
         solution: None,
         message: None,
+        facts: None,
     };
     recorder.observe(&event, |_| String::new());
 }

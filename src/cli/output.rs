@@ -112,7 +112,7 @@ pub fn as_usage<T>(result: Result<T, Error>) -> Result<T, Error> {
     })
 }
 
-/// Writes the certificate of a bound.
+/// Writes the certificate of a bound; returns the line that seals it.
 pub fn certificate(
     mut file: ReplacedFile,
     network: &Network,
@@ -120,10 +120,12 @@ pub fn certificate(
     solution: Option<&[u32]>,
     proof: &Proof,
     stop: &Stop,
-) -> Result<(), Error> {
+) -> Result<String, Error> {
     let solution = solution.map(|values| (check::evaluate(network, values).cost, values));
     let text = proof.certificate(network, bound, solution).to_text()?;
-    file.write_to_end(text.into_bytes(), stop)
+    let seal = text.lines().last().unwrap_or_default().to_string();
+    file.write_to_end(text.into_bytes(), stop)?;
+    Ok(seal)
 }
 
 /// Writes the report of a run and, where its file could not be written, the solution; the JSON object has it anyway.

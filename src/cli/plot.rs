@@ -4,8 +4,9 @@ use super::Exit;
 use super::output::{self, Files};
 use clap::Args;
 use fangs::Error;
+use fangs::record::page::runs_page;
 use fangs::record::plot::{Chart, Curve, PictureFile, TimeScale};
-use fangs::record::{Recorded, read_run};
+use fangs::record::{Recorded, ReplacedFile, read_run};
 use fangs::stop::Stop;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ pub struct PlotFlags {
     /// Convergence rows of runs, as `solve --csv` and `bound --csv` write them
     #[arg(required = true, value_name = "CSV")]
     runs: Vec<PathBuf>,
-    /// Picture to write, .svg, .png or .pdf
+    /// Picture to write, .svg, .png or .pdf, or a page, .html: a panel an instance, and medians over the runs of each
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Title of the chart [default: the instance, where the legend does not say it]
@@ -35,15 +36,21 @@ pub fn run(flags: PlotFlags) -> Result<Exit, Error> {
     let stop = Stop::new();
     let runs = flags.runs.iter().map(|path| read_run(path, &stop)).collect::<Result<Vec<_>, _>>()?;
     let labels = labels(&flags.runs, &runs);
-    let mut picture = output::as_usage(PictureFile::new(&flags.output))?;
-    let title = flags.title.unwrap_or_else(|| title(&labels, &runs));
     let time = match (flags.log_time, flags.linear_time) {
         (true, _) => TimeScale::Log,
         (_, true) => TimeScale::Linear,
         _ => TimeScale::Auto,
     };
+    if flags.output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("html")) {
+        let mut file = output::as_usage(ReplacedFile::new(&flags.output))?;
+        let html = runs_page(&flags.title.unwrap_or_default(), labels.into_iter().zip(runs).collect(), time);
+        file.write_to_end(html.into_bytes(), &stop)?;
+        return Ok(Exit::Done);
+    }
+    let mut picture = output::as_usage(PictureFile::new(&flags.output))?;
+    let title = flags.title.unwrap_or_else(|| title(&labels, &runs));
     let curves = runs.into_iter().zip(labels).map(|(run, label)| Curve { label, ..run.curve }).collect();
-    picture.save(&Chart { title, curves, time }, &stop)?;
+    picture.save(&Chart { title, curves, time, ..Chart::default() }, &stop)?;
     Ok(Exit::Done)
 }
 

@@ -1,16 +1,18 @@
 //! `fangs solve`.
 
 use super::input::{Input, InputFlags};
+use super::long_runs::LongRunFlags;
 use super::output::{self, OutputFlags};
-use super::{Exit, help, heuristics, record_unloaded, reserved, signals, stopped_by, ticks, values, worker};
+use super::{Exit, Known, help, heuristics, record_unloaded, signals, stopped_by, ticks, values, worker};
 use clap::Args;
 use fangs::device::{Choice, Opening};
 use fangs::formats;
-use fangs::record::plot::{Chart, Curve, PictureFile, TimeScale};
+use fangs::record::page::RunPage;
+use fangs::record::plot::{Chart, Curve, PictureFile};
 use fangs::record::{Console, CsvFile, Recorder, ReplacedFile, SolveReport, Verbosity};
 use fangs::search::{self, Assertions, BoundChoice, Clock, Event, Options, Status};
 use fangs::stop::Stop;
-use fangs::{Error, check, terminal};
+use fangs::{Error, check, record, terminal};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -21,9 +23,12 @@ const DEFAULT_TIME: Duration = Duration::from_secs(60);
 pub struct SolveFlags {
     #[command(flatten)]
     input: InputFlags,
-    /// Start from this solution [default: none]
+    /// Start from this solution, or from several by several options [default: none]
+    ///
+    /// Where a solution has `-` in place of a value, or an object of names leaves a variable out, greedy choices complete
+    /// it. The run may change what was given, and its result is never worse than the best start.
     #[arg(long, value_name = "SOL", help_heading = help::INPUT)]
-    warm_start: Option<PathBuf>,
+    warm_start: Vec<PathBuf>,
     /// Stop after this wall-clock time, loading included [default: 60s, none with --rounds]
     ///
     /// Seconds such as 30 or 0.5, or a number with units: 500ms, 30s, 5m, 1h 30m.
@@ -98,14 +103,8 @@ pub struct SolveFlags {
     /// A line on standard error for each solution and bound
     #[arg(short, long, help_heading = help::OUTPUT)]
     verbose: bool,
-    #[arg(long, hide = true)]
-    report: Option<PathBuf>,
-    #[arg(long, hide = true)]
-    checkpoint: Option<PathBuf>,
-    #[arg(long, hide = true)]
-    resume: Option<PathBuf>,
-    #[arg(long, hide = true)]
-    solutions_dir: Option<PathBuf>,
+    #[command(flatten)]
+    long_run: LongRunFlags,
 }
 
 /// A checked run.
@@ -113,9 +112,10 @@ pub struct Config {
     input: Input,
     options: Options,
     heuristic: Option<heuristics::Chosen>,
-    warm_start: Option<PathBuf>,
+    warm_starts: Vec<PathBuf>,
     output: OutputFlags,
     plot: Option<PathBuf>,
+    long_run: LongRunFlags,
     verbosity: Verbosity,
 }
 
@@ -123,15 +123,6 @@ impl TryFrom<Box<SolveFlags>> for Config {
     type Error = Error;
 
     fn try_from(flags: Box<SolveFlags>) -> Result<Self, Error> {
-        let later = [
-            ("--report", &flags.report),
-            ("--checkpoint", &flags.checkpoint),
-            ("--resume", &flags.resume),
-            ("--solutions-dir", &flags.solutions_dir),
-        ];
-        if let Some((name, _)) = later.iter().find(|(_, value)| value.is_some()) {
-            return reserved(name);
-        }
         let verbosity = match (flags.quiet, flags.verbose) {
             (true, _) => Verbosity::Quiet,
             (_, true) => Verbosity::Verbose,
@@ -156,30 +147,37 @@ impl TryFrom<Box<SolveFlags>> for Config {
         options.reduce = !flags.no_reduce;
         options.target = flags.target;
         options.gap = flags.gap;
+        flags.long_run.rules(&mut options)?;
         options.certificate = flags.output.certificate.is_some();
         let input = Input::or_graph(flags.input)?;
         let needs_colors = [
             ("--certificate", flags.output.certificate.is_some()),
             ("a heuristic of a file", matches!(flags.heuristic, Some(heuristics::Chosen::File(_)))),
         ];
-        if let Some((what, _)) = needs_colors.iter().find(|(_, given)| *given && input.is_graph()) {
+        let named = needs_colors.iter().find(|(_, given)| *given).map(|(name, _)| *name);
+        if let Some(what) = named.or(flags.long_run.needs_colors()).filter(|_| input.is_graph()) {
             return Err(Error::Usage(format!("{what} needs --colors: without, there is no network yet")));
         }
         let OutputFlags { solution, certificate, csv, .. } = &flags.output;
-        let files = input.files()?.reads("--warm-start", flags.warm_start.as_deref())?;
+        let starts = || flags.warm_start.iter().map(PathBuf::as_path);
+        let files = starts().try_fold(input.files()?, |files, path| files.reads("--warm-start", Some(path)))?;
         let files = heuristics::reads(files, flags.heuristic.iter())?.writes("--solution", solution.as_deref())?;
         let files = files.writes("--certificate", certificate.as_deref())?.writes("--csv", csv.as_deref())?;
-        let _ = files.writes("--plot", flags.plot.as_deref())?;
-        let (heuristic, warm_start) = (flags.heuristic, flags.warm_start);
-        Ok(Config { input, options, heuristic, warm_start, output: flags.output, plot: flags.plot, verbosity })
+        let _ = flags.long_run.files(files.writes("--plot", flags.plot.as_deref())?)?;
+        let (heuristic, warm_starts) = (flags.heuristic, flags.warm_start);
+        let SolveFlags { output, plot, long_run, .. } = *flags;
+        Ok(Config { input, options, heuristic, warm_starts, output, plot, long_run, verbosity })
     }
 }
 
 /// Solves a network.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
-    let Config { input, mut options, warm_start, .. } = config;
+    let Config { input, mut options, warm_starts, .. } = config;
     let stop = signals::listen()?;
-    let clock = Clock::start(started, options.time, &stop);
+    let keepers = config.long_run.keepers(&stop)?;
+    let resumed = keepers.resumed().cloned();
+    let before = resumed.as_ref().map_or(0.0, |checkpoint| checkpoint.time_s);
+    let clock = Clock::start(started, options.time, &stop).after(before);
     options.device = Opening::start(options.device.choice());
 
     let picture = config.plot.as_deref().map(|path| output::as_usage(PictureFile::new(path))).transpose()?;
@@ -188,15 +186,25 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let certificate =
         config.output.certificate.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let csv = config.output.csv.as_deref();
-    let csv = csv.map(|path| output::as_usage(CsvFile::create(path, input.name(), Some(options.seed)))).transpose()?;
+    let csv = csv.map(|path| match resumed {
+        None => output::as_usage(CsvFile::create(path, input.name(), Some(options.seed))).map(|csv| (csv, 0)),
+        Some(_) => output::as_usage(CsvFile::resume(path, input.name(), Some(options.seed), before)),
+    });
+    let (csv, lost) = csv.transpose()?.unzip();
     let label = picture.is_some().then(|| input.file_name());
     options.activity.step("reading");
     let console = Console::new(config.verbosity).progress(&options.activity, started, options.time);
-    let mut recorder = Recorder::new(console, csv, solution, label);
+    let solutions = config.long_run.solutions_folder()?;
+    let (page, widths) = config.long_run.page(&input, &options)?;
+    let mut recorder = Recorder::new(console, csv, solution, label).solutions(solutions).page(page);
 
+    if let Some(lost) = lost.filter(|lost| *lost > 0) {
+        recorder.warn(&format!("{lost} rows of the CSV came after the checkpoint, and are removed with what is lost"));
+    }
+    let known = Known { maximise: input.maximises(), resumed };
     let load = {
         let (input, console, stop) = (input.clone(), recorder.console().clone(), stop.clone());
-        let (heuristic, warm_start) = (config.heuristic, warm_start.clone());
+        let (heuristic, warm_starts) = (config.heuristic, warm_starts.clone());
         move || {
             let graph = input.graph(&console, &stop)?;
             let network = match &graph {
@@ -205,33 +213,38 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             };
             let load_s = started.elapsed().as_secs_f64();
             let heuristic = heuristic.map(|heuristic| heuristic.of(&network, &stop)).transpose()?;
-            let start = warm_start.map(|path| formats::read_solution(&path, &network, &stop)).transpose()?;
-            Ok((network, graph, load_s, heuristic, start))
+            let starts = warm_starts.iter().map(|path| formats::read_start(path, &network, &stop));
+            let starts = starts.collect::<Result<Vec<_>, Error>>()?;
+            let keeping = keepers.of(&network)?;
+            Ok((network, graph, load_s, heuristic, starts, keeping))
         }
     };
-    let (network, graph, load_s) = match worker::run(&stop, load, ticks(&mut recorder, &clock, input.maximises())) {
-        Ok((network, graph, load_s, heuristic, start)) => {
-            (options.heuristic, options.warm_start) = (heuristic, start);
+    let (network, graph, load_s) = match worker::run(&stop, load, ticks(&mut recorder, &clock, &known)) {
+        Ok((network, graph, load_s, heuristic, starts, keeping)) => {
+            (options.heuristic, options.warm_starts, options.keeping) = (heuristic, starts, keeping);
             (network, graph, load_s)
         }
         Err(error) if Error::is_stop(&error) => {
             let time_s = clock.seconds();
-            record_unloaded(recorder, &error, &stop, time_s, input.maximises());
+            let ended = record_unloaded(recorder, &error, &stop, time_s, &known);
             let report = SolveReport::unloaded(input.name(), &options, stopped_by(&stop), time_s);
             output::print_report(&report, config.output.json)?;
+            let _ = finish(ended.page, &report, None, &stop);
             return Ok(Exit::NoSolution);
         }
         Err(error) => return Err(error),
     };
+    config.long_run.widths(&network, &widths);
     // the process ends with the run: freeing a large network would only delay it
     std::mem::forget(network.clone());
-    if let (Some(path), Some(start)) = (warm_start, &options.warm_start) {
+    for (path, start) in warm_starts.iter().zip(&options.warm_starts) {
+        let Some(start) = start.iter().copied().collect::<Option<Vec<u32>>>() else { continue };
         let is_solution = match &graph {
-            Some(graph) => graph.loops.is_empty() && check::monochromatic(&graph.edges, start).next().is_none(),
-            None => check::evaluate(&network, start).is_solution(),
+            Some(graph) => graph.loops.is_empty() && check::monochromatic(&graph.edges, &start).next().is_none(),
+            None => check::evaluate(&network, &start).is_solution(),
         };
         if !is_solution {
-            recorder.warn(&format!("{}: no solution (see `fangs check`)", terminal::path(&path)));
+            recorder.warn(&format!("{}: no solution (see `fangs check`)", terminal::path(path)));
         }
     }
 
@@ -250,12 +263,15 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             return Err(error);
         }
     };
-    let mut written = true;
+    let (mut written, mut seal) = (true, None);
     if let Some(file) = certificate {
         let (bound, proof) = &summary.proof;
-        if let Err(error) = output::certificate(file, &network, *bound, summary.least.as_deref(), proof, &stop) {
-            written = false;
-            recorder.warn(&error.to_string());
+        match output::certificate(file, &network, *bound, summary.least.as_deref(), proof, &stop) {
+            Ok(line) => seal = Some(line),
+            Err(error) => {
+                written = false;
+                recorder.warn(&error.to_string());
+            }
         }
     }
     let ended = recorder.finish(&stop);
@@ -264,10 +280,12 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let lost = summary.solution.as_deref().filter(|_| !ended.has_solution);
     let lost = lost.map(|solution| formats::write_solution(&network, solution, config.output.solution_format));
     let solution_file = config.output.solution.filter(|_| ended.has_solution);
-    let mut report = SolveReport { solution_file, ..SolveReport::new(&network, &summary, load_s) };
+    let resumed_s = known.resumed.map(|checkpoint| record::seconds(checkpoint.time_s));
+    let mut report = SolveReport { solution_file, resumed_s, ..SolveReport::new(&network, &summary, load_s) };
     if let Some(graph) = &graph {
         report.functions = Some(graph.edges.len());
     }
+    written &= finish(ended.page, &report, seal, &stop);
     output::print_run(&report, config.output.json, lost)?;
     let exit = match summary.status {
         Status::Optimal | Status::Feasible => Exit::Done,
@@ -277,10 +295,22 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     Ok(exit.written(written))
 }
 
+/// Writes the last version of the page, and whether that could be written.
+fn finish(page: Option<RunPage>, report: &SolveReport<'_>, seal: Option<String>, stop: &Stop) -> bool {
+    let Some(mut page) = page else { return true };
+    let mut rows = report.rows();
+    rows.extend(seal.map(|seal| ("certificate".into(), seal)));
+    let finished = page.finish(&report.verdict(), &rows, stop);
+    if let Err(error) = &finished {
+        Console::new(Verbosity::Quiet).warn(&error.to_string());
+    }
+    finished.is_ok()
+}
+
 /// Draws what was recorded, and whether that could be written.
 fn draw(curve: Option<Curve>, picture: Option<PictureFile>, stop: &Stop) -> bool {
     let (Some(curve), Some(mut picture)) = (curve, picture) else { return true };
-    let chart = Chart { title: curve.label.clone(), curves: vec![curve], time: TimeScale::Auto };
+    let chart = Chart { title: curve.label.clone(), curves: vec![curve], ..Chart::default() };
     let drawn = picture.save(&chart, stop);
     if let Err(error) = &drawn {
         Console::new(Verbosity::Quiet).warn(&error.to_string());

@@ -7,7 +7,7 @@ use clap::Args;
 use fangs::Error;
 use fangs::device::{Choice, Opening};
 use fangs::record::comparison::{Axis, Measured, Trace, median_curve, primal_integral, spread};
-use fangs::record::plot::{Chart, PictureFile, TimeScale};
+use fangs::record::plot::{Chart, PictureFile};
 use fangs::record::{Console, Verbosity};
 use fangs::search::{self, DriverChoice, EventKind, Options};
 use fangs::stop::Stop;
@@ -190,7 +190,7 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
             |(name, runs): (&String, &Vec<Measured>)| median_curve(name, runs, seconds, network.units().maximise);
         let curves = names.iter().zip(&measured).map(median).collect();
         let title = format!("{}, median of {} runs", input.file_name(), flags.seeds);
-        picture.save(&Chart { title, curves, time: TimeScale::Auto }, &stop)?;
+        picture.save(&Chart { title, curves, ..Chart::default() }, &stop)?;
     }
     csv.finish(&stop)?;
     Ok(Exit::Done)

@@ -4,7 +4,7 @@ use super::help;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use fangs::Error;
 use fangs::bounds::{BoundChoice, BoundMethod, METHODS};
-use fangs::search::{DriverChoice, MAX_THREADS};
+use fangs::search::{DriverChoice, MAX_THREADS, StopRule};
 use fangs::threads;
 use std::time::Duration;
 
@@ -71,6 +71,29 @@ pub fn relative(text: &str) -> Result<f64, String> {
         Some(number) if per_cent.is_some() => Ok(number / 100.0),
         Some(number) if number > 1.0 => Err(format!("as a share that is above 1; {number}% is {}", number / 100.0)),
         Some(number) => Ok(number),
+    }
+}
+
+/// What `--stop` says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stopping {
+    /// By the record of the run.
+    Rule(StopRule),
+    /// The same as `--gap`.
+    Gap(f64),
+    /// The same as `--target`.
+    Target(f64),
+}
+
+/// A rule: `stall 30s`, `diminishing`, `gap 5%`, `target 120`; `=` or `:` may stand for the blank.
+pub fn stopping(text: &str) -> Result<Stopping, String> {
+    let (name, rest) = text.trim().split_once([' ', '=', ':']).unwrap_or((text.trim(), ""));
+    match (name, rest.trim()) {
+        ("diminishing", "") => Ok(Stopping::Rule(StopRule::Diminishing)),
+        ("stall", time) => duration(time).map(|time| Stopping::Rule(StopRule::Stall(time))),
+        ("gap", share) => relative(share).map(Stopping::Gap),
+        ("target", cost) => finite(cost).map(Stopping::Target),
+        _ => Err("expected \"stall 30s\", diminishing, \"gap 5%\" or \"target COST\"".into()),
     }
 }
 
@@ -168,6 +191,23 @@ mod tests {
         }
         for (text, hint) in [("5", "5% is 0.05"), ("1.5", "1.5% is 0.015"), ("-1", "5%"), ("x%", "5%"), ("inf", "5%")] {
             assert!(relative(text).is_err_and(|error| error.contains(hint)), "{text}");
+        }
+    }
+
+    #[test]
+    fn rules_that_end_a_run() {
+        let stall = Stopping::Rule(StopRule::Stall(Duration::from_millis(1500)));
+        for (text, rule) in [
+            ("stall 1.5s", stall),
+            ("stall=1500ms", stall),
+            (" diminishing ", Stopping::Rule(StopRule::Diminishing)),
+            ("gap 5%", Stopping::Gap(0.05)),
+            ("target:-12.5", Stopping::Target(-12.5)),
+        ] {
+            assert_eq!(stopping(text), Ok(rule), "{text}");
+        }
+        for text in ["", "stall", "stall soon", "diminishing 3", "gap 5", "target", "whim"] {
+            assert!(stopping(text).is_err(), "{text}");
         }
     }
 

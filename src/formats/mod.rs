@@ -51,8 +51,8 @@ pub use idid::{parse_idid, read_idid};
 pub use input::{Source, compressed_extensions};
 pub use names::Named;
 pub use pomdp::{parse_pomdp, read_pomdp};
-pub use potentials::{read_potentials, read_potentials_from};
-pub use solution::{SolutionFormat, read_solution, write_solution};
+pub use potentials::{potentials_of, read_potentials, read_potentials_from};
+pub use solution::{SolutionFormat, read_solution, read_start, write_solution};
 pub use uai::observe;
 
 use crate::error::Error;

@@ -54,8 +54,8 @@ impl<'de> Deserialize<'de> for Pairs<'de> {
 }
 
 /// Reads the object of names, or that under `assignment` in the object that `fangs solve --json` prints. `None` where
-/// the text is something else.
-pub(super) fn read(text: &[u8], file: &str, network: &Network) -> Result<Option<Vec<u32>>, Error> {
+/// the text is something else. Variables that it does not name have no value.
+pub(super) fn read(text: &[u8], file: &str, network: &Network) -> Result<Option<Vec<Option<u32>>>, Error> {
     let Ok(Pairs(mut pairs)) = serde_json::from_slice(text) else { return Ok(None) };
     let inner = pairs.iter().find(|(name, value)| name == "assignment" && value.get().starts_with('{'));
     if let Some(Ok(Pairs(inner))) = inner.map(|(_, value)| serde_json::from_str(value.get())) {
@@ -89,15 +89,7 @@ pub(super) fn read(text: &[u8], file: &str, network: &Network) -> Result<Option<
             return Err(misfit(value, "one value".into(), name));
         }
     }
-    let missing = assignment.iter().position(Option::is_none);
-    match missing {
-        None => Ok(Some(assignment.into_iter().flatten().collect())),
-        Some(variable) => Err(Error::Usage(format!(
-            "{file}: it gives no value to {}, one of {} variables",
-            network.variable_name(variable),
-            network.domains().len()
-        ))),
-    }
+    Ok(Some(assignment))
 }
 
 /// Names of values that a message lists.
@@ -130,8 +122,14 @@ mod tests {
             r#"{"x1": 2, "rain": "yes", "solution": "1"}"#,
             r#"{"cost": 3, "solution": [0, 0, 0], "assignment": {"x1": 2, "rain": "yes", "solution": "1"}}"#,
         ] {
-            assert_eq!(read(text.as_bytes(), "s", &network).expect("a solution"), Some(vec![1, 2, 0]), "{text}");
+            assert_eq!(
+                read(text.as_bytes(), "s", &network).expect("a solution"),
+                Some([1, 2, 0].map(Some).to_vec()),
+                "{text}"
+            );
         }
+        let part = read(br#"{"x1": "1"}"#, "s", &network).expect("a part of a solution");
+        assert_eq!(part, Some(vec![None, Some(1), None]));
         for text in ["1 2 0", r#"{"solution": [1, 2, 0]}"#, "{", ""] {
             assert_eq!(read(text.as_bytes(), "s", &network).expect("another text"), None, "{text}");
         }
@@ -146,7 +144,6 @@ mod tests {
                 "s:1:10: found `\"yes\"`, expected a value of a variable of the network (for `snow`)",
             ),
             (r#"{"rain": "yes", "rain": "no"}"#, "expected one value (for `rain`)"),
-            (r#"{"rain": "yes", "x1": 0}"#, "s: it gives no value to solution, one of 3 variables"),
         ] {
             let error = read(text.as_bytes(), "s", &network()).expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");

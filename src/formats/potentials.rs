@@ -61,7 +61,7 @@ fn read_as(format: Format, mut tokens: Tokens<'_>, temperature: Option<f64>) -> 
                 return Err(Error::Usage(what));
             };
             let network = super::read_as(format, tokens, &ReadOptions::default())?;
-            return of_costs(&network, temperature);
+            return potentials_of(&network, temperature);
         }
     };
     let (file, stop) = (tokens.file().to_string(), tokens.stop());
@@ -116,8 +116,15 @@ fn factors(numbers: &Numbers, scale: Scale, file: &str) -> Result<(Vec<Factor>, 
     Ok((made, rounding))
 }
 
-/// The Boltzmann distribution of a network of costs.
-fn of_costs(network: &Network, temperature: f64) -> Result<Potentials, Error> {
+/// The potentials of a network: the numbers of its file where it was read from potentials, exp(-c / `temperature`) of a
+/// cost c elsewhere (exp(v / `temperature`) of a value v where larger is better).
+///
+/// # Errors
+/// Global functions that no table holds; no memory for sparse tables as dense ones.
+pub fn potentials_of(network: &Network, temperature: f64) -> Result<Potentials, Error> {
+    let network = super::as_tables(network).map_err(|error| Error::Usage(format!("{}: {error}", network.name)))?;
+    let stated = network.reading().map_or(0, |reading| reading.functions.len());
+    let temperature = if stated > 0 { 1.0 } else { temperature };
     let mut potentials = Potentials::new(network.name.clone());
     for variable in network.variables() {
         let _ = potentials.variable(variable.clone())?;
@@ -129,7 +136,15 @@ fn of_costs(network: &Network, temperature: f64) -> Result<Potentials, Error> {
         scope.iter().fold(1u64, |product, &v| product.saturating_mul(u64::from(network.domains()[v as usize])))
     };
     let mut known: FxHashMap<*const u8, Vec<Factor>> = FxHashMap::default();
-    for function in network.functions() {
+    for (scope, numbers) in network.reading().into_iter().flat_map(|reading| {
+        let scopes = network.functions().iter().map(|function| &function.scope);
+        scopes.zip(&reading.functions).map(|(scope, numbers)| (scope, (numbers, reading.scale)))
+    }) {
+        let (factors, rounding) = factors(numbers.0, numbers.1, &network.name)?;
+        potentials.functions.extend(factors.into_iter().map(|own| Factor { scope: scope.clone(), ..own }));
+        potentials.rounding += rounding;
+    }
+    for function in &network.functions()[stated..] {
         let (place, dense): (*const u8, Arc<[Cost]>) = match &function.table {
             Table::Dense(costs) => (costs.as_ptr().cast(), costs.clone()),
             Table::Sparse(table) => {
@@ -184,5 +199,26 @@ mod tests {
         let potentials = read(text, Format::Wcsp, Some(0.5)).expect("potentials");
         assert_eq!(potentials.value(&[0, 0]), Scaled::ZERO);
         assert!((potentials.value(&[1, 0]).ln() + 12.0).abs() < 1e-13);
+    }
+
+    #[test]
+    fn networks_have_the_potentials_of_their_files() {
+        let text = "MARKOV\n2\n2 3\n2\n1 0\n2 0 1\n\n2\n 0.3 0.7\n\n6\n1 0 .25\n1 2 1e-300\n";
+        let stop = Stop::new();
+        let network = |text: &str, format| {
+            super::super::read_from(text.as_bytes(), "t", format, &ReadOptions::default(), &stop).expect("a network")
+        };
+        let mut markov = network(text, Format::Uai);
+        let own = read(text, Format::Uai, None).expect("potentials");
+        let same = potentials_of(&markov, 3.0).expect("potentials");
+        assert_eq!((&same.functions, same.rounding), (&own.functions, own.rounding));
+        markov.observe(&[(0, 1)]).expect("a value");
+        let observed = potentials_of(&markov, 1.0).expect("potentials");
+        assert_eq!(observed.value(&[0, 0]), Scaled::ZERO);
+        assert_eq!(observed.value(&[1, 1]), own.value(&[1, 1]));
+        // three different values of three variables
+        let global = "t 3 3 1 10\n3 3 3\n3 0 1 2 -1 salldiff var 10\n";
+        let all = potentials_of(&network(global, Format::Wcsp), 1.0).expect("potentials");
+        assert_eq!((all.value(&[0, 1, 2]), all.value(&[0, 1, 1])), (Scaled::ONE, Scaled::ZERO));
     }
 }

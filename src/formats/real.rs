@@ -3,17 +3,11 @@
 use super::ReadOptions;
 use super::tokens::Tokens;
 use crate::error::Error;
-use crate::model::{Cost, Units};
+use crate::model::rounding::MOST_DECIMALS;
+use crate::model::{Cost, SUM_LIMIT, Units};
 
 /// Digits that are kept are below this, so that twice a number fits 64 bits, too.
 const DIGITS: i64 = 10i64.pow(18);
-
-/// Most decimal digits of a unit, as `--precision` has it.
-const MOST_DECIMALS: u32 = 15;
-
-/// The sum over the functions of their largest absolute cost stays below this, so that no sum of costs comes near
-/// [`crate::model::FORBIDDEN`].
-const LARGEST_SUM: f64 = (1u64 << 57) as f64;
 
 /// A number: `digits` times ten to the power of `exponent`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -141,7 +135,7 @@ impl Range {
     /// Numbers that 64-bit costs do not hold.
     pub fn unit(&self, tokens: &Tokens<'_>, options: &ReadOptions) -> Result<Unit, Error> {
         let most = self.decimals.min(options.precision.unwrap_or(MOST_DECIMALS)).min(MOST_DECIMALS);
-        let fits = |&decimals: &u32| self.sum * 10f64.powi(decimals as i32) < LARGEST_SUM;
+        let fits = |&decimals: &u32| self.sum * 10f64.powi(decimals as i32) < SUM_LIMIT;
         match (0..=most).rev().find(fits) {
             Some(decimals) => Ok(Unit { decimals, rounded: 0 }),
             None => Err(tokens.error_with(

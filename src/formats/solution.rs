@@ -52,18 +52,43 @@ pub fn write_solution(network: &Network, assignment: &[u32], format: SolutionFor
 /// A file that cannot be read, too few or too many values, and values that their variables do not have;
 /// [`Error::Waiting`] where `stop` is set before a pipe is at its end.
 pub fn read_solution(path: &Path, network: &Network, stop: &Stop) -> Result<Vec<u32>, Error> {
+    let assignment = read(path, network, false, stop)?;
+    match assignment.iter().position(Option::is_none) {
+        None => Ok(assignment.into_iter().flatten().collect()),
+        Some(variable) => Err(Error::Usage(format!(
+            "{}: it gives no value to {}, one of {} variables",
+            Source::new(path),
+            network.variable_name(variable),
+            network.domains().len()
+        ))),
+    }
+}
+
+/// Reads a solution or a part of one, to start from: as [`read_solution`], but an object of names may leave variables
+/// out, and `-` stands in place of values that are not given.
+///
+/// # Errors
+/// As [`read_solution`].
+pub fn read_start(path: &Path, network: &Network, stop: &Stop) -> Result<Vec<Option<u32>>, Error> {
+    read(path, network, true, stop)
+}
+
+fn read(path: &Path, network: &Network, partial: bool, stop: &Stop) -> Result<Vec<Option<u32>>, Error> {
     let source = Source::new(path);
     let (text, name) = (read_text(&source, stop)?, source.to_string());
     match names::read(&text, &name, network)? {
         Some(assignment) => Ok(assignment),
-        None => parse(text, name, network.domains()),
+        None => parse(text, name, network.domains(), partial),
     }
 }
+
+/// What stands in place of a value that is not given.
+const OPEN: &[u8] = b"-";
 
 /// The mark of a further solution in the `MPE` form.
 const BLOCK: &[u8] = b"-BEGIN-";
 
-fn parse(mut text: Vec<u8>, name: String, domains: &[u32]) -> Result<Vec<u32>, Error> {
+fn parse(mut text: Vec<u8>, name: String, domains: &[u32], partial: bool) -> Result<Vec<Option<u32>>, Error> {
     let stop = Stop::new();
     leave_array(&mut text, &name, &stop)?;
     let mut tokens = Tokens::new(Box::new(&text[..]), name, &stop);
@@ -73,8 +98,13 @@ fn parse(mut text: Vec<u8>, name: String, domains: &[u32]) -> Result<Vec<u32>, E
         if tokens.at_end()? {
             return Err(tokens.error(format!("{} values, not {variable}", domains.len())));
         }
+        if partial && tokens.peek()? == OPEN {
+            let _ = tokens.word("a value")?;
+            assignment.push(None);
+            continue;
+        }
         let value = tokens.index(domain, "a value");
-        assignment.push(value.map_err(|error| with_variable(error, variable))?);
+        assignment.push(Some(value.map_err(|error| with_variable(error, variable))?));
     }
     tokens.finish(|| format!("the network has {} variables", domains.len()))?;
     Ok(assignment)
@@ -165,7 +195,8 @@ mod tests {
     }
 
     fn read(text: &str) -> Result<Vec<u32>, Error> {
-        parse(text.into(), "s".into(), network(Notation::Indices).domains())
+        let read = parse(text.into(), "s".into(), network(Notation::Indices).domains(), false)?;
+        Ok(read.into_iter().flatten().collect())
     }
 
     #[test]
@@ -197,10 +228,21 @@ mod tests {
         ] {
             assert_eq!(read(text).expect(text), [1, 2, 3], "{text}");
         }
-        let one = |text: &str| parse(text.into(), "s".into(), &[3]).expect(text);
-        assert_eq!(["1", "MPE 1 1", "MPE\n1\n1 1", "[1]"].map(one), [[1], [1], [1], [1]]);
-        let none = |text: &str| parse(text.into(), "s".into(), &[]).expect(text);
-        assert_eq!(["", "MPE 0", "MPE\n1\n0", "[]", r#"{"solution": []}"#].map(none), [const { Vec::<u32>::new() }; 5]);
+        let one = |text: &str| parse(text.into(), "s".into(), &[3], false).expect(text);
+        assert_eq!(["1", "MPE 1 1", "MPE\n1\n1 1", "[1]"].map(one), [[Some(1)]; 4]);
+        let none = |text: &str| parse(text.into(), "s".into(), &[], false).expect(text).len();
+        assert_eq!(["", "MPE 0", "MPE\n1\n0", "[]", r#"{"solution": []}"#].map(none), [0; 5]);
+    }
+
+    #[test]
+    fn parts_of_solutions() {
+        let part = |text: &str, partial| parse(text.into(), "s".into(), &[2, 3, 4], partial);
+        for text in ["- 2 -", "MPE\n3 - 2 -\n", "[-, 2, -]"] {
+            assert_eq!(part(text, true).expect(text), [None, Some(2), None], "{text}");
+            let error = part(text, false).expect_err("a solution is whole").to_string();
+            assert!(error.contains("found `-`, expected a value"), "{error}");
+        }
+        assert!(part("- 2", true).is_err() && part("- -1 0", true).is_err());
     }
 
     #[test]

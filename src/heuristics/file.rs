@@ -32,6 +32,14 @@ impl FromFile {
     pub fn read(path: &Path, network: &Network, stop: &Stop) -> Result<FromFile, Error> {
         Ok(FromFile { heuristic: Heuristic::read(path, network.variables(), stop)?, nonsense: OnceLock::new() })
     }
+
+    /// Reads a text that messages call `file`; tables are searched in the working directory.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub fn parse(file: &str, text: &str, network: &Network) -> Result<FromFile, Error> {
+        Ok(FromFile { heuristic: Heuristic::parse(file, text, network.variables())?, nonsense: OnceLock::new() })
+    }
 }
 
 impl ValueHeuristic for FromFile {

@@ -13,6 +13,7 @@ mod pomdp;
 mod potentials;
 mod problem;
 mod reading;
+pub mod rounding;
 mod scaled;
 mod tables;
 mod units;
@@ -46,6 +47,10 @@ pub const FORBIDDEN: Cost = 1 << 60;
 
 /// Finite table entries and constants stay below this in absolute value; the builder checks it.
 pub const COST_LIMIT: Cost = 1 << 58;
+
+/// The sum over the functions of their largest absolute cost stays below this, so that no sum of costs comes near
+/// [`FORBIDDEN`].
+pub const SUM_LIMIT: f64 = (1u64 << 57) as f64;
 
 /// Adds two costs, saturating at [`FORBIDDEN`]. Finite costs of either sign are fine.
 #[inline]

@@ -1,24 +1,29 @@
 //! Equal tables, stored once.
 
 use super::Table;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 
 /// Where the first of equal tables is, so that each is stored and processed once: the 10108 functions of SPOT5 414 have
 /// 44 different tables.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Tables {
-    /// By the hash of their contents; where another table has that hash, the next free number.
-    places: FxHashMap<u64, u32>,
+    /// By the hash of their contents; where another table has that hash, the next free number. Many small maps: one
+    /// that grows moves all that it has, without a look at the stop flag.
+    places: [FxHashMap<u64, u32>; PARTS],
+}
+
+/// With a million tables a part that grows moves 16 thousand.
+const PARTS: usize = 64;
+
+impl Default for Tables {
+    fn default() -> Self {
+        Tables { places: std::array::from_fn(|_| FxHashMap::default()) }
+    }
 }
 
 impl Tables {
-    /// With room for so many.
-    pub fn with_capacity(tables: usize) -> Self {
-        Tables { places: FxHashMap::with_capacity_and_hasher(tables, FxBuildHasher) }
-    }
-
     /// The place of the first table equal to this one by `is_like`; `place` where there was none.
     pub fn first(&mut self, table: &Table, place: u32, is_like: impl Fn(u32) -> bool) -> u32 {
         let mut hasher = FxHasher::default();
@@ -28,7 +33,7 @@ impl Tables {
         }
         let mut hash = hasher.finish();
         loop {
-            match self.places.entry(hash) {
+            match self.places[hash as usize % PARTS].entry(hash) {
                 Entry::Vacant(free) => return *free.insert(place),
                 Entry::Occupied(known) if is_like(*known.get()) => return *known.get(),
                 Entry::Occupied(_) => hash = hash.wrapping_add(1),

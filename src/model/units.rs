@@ -1,7 +1,7 @@
 //! The meaning of a [`Network`](super::Network)'s integers in the file's own convention.
 
 use super::Cost;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// How integer costs translate to the numbers of the file.
@@ -61,7 +61,7 @@ impl Units {
 }
 
 /// A number in the file's convention: an integer or a real.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Number {
     /// An exact integer.

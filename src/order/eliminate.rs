@@ -53,23 +53,24 @@ fn counted(
     let mut graph = Graph::new(neighbours, domains, method, effort, stop)?;
     let sequence = Vec::with_capacity(domains.len());
     let mut order = Order { sequence, method, width: 0, joint_entries: 0.0, largest: 1.0 };
-    let mut heap = BinaryHeap::new();
     let tag = |v: u32| mix(seed, u64::from(v));
     let late = |v: u32| late.get(v as usize).is_some_and(|&late| late);
-    if method.is_some() {
+    let ranked = |graph: &Graph| -> Result<BinaryHeap<_>, Error> {
         // with room for new scores: to move a million entries into more takes as long as to make them
-        let mut all = Vec::with_capacity(2 * domains.len());
-        for v in stop.each(0..domains.len() as u32) {
+        let mut all = Vec::with_capacity(if method.is_some() { 2 * domains.len() } else { 0 });
+        for v in stop.each(graph.left().filter(|_| method.is_some())) {
             let v = v?;
             all.push(Reverse((late(v), graph.score(v), tag(v), v)));
         }
-        heap = all.into();
-    }
+        Ok(all.into())
+    };
+    let mut heap = ranked(&graph)?;
     for place in 0..domains.len() {
         stop.check()?;
         let v = match given {
             Some(sequence) => sequence[place],
             None => loop {
+                stop.check()?; // many may be out of date
                 let Reverse((_, score, _, v)) =
                     heap.pop().expect("every variable left has its current score in the heap");
                 if graph.alive[v as usize] && graph.score(v) == score {
@@ -82,10 +83,8 @@ fn counted(
             order.joint_entries = f64::INFINITY;
             // each remaining variable may neighbour all others
             order.width = order.width.max((domains.len() - place - 1) as u32);
-            graph.forget_scores();
-            if method.is_some() {
-                heap.extend(graph.left().map(|v| Reverse((late(v), graph.score(v), tag(v), v))));
-            }
+            graph.forget_scores(stop)?;
+            heap = ranked(&graph)?;
         }
         if graph.filling {
             let entries: f64 = graph.adjacency[v as usize].iter().map(|&u| f64::from(domains[u as usize])).product();
@@ -207,11 +206,13 @@ impl Graph {
     }
 
     /// Continues by degrees alone.
-    fn forget_scores(&mut self) {
+    fn forget_scores(&mut self, stop: &Stop) -> Result<(), Error> {
         self.by_fill = false;
-        for (score, list) in self.scores.iter_mut().zip(&self.adjacency) {
+        for item in stop.each(self.scores.iter_mut().zip(&self.adjacency)) {
+            let (score, list) = item?;
             *score = list.len() as u64;
         }
+        Ok(())
     }
 
     fn touch(&mut self, v: u32) {

@@ -2,11 +2,11 @@
 
 use super::plot::{Curve, Point};
 use super::short_lines::ShortLines;
-use super::{AppendedFile, insist, seconds};
+use super::{AppendedFile, ReplacedFile, insist, seconds};
 use crate::error::{Error, ParseError};
 use crate::files::{self, cannot_read};
 use crate::model::Number;
-use crate::search::Event;
+use crate::search::{Event, EventKind};
 use crate::stop::Stop;
 use serde::Serialize;
 use std::io::{ErrorKind, Read};
@@ -25,22 +25,45 @@ const MINIMISE: &str = "min";
 const MAXIMISE: &str = "max";
 
 /// One row, fields in the order of [`HEADER`].
-#[derive(Serialize)]
-struct Row<'a> {
-    time_s: f64,
-    upper_bound: Option<Number>,
-    lower_bound: Option<Number>,
-    gap: Option<f64>,
-    event: &'static str,
-    round: u64,
-    moves: u64,
-    ratings: u64,
-    source: &'a str,
-    incumbent: Option<Number>,
-    bound: Option<Number>,
-    sense: Option<&'static str>,
-    instance: &'a str,
-    seed: Option<u64>,
+#[derive(Clone, Copy, Debug, Serialize)]
+#[allow(missing_docs, reason = "the fields are the columns, described in docs/formats.md")]
+pub struct Row<'a> {
+    pub time_s: f64,
+    pub upper_bound: Option<Number>,
+    pub lower_bound: Option<Number>,
+    pub gap: Option<f64>,
+    pub event: &'static str,
+    pub round: u64,
+    pub moves: u64,
+    pub ratings: u64,
+    pub source: &'a str,
+    pub incumbent: Option<Number>,
+    pub bound: Option<Number>,
+    pub sense: Option<&'static str>,
+    pub instance: &'a str,
+    pub seed: Option<u64>,
+}
+
+impl<'a> Row<'a> {
+    /// The row of an event of a run on an instance; `seed` where it has one.
+    pub fn of(event: &'a Event, instance: &'a str, seed: Option<u64>) -> Self {
+        Row {
+            time_s: seconds(event.time_s),
+            upper_bound: event.upper(),
+            lower_bound: event.lower(),
+            gap: event.gap,
+            event: event.kind.name(),
+            round: event.round,
+            moves: event.moves,
+            ratings: event.ratings,
+            source: &event.source,
+            incumbent: event.cost,
+            bound: event.bound,
+            sense: event.maximise.map(|maximise| if maximise { MAXIMISE } else { MINIMISE }),
+            instance,
+            seed,
+        }
+    }
 }
 
 /// A CSV file that sends every row to the disk at once. Rows that cannot be written are kept for the next try.
@@ -65,6 +88,48 @@ impl CsvFile {
         }
     }
 
+    /// Goes on with the file of a run that is resumed `time_s` seconds after its start: rows that came later are lost
+    /// with what they told, and removed, as its end is. Returns how many; a file that is not there is created.
+    ///
+    /// # Errors
+    /// A file that cannot be read or written, or is no such CSV.
+    pub fn resume(path: &Path, instance: String, seed: Option<u64>, time_s: f64) -> Result<(Self, usize), Error> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return CsvFile::create(path, instance, seed).map(|csv| (csv, 0));
+            }
+            Err(source) => return Err(Error::Unreadable { path: path.into(), source }),
+        };
+        let cannot = |source| Error::Io { path: path.into(), action: "cannot write", source };
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+        let mut kept = csv::WriterBuilder::new().from_writer(Vec::new());
+        let mut lost = 0;
+        for (line, record) in (1..).zip(reader.records()) {
+            let record = record.map_err(|error| broken(path, error))?;
+            let is_row = record.len() == HEADER.len();
+            match (line, is_row) {
+                (1, _) if record != HEADER[..] => {
+                    let (found, expected) = (format!("{:?}", record.as_slice()), "the columns of a run".into());
+                    return Err(misfit(path, 1, 1, found, expected));
+                }
+                // a row that was cut short by the end of its process
+                (_, false) => {}
+                (1, true) => kept.write_record(&record).map_err(|error| cannot(error.into()))?,
+                _ if record[4] == *EventKind::End.name() => {}
+                _ if record[0].parse().is_ok_and(|time: f64| time <= seconds(time_s)) => {
+                    kept.write_record(&record).map_err(|error| cannot(error.into()))?;
+                }
+                _ => lost += 1,
+            }
+        }
+        let kept = kept.into_inner().map_err(|error| cannot(error.into_error()))?;
+        ReplacedFile::new(path)?.write(kept).map_err(cannot)?;
+        let file = AppendedFile::resume(path).map_err(cannot)?;
+        let writer = csv::WriterBuilder::new().has_headers(false).from_writer(file);
+        Ok((CsvFile { writer, instance, seed }, lost))
+    }
+
     /// Writes the rows that could not be written before; waits for a pipe's reader until the stop flag is set.
     ///
     /// # Errors
@@ -79,22 +144,7 @@ impl CsvFile {
     /// # Errors
     /// The system's, such as a full disk; the row is then written with the next one, or at the end.
     pub fn write(&mut self, event: &Event) -> std::io::Result<()> {
-        self.writer.serialize(Row {
-            time_s: seconds(event.time_s),
-            upper_bound: event.upper(),
-            lower_bound: event.lower(),
-            gap: event.gap,
-            event: event.kind.name(),
-            round: event.round,
-            moves: event.moves,
-            ratings: event.ratings,
-            source: &event.source,
-            incumbent: event.cost,
-            bound: event.bound,
-            sense: event.maximise.map(|maximise| if maximise { MAXIMISE } else { MINIMISE }),
-            instance: &self.instance,
-            seed: self.seed,
-        })?;
+        self.writer.serialize(Row::of(event, &self.instance, self.seed))?;
         self.writer.flush()
     }
 }
@@ -217,7 +267,6 @@ fn broken(path: &Path, error: csv::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::EventKind;
 
     fn event(kind: EventKind, cost: Option<Number>, bound: Option<Number>, maximise: bool) -> Event {
         Event {
@@ -233,6 +282,7 @@ mod tests {
             source: "mbe(8)".into(),
             solution: None,
             message: None,
+            facts: None,
         }
     }
 
@@ -254,6 +304,34 @@ mod tests {
         assert_eq!(run.curve.points[1], Point { time: 1.234568, found: Some(20.0), bound: Some(15.0) });
         assert_eq!((run.instance.as_deref(), run.seed.as_deref()), (Some("my, \"own\".wcsp"), Some("7")));
         assert!(!run.curve.maximise && !run.curve.optimal);
+        Ok(())
+    }
+
+    #[test]
+    fn a_resumed_run_goes_on_behind_its_checkpoint() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("run.csv");
+        let at = |time_s, kind| Event { time_s, ..event(kind, Some(Number::Integer(9)), None, false) };
+        let mut csv = CsvFile::create(&path, "a,b".into(), Some(7))?;
+        for (time, kind) in [(0.5, EventKind::Start), (2.0, EventKind::Tick), (3.0, EventKind::Solution)] {
+            csv.write(&at(time, kind))?;
+        }
+        csv.write(&at(2.0, EventKind::End))?;
+        drop(csv);
+        // cut short by the end of the process
+        let text = std::fs::read_to_string(&path)? + "4.0,9";
+        std::fs::write(&path, &text)?;
+        let (mut csv, lost) = CsvFile::resume(&path, "a,b".into(), Some(7), 2.5)?;
+        csv.write(&at(2.5, EventKind::Start))?;
+        let expected: Vec<&str> = text.lines().take(3).collect();
+        let resumed = std::fs::read_to_string(&path)?;
+        assert_eq!((lost, resumed.lines().take(3).collect::<Vec<_>>()), (1, expected), "{resumed}");
+        assert!(resumed.lines().count() == 4 && resumed.contains("\n2.5,9,"), "{resumed}");
+        let run = read_run(&path, &Stop::new())?;
+        assert_eq!(run.curve.points.len(), 3);
+        std::fs::write(&path, "time,cost\n1,2\n")?;
+        assert!(CsvFile::resume(&path, "a".into(), None, 1.0).is_err_and(|error| error.is_input()));
+        assert_eq!(CsvFile::resume(&folder.path().join("new.csv"), "a".into(), None, 1.0)?.1, 0);
         Ok(())
     }
 

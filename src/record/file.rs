@@ -204,6 +204,16 @@ impl AppendedFile {
         Ok(AppendedFile { file: Some(File::create(path)?), whole: Some(0), ..AppendedFile::in_place(path) })
     }
 
+    /// Goes on behind what a file has; a file that is not there yet is created.
+    ///
+    /// # Errors
+    /// A path that cannot be written.
+    pub fn resume(path: &Path) -> io::Result<Self> {
+        let mut file = File::options().create(true).truncate(false).write(true).open(path)?;
+        let whole = file.seek(SeekFrom::End(0))?;
+        Ok(AppendedFile { file: Some(file), whole: Some(whole), ..AppendedFile::in_place(path) })
+    }
+
     /// A device or a pipe, opened when there is something to write.
     fn in_place(path: &Path) -> Self {
         AppendedFile { path: path.into(), file: None, whole: None, pending: Vec::new(), lost: false }

@@ -3,27 +3,34 @@
 //! Everything is written as it happens. A file that cannot be written is reported once and tried again at each tick and
 //! at the end; the run goes on.
 
+mod checkpoint;
 pub mod comparison;
 #[cfg(feature = "cli")]
 mod console;
 mod csv;
+mod exchange;
 mod file;
+pub mod page;
 pub mod plot;
 #[cfg(feature = "cli")]
 mod recorder;
 #[cfg(feature = "cli")]
 mod report;
 mod short_lines;
+mod solutions;
 pub mod text;
 
+pub use checkpoint::CheckpointFile;
 #[cfg(feature = "cli")]
 pub use console::{Console, Verbosity};
-pub use csv::{CsvFile, HEADER, Recorded, read_run};
+pub use csv::{CsvFile, HEADER, Recorded, Row, read_run};
+pub use exchange::ExchangeFolder;
 pub use file::{AppendedFile, ReplacedFile, insist};
 #[cfg(feature = "cli")]
 pub use recorder::{Ended, Recorder};
 #[cfg(feature = "cli")]
 pub use report::{BoundReport, SolveReport};
+pub use solutions::{LIST, SolutionsFolder};
 
 /// Seconds to the microsecond, so that rows and summaries show the same short number.
 pub fn seconds(exact: f64) -> f64 {

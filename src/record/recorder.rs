@@ -1,7 +1,8 @@
 //! Sends the events of a run to its outputs.
 
-use super::plot::{Curve, Point};
-use super::{Console, CsvFile, ReplacedFile};
+use super::page::RunPage;
+use super::plot::Curve;
+use super::{Console, CsvFile, ReplacedFile, SolutionsFolder};
 use crate::error::Error;
 use crate::search::{Event, EventKind};
 use crate::stop::Stop;
@@ -15,11 +16,15 @@ pub struct Recorder {
     console: Console,
     csv: Option<CsvFile>,
     solution: Option<ReplacedFile>,
+    solutions: Option<SolutionsFolder>,
+    page: Option<RunPage>,
     /// Only for a picture.
     curve: Option<Curve>,
     /// Whether the failure of a file has been reported.
     csv_behind: bool,
     solution_behind: bool,
+    solutions_behind: bool,
+    page_behind: bool,
 }
 
 /// The state of the outputs at the end.
@@ -27,6 +32,8 @@ pub struct Recorder {
 pub struct Ended {
     /// The curve, where one was wanted.
     pub curve: Option<Curve>,
+    /// The page, where one was wanted: its last version is still to be written.
+    pub page: Option<RunPage>,
     /// Whether the CSV, if one was wanted, has all rows.
     pub has_rows: bool,
     /// Whether the solution file, if one was wanted, has the best solution.
@@ -37,11 +44,40 @@ impl Recorder {
     /// A recorder for these outputs; `curve` is its label where a curve is wanted from [`Recorder::finish`].
     pub fn new(console: Console, csv: Option<CsvFile>, solution: Option<ReplacedFile>, curve: Option<String>) -> Self {
         let curve = curve.map(|label| Curve { label, ..Curve::default() });
-        Recorder { console, csv, solution, curve, csv_behind: false, solution_behind: false }
+        Recorder {
+            console,
+            csv,
+            solution,
+            solutions: None,
+            page: None,
+            curve,
+            csv_behind: false,
+            solution_behind: false,
+            solutions_behind: false,
+            page_behind: false,
+        }
+    }
+
+    /// The same with a page.
+    pub fn page(mut self, page: Option<RunPage>) -> Self {
+        self.page = page;
+        self
+    }
+
+    /// The same with a folder for every better solution.
+    pub fn solutions(mut self, folder: Option<SolutionsFolder>) -> Self {
+        self.solutions = folder;
+        self
     }
 
     /// Records an event; `render` makes the text of a solution file.
     pub fn observe(&mut self, event: &Event, render: impl FnOnce(&[u32]) -> String) {
+        if let Some(page) = &mut self.page
+            && let Err(error) = page.observe(event)
+            && is_news(&mut self.page_behind, event, &error)
+        {
+            self.console.warn(&format!("the report is not up to date: {error}"));
+        }
         if let Some(message) = &event.message {
             match event.kind {
                 EventKind::Warning => {
@@ -53,9 +89,23 @@ impl Recorder {
             return;
         }
         self.write_row(event);
+        let is_new = event.kind == EventKind::Solution && (self.solution.is_some() || self.solutions.is_some());
+        let text = event.solution.as_deref().filter(|_| is_new).map(render);
+        if let Some(folder) = &mut self.solutions {
+            let written = match (&text, event.kind) {
+                (Some(text), _) => folder.add(event, text),
+                (None, EventKind::Tick) => folder.retry(),
+                _ => Ok(()),
+            };
+            if let Err(error) = written
+                && is_news(&mut self.solutions_behind, event, &error)
+            {
+                self.console.warn(&format!("the folder of solutions is not up to date: {error}"));
+            }
+        }
         if let Some(file) = &mut self.solution {
-            let written = match (&event.solution, event.kind) {
-                (Some(solution), EventKind::Solution) => file.write(render(solution).into_bytes()),
+            let written = match (text, event.kind) {
+                (Some(text), _) => file.write(text.into_bytes()),
                 (_, EventKind::Tick) => file.retry(),
                 _ => Ok(()),
             };
@@ -66,9 +116,7 @@ impl Recorder {
             }
         }
         if let Some(curve) = &mut self.curve {
-            let side = |number: Option<crate::model::Number>| number.map(|number| number.as_f64());
-            curve.points.push(Point { time: event.time_s, found: side(event.cost), bound: side(event.bound) });
-            curve.maximise = event.maximise == Some(true);
+            curve.push(event);
         }
         self.console.show(event);
     }
@@ -104,8 +152,9 @@ impl Recorder {
             _ => true,
         };
         let has_solution = told(self.solution.as_mut().map(|file| file.finish(stop)));
+        let has_solution = told(self.solutions.as_mut().map(|folder| folder.finish(stop))) && has_solution;
         let has_rows = told(self.csv.as_mut().map(|csv| csv.finish(stop)));
-        Ended { curve: self.curve, has_rows, has_solution }
+        Ended { curve: self.curve, page: self.page, has_rows, has_solution }
     }
 }
 

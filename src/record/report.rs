@@ -26,6 +26,9 @@ pub struct SolveReport<'a> {
     pub precision_slack: f64,
     pub stopped_by: &'static str,
     pub time_s: f64,
+    /// Seconds of them that the runs before a resumed one have used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumed_s: Option<f64>,
     pub load_s: f64,
     pub time_to_best_s: Option<f64>,
     pub search_to_best_s: Option<f64>,
@@ -79,6 +82,7 @@ impl<'a> SolveReport<'a> {
             precision_slack: summary.precision_slack,
             stopped_by: summary.stopped_by.name(),
             time_s: seconds(summary.time_s),
+            resumed_s: None,
             load_s: seconds(load_s),
             time_to_best_s: summary.time_to_best_s.map(seconds),
             search_to_best_s: summary.search_to_best_s.map(seconds),
@@ -120,6 +124,7 @@ impl<'a> SolveReport<'a> {
             precision_slack: 0.0,
             stopped_by: stopped_by.name(),
             time_s: seconds(time_s),
+            resumed_s: None,
             load_s: seconds(time_s),
             time_to_best_s: None,
             search_to_best_s: None,
@@ -150,6 +155,56 @@ impl<'a> SolveReport<'a> {
     }
 }
 
+impl SolveReport<'_> {
+    /// What came out, in a sentence.
+    pub fn verdict(&self) -> String {
+        let mut ended = self.ended.clone();
+        if let Some(first) = ended.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        let Some(cost) = self.cost.map(grouped) else {
+            return match self.bound {
+                Some(bound) => format!("{ended}; the proven bound is {}.", grouped(bound)),
+                None => format!("{ended}."),
+            };
+        };
+        let found = self.time_to_best_s.map_or(String::new(), |time| format!(", found after {time:.2} s"));
+        let (name, time) = (self.objective, self.time_s);
+        let proof = match (self.status == Status::Optimal.name(), self.bound.zip(self.gap)) {
+            (true, _) => format!("no assignment has a better one, which was proved within {time:.2} s"),
+            (false, Some((bound, gap))) => {
+                let than = if self.maximise { "is above" } else { "costs less than" };
+                format!("it is proved that none {than} {}, a gap of {}", grouped(bound), per_cent(gap))
+            }
+            (false, None) => "nothing is proved".into(),
+        };
+        format!("{ended}: the best {name} is {cost}{found}; {proof}.")
+    }
+
+    /// What a page says of the run besides its curves.
+    pub fn rows(&self) -> Vec<(String, String)> {
+        let width = self.induced_width.map_or("-".into(), grouped);
+        let excluded = self.values.zip(self.values_forbidden);
+        let [rounds, moves, ratings] = [self.rounds, self.moves, self.ratings].map(grouped);
+        let mut rows = vec![
+            ("ended".into(), self.stopped_by.to_string()),
+            ("ran on".into(), format!("{}, {}", self.device, counted(self.threads, "thread"))),
+            ("time".into(), format!("{:.2} s, reading {:.2} s", self.time_s, self.load_s)),
+            ("effort".into(), format!("{rounds} rounds, {moves} moves, {ratings} evaluations")),
+            ("states kept".into(), grouped(self.population)),
+            ("bound by".into(), self.bound_method.into()),
+            ("induced width of the best order".into(), width),
+        ];
+        rows.extend(
+            excluded.map(|(all, out)| {
+                ("values excluded by bounds".into(), format!("{} of {}", grouped(out), grouped(all)))
+            }),
+        );
+        rows.extend(self.solution_file.as_ref().map(|file| ("solution".into(), terminal::path(file))));
+        rows
+    }
+}
+
 impl Display for SolveReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", terminal::line(&self.instance), self.ended)?;
@@ -168,7 +223,9 @@ impl Display for SolveReport<'_> {
             line("values", &format_args!("{} of {} excluded by bounds", grouped(forbidden), grouped(values)))?;
         }
         let found = self.time_to_best_s.map_or(String::new(), |time| format!(", best solution after {time:.2} s"));
-        line("time", &format_args!("{:.2} s{found}", self.time_s))?;
+        let before =
+            self.resumed_s.map_or(String::new(), |time| format!(" ({time:.2} s of them before it was resumed)"));
+        line("time", &format_args!("{:.2} s{before}{found}", self.time_s))?;
         line("device", &format_args!("{}, {}", self.device, counted(self.threads, "thread")))?;
         let [rounds, moves, ratings] = [self.rounds, self.moves, self.ratings].map(grouped);
         line("effort", &format_args!("{rounds} rounds, {moves} moves, {ratings} evaluations"))?;

@@ -52,6 +52,8 @@ pub fn ended(status: Status, stopped_by: StoppedBy) -> String {
         StoppedBy::Gap => "target gap reached",
         StoppedBy::Signal => "interrupted",
         StoppedBy::Memory => "out of memory",
+        StoppedBy::Stall => "no better solution for as long as --stop says",
+        StoppedBy::Diminishing => "diminishing returns",
     };
     match status {
         Status::Optimal => "proved optimal".into(),

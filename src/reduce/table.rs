@@ -199,7 +199,7 @@ pub(super) struct Sharing {
 impl Sharing {
     /// With room for so many different tables: to make more for a million takes tenths of a second.
     pub(super) fn new(tables: usize) -> Self {
-        let (kept, places) = (Vec::with_capacity(tables), Tables::with_capacity(tables));
+        let (kept, places) = (Vec::with_capacity(tables), Tables::default());
         Sharing { kept, places, seen: FxHashMap::default() }
     }
 

@@ -3,7 +3,9 @@
 use super::scheduler::driver::Picks;
 use crate::bounds::Proof;
 use crate::model::{Cost, Network, Number};
+use crate::reduce::Reduction;
 use crate::stop::Cause;
+use serde::Serialize;
 use std::sync::Arc;
 
 /// What happened.
@@ -68,6 +70,22 @@ pub struct Event {
     pub solution: Option<Arc<[u32]>>,
     /// What there is to say, with `Note` and `Warning`.
     pub message: Option<Arc<str>>,
+    /// What the run works on, once that is known.
+    pub facts: Option<Arc<Facts>>,
+}
+
+/// What a run works on: the network, what the reductions leave, and what that takes.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Facts {
+    /// The sizes before and after.
+    pub reduction: Reduction,
+    /// Bytes of the tables that the search reads, on the CPU.
+    pub table_bytes: u64,
+    /// Bytes of a state of the population and its child, on the CPU.
+    pub state_bytes: u64,
+    /// Bytes that tables of bounds may take.
+    pub bound_bytes: u64,
 }
 
 impl Event {
@@ -138,6 +156,10 @@ pub enum StoppedBy {
     Signal,
     /// There was no more memory.
     Memory,
+    /// No better solution came for as long as [`StopRule::Stall`](super::StopRule::Stall) says.
+    Stall,
+    /// [`StopRule::Diminishing`](super::StopRule::Diminishing).
+    Diminishing,
 }
 
 impl StoppedBy {
@@ -152,6 +174,8 @@ impl StoppedBy {
             StoppedBy::Gap => "gap",
             StoppedBy::Signal => "signal",
             StoppedBy::Memory => "memory",
+            StoppedBy::Stall => "stall",
+            StoppedBy::Diminishing => "diminishing",
         }
     }
 }
@@ -162,6 +186,8 @@ impl From<Cause> for StoppedBy {
             Cause::Time => StoppedBy::Time,
             Cause::Signal => StoppedBy::Signal,
             Cause::Memory => StoppedBy::Memory,
+            Cause::Stall => StoppedBy::Stall,
+            Cause::Diminishing => StoppedBy::Diminishing,
         }
     }
 }

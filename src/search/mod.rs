@@ -1,5 +1,6 @@
 //! The search: one loop owns time, stopping and recording; drivers make bounded rounds.
 
+mod checkpoint;
 mod coloring;
 pub(crate) mod context;
 mod cuda;
@@ -19,11 +20,12 @@ mod top_tests;
 pub(crate) mod tuning;
 
 pub use crate::bounds::BoundChoice;
+pub use checkpoint::{Checkpoint, DriverState, Extent, Found, Keeper, Keeping, Proved};
 pub use coloring::{Colors, color, color_by, greedy_colors};
 pub use drivers::DriverChoice;
 pub(crate) use drivers::sources;
-pub use event::{Event, EventKind, Status, StoppedBy, Summary, gap};
-pub use options::{Assertions, MAX_THREADS, Options};
+pub use event::{Event, EventKind, Facts, Status, StoppedBy, Summary, gap};
+pub use options::{Assertions, MAX_THREADS, Options, StopRule};
 pub use run::clock::Clock;
 pub use scheduler::driver::Picks;
 pub use session::{Session, start};
@@ -55,7 +57,8 @@ pub fn solve(
     stop: &Stop,
     observe: &mut dyn FnMut(&Event),
 ) -> Result<Summary, Error> {
-    solve_by(&Clock::start(Instant::now(), options.time, stop), network, options, stop, observe)
+    let clock = Clock::start(Instant::now(), options.time, stop).after(options.keeping.time_s());
+    solve_by(&clock, network, options, stop, observe)
 }
 
 /// The same by a clock that has begun already, to load the network say; it holds the budget of time.
@@ -70,10 +73,8 @@ pub fn solve_by(
     observe: &mut dyn FnMut(&Event),
 ) -> Result<Summary, Error> {
     let threads = checked(options)?;
-    if let Some(start) = &options.warm_start {
-        check_assignment(network, start)?;
-    }
-    let mut publisher = EventPublisher::new(network, clock, observe);
+    options.warm_starts.iter().try_for_each(|start| check_start(network, start))?;
+    let mut publisher = EventPublisher::new(network, clock, options, stop, observe);
     options.activity.step("first solution");
     // rounds may be as short as microseconds: their accounts are looked at, not queued
     let progress = Arc::new(Mutex::new(Totals::default()));
@@ -85,7 +86,7 @@ pub fn solve_by(
         let work = move |stop: &Stop, tell: &mut dyn FnMut(Message)| reduce(&network, &own, first, stop, tell);
         search(options, work, stop, &mut publisher, progress)
     };
-    summary(publisher, options, threads, stop, outcome)
+    summary(publisher, threads, stop, outcome)
 }
 
 /// The number of threads, where the options fit together.
@@ -115,7 +116,6 @@ fn checked(options: &Options) -> Result<usize, Error> {
 /// Ends the recording.
 fn summary(
     mut publisher: EventPublisher<'_>,
-    options: &Options,
     threads: usize,
     stop: &Stop,
     outcome: Result<Option<Ending>, Error>,
@@ -129,7 +129,7 @@ fn summary(
         Err(Error::Stopped) => (None, None),
         Err(error) => (None, Some(error)),
     };
-    let summary = publisher.finish(options, threads, ending, stopped_by);
+    let summary = publisher.finish(threads, ending, stopped_by);
     match failure {
         Some(error) => Err(error),
         None if stopped_by == StoppedBy::Memory && summary.solution.is_none() => {
@@ -249,18 +249,16 @@ fn first(
     })
 }
 
-fn check_assignment(network: &Network, assignment: &[u32]) -> Result<(), Error> {
-    let (found, expected) = (assignment.len(), network.domains().len());
+fn check_start(network: &Network, start: &[Option<u32>]) -> Result<(), Error> {
+    let (found, expected) = (start.len(), network.domains().len());
     if found != expected {
         return Err(Error::Usage(format!("the start has {found} values, the network {expected} variables")));
     }
-    match assignment.iter().zip(network.domains()).position(|(value, domain)| value >= domain) {
-        Some(v) => Err(Error::Usage(format!(
-            "the start gives {} the value {}, its domain is 0..{}",
-            network.variable_name(v),
-            assignment[v],
-            network.domains()[v]
-        ))),
-        None => Ok(()),
+    for (v, (value, &domain)) in start.iter().zip(network.domains()).enumerate() {
+        if let Some(value) = value.filter(|&value| value >= domain) {
+            let name = network.variable_name(v);
+            return Err(Error::Usage(format!("the start gives {name} the value {value}, its domain is 0..{domain}")));
+        }
     }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! What a caller may ask of a run.
 
+use super::checkpoint::Keeping;
 use super::drivers::DriverChoice;
 use crate::activity::Activity;
 use crate::bounds::BoundChoice;
@@ -44,16 +45,23 @@ pub struct Options {
     pub spill: Option<u64>,
     /// Whether the exact reductions run.
     pub reduce: bool,
-    /// A first solution.
-    pub warm_start: Option<Vec<u32>>,
+    /// Solutions to begin with, a value for each variable; greedy choices complete those that have none for some. The
+    /// run is free to change all of them.
+    pub warm_starts: Vec<Vec<Option<u32>>>,
     /// Stop at a cost (in the file's convention).
     pub target: Option<f64>,
     /// Stop at a relative gap.
     pub gap: Option<f64>,
+    /// Rules that end the run by its own record; the first one that holds does.
+    pub stop: Vec<StopRule>,
+    /// What is kept for later and told to others, and what the run begins with.
+    pub keeping: Keeping,
     /// How often incremental costs are checked against recomputed ones.
     pub assertions: Assertions,
     /// Whether the summary has the proof of the bound, for a certificate.
     pub certificate: bool,
+    /// Whether events have [`Facts`](super::Facts), which take a moment on large networks.
+    pub facts: bool,
     /// Where the run says what it is doing.
     pub activity: Activity,
 }
@@ -74,11 +82,14 @@ impl Default for Options {
             bound_memory: None,
             spill: None,
             reduce: true,
-            warm_start: None,
+            warm_starts: Vec::new(),
             target: None,
             gap: None,
+            stop: Vec::new(),
+            keeping: Keeping::default(),
             assertions: Assertions::Incumbent,
             certificate: false,
+            facts: false,
             activity: Activity::default(),
         }
     }
@@ -101,6 +112,16 @@ impl Options {
     pub fn heuristic_name(&self) -> Option<&str> {
         self.heuristic.as_ref().map(|heuristic| heuristic.name())
     }
+}
+
+/// A rule that ends a run by what it has found so far, counted from its first solution. Bounds do not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopRule {
+    /// No better solution for so long.
+    Stall(Duration),
+    /// The second half of the time brought at most a thousandth of all improvement. Curves of cost flatten, so as much
+    /// time again is expected to bring no more than that half did. Not before twenty seconds.
+    Diminishing,
 }
 
 /// How often a state's incremental cost is compared with a recomputed one.

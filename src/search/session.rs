@@ -9,8 +9,9 @@ use crate::stop::{Cause, Stop};
 use crate::threads;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// A run on a thread of its own. Iterating gives its events as they come, and ends with the run; dropping it stops the
 /// run.
@@ -53,6 +54,19 @@ impl Session {
     /// The flag that ends the run; may be set from any thread.
     pub fn stop(&self) -> Stop {
         self.stop.clone()
+    }
+
+    /// The next event, if there is one within `time`: for callers that have something else to look at meanwhile.
+    ///
+    /// # Errors
+    /// There was none yet, or the run has ended.
+    pub fn next_within(&self, time: Duration) -> Result<Event, RecvTimeoutError> {
+        self.events.recv_timeout(time)
+    }
+
+    /// Whether the run has ended; there may still be events that were not asked for.
+    pub fn is_finished(&self) -> bool {
+        self.run.as_ref().is_none_or(|run| run.as_ref().is_ok_and(JoinHandle::is_finished))
     }
 
     /// Waits for the end and returns the summary.

@@ -51,6 +51,14 @@ pub(super) mod portfolio {
     pub const PATIENCE: Duration = Duration::from_secs(10);
 }
 
+/// Rules that end a run by its record.
+pub(super) mod rules {
+    /// Seconds before returns can be called diminishing: drivers have had their first turns, kernels are compiled.
+    pub const LEAST_TIME: f64 = 20.0;
+    /// Part of all improvement that is not worth as much time again.
+    pub const HARDLY_ANY: f64 = 1e-3;
+}
+
 /// Shares of drivers by what they gained.
 pub(super) mod shares {
     /// Rounds of a period, at least; it goes on until a driver has gained.

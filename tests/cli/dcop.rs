@@ -170,3 +170,15 @@ fn a_lost_agent_ends_the_run() -> Result {
     assert!(ended.stdout.is_empty() && agents.iter().all(|agent| !Path::new("/proc").join(agent).join("exe").exists()));
     Ok(())
 }
+
+#[test]
+fn the_papers_experiments_have_their_sizes() -> Result {
+    let rows = object(
+        fangs().args(["bench", "dcop", "--device", "cpu", "--threads", "2", "--most-joint-entries", "1", "--json"]),
+        0,
+    )?;
+    assert_eq!(rows["threads"], json!(2));
+    let rows = rows["rows"].as_array().cloned().unwrap_or_default();
+    assert!(rows.len() > 20 && rows.iter().all(|row| row["be_cpu_s"].is_null() && row["width"].is_u64()), "{rows:?}");
+    Ok(())
+}

@@ -13,6 +13,7 @@ mod devices;
 mod files;
 mod heuristics;
 mod limits;
+mod long_runs;
 mod marginals;
 mod names;
 mod peers;

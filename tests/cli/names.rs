@@ -46,6 +46,12 @@ fn names_go_out_and_come_back() -> Result {
     let warm =
         fangs().arg("solve").arg(&path).args(["--rounds", "0", "--json", "--warm-start"]).arg(&solution).output()?;
     assert_eq!(serde_json::from_slice::<serde_json::Value>(&warm.stdout)?["cost"], json!(1.75));
+    // a start may leave variables out, a solution may not
+    let part = folder.path().join("part.sol");
+    fs::write(&part, r#"{"b": "bicycle"}"#)?;
+    let warm = object(fangs().arg("solve").arg(&path).args(["--rounds", "0", "--json", "--warm-start"]).arg(&part), 0)?;
+    assert_eq!((&warm["cost"], &warm["assignment"]), (&json!(1.75), &found["assignment"]));
+    refused(fangs().arg("check").args([&path, &part]), &["it gives no value to a, one of 3 variables"])?;
 
     let mut indices = fangs();
     let _ = indices.arg("solve").arg(&path).args(["--solution-format", "indices", "--solution"]).arg(&solution);

@@ -157,6 +157,35 @@ fn warm_start_target_and_gap() -> Result {
     Ok(())
 }
 
+#[test]
+fn starts_may_be_several_and_partial() -> Result {
+    let (folder, path) = folder_with("four.wcsp", FOUR)?;
+    let at = |name: &str| folder.path().join(name);
+    for (name, values) in [("worst", "0 0 0 0"), ("better", "0 1 0 0"), ("part", "0 1 - 1"), ("wrong", "0 1 - 2")] {
+        fs::write(at(name), values)?;
+    }
+    let command = |starts: &[&str]| {
+        let mut command = fangs();
+        let _ = command.args(["solve", "--json", "--rounds", "0", "--bound", "none", "--no-reduce", "--csv"]);
+        let _ = command.arg(at("run.csv")).arg(&path);
+        for start in starts {
+            let _ = command.arg("--warm-start").arg(at(start));
+        }
+        command
+    };
+    let result = object(&mut command(&["worst", "better", "part"]), 0)?;
+    assert_eq!((&result["cost"], &result["solution"]), (&5.into(), &serde_json::json!([0, 1, 0, 1])));
+    let costs = |text: &str| -> Vec<String> {
+        let rows = text.lines().filter(|line| line.contains(",solution,") && line.contains(",warm-start,"));
+        rows.map(|line| line.split(',').nth(1).unwrap_or_default().into()).collect()
+    };
+    assert_eq!(costs(&fs::read_to_string(at("run.csv"))?), ["26", "14", "5"]);
+    // the order does not matter for the result
+    assert_eq!(object(&mut command(&["part", "worst"]), 0)?["cost"], 5);
+    super::refused(&mut command(&["part", "wrong"]), &["wrong:1:7", "for variable 3"])?;
+    super::refused(fangs().arg("check").args([&path, &at("part")]), &["part:1:5: found `-`, expected a value"])
+}
+
 #[cfg(unix)]
 #[test]
 fn signals_end_a_run_with_its_results() -> Result {

@@ -21,7 +21,7 @@ fn a_warm_start_comes_first_and_is_never_lost() -> Result<(), Error> {
         let options = small().with(|options| {
             options.rounds = rounds;
             options.bound = bound;
-            options.warm_start = Some(start);
+            options.warm_starts = vec![start.into_iter().map(Some).collect()];
             options.reduce = case % 4 != 0;
         });
         let (summary, events) = run(&network, &options);
@@ -42,7 +42,8 @@ fn a_warm_start_comes_first_and_is_never_lost() -> Result<(), Error> {
 fn starts_that_do_not_fit_are_refused() -> Result<(), Error> {
     let network = hard(5, 3, 6, 1)?;
     for start in [vec![0; 4], vec![0; 6], vec![0, 0, 3, 0, 0]] {
-        let options = small().with(|options| options.warm_start = Some(start));
+        let start = start.into_iter().map(Some).collect();
+        let options = small().with(|options| options.warm_starts = vec![vec![None; 5], start]);
         let error = solve(&network, &options, &Stop::new(), &mut |_| panic!("no event")).expect_err("a bad start");
         assert!(error.is_input());
     }
@@ -300,7 +301,8 @@ fn merged_variables_keep_every_promise() -> Result<(), Error> {
             assert_eq!(fixed(&again), fixed(&first), "seed {seed}, {threads} threads");
         }
         let found = first.solution.clone().expect("a solution");
-        let start = options.clone().with(|options| options.warm_start = Some(found.clone()));
+        let start =
+            options.clone().with(|options| options.warm_starts = vec![found.iter().copied().map(Some).collect()]);
         let (after, _) = run(&network, &start.with(|options| options.rounds = Some(0)));
         assert_eq!((after.cost, &after.solution), (first.cost, &first.solution), "seed {seed}");
         // the values of one link as the search did not choose them

@@ -33,6 +33,7 @@ use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table};
 use crate::stop::Stop;
 use crate::tensor::tiles::{Movable, NEVER};
+use crate::threads;
 pub(crate) use cuda::kernels;
 use cuda::{Graph as Device, begin as begin_graph};
 use rayon::prelude::*;
@@ -123,6 +124,12 @@ impl JoinGraph {
         let past = self.past.is_some().then(|| self.graphs());
         let graph = JoinGraph::made(outline, self.top, Origin::Graph(Box::new(self)), plan, patience, stop)?;
         Some(JoinGraph { past, ..graph })
+    }
+
+    /// Frees its memory without waiting for it.
+    pub(crate) fn free(self) {
+        let clusters = self.layout.clusters.len();
+        threads::free(self, clusters);
     }
 
     /// No certificate is asked for.
@@ -292,7 +299,9 @@ impl JoinGraph {
             false => self.make::<i64>(origin, stop)?,
         };
         if self.tables.is_some() {
-            self.origin = None;
+            if let Some(Origin::Graph(graph)) = self.origin.take() {
+                graph.free();
+            }
             let clusters = self.layout.clusters.iter().zip(&self.plan.steps);
             let inputs = clusters.map(|(cluster, step)| (cluster.entries * step.inputs.len().max(1)) as u64);
             self.work += inputs.sum::<u64>() / self.speed();

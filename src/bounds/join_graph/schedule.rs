@@ -161,8 +161,8 @@ impl Layout {
     /// A pass over all variables; at its end all tables have all their changes.
     pub fn pass(&self, kind: Kind, stop: &Stop) -> Result<Vec<Wave>, Error> {
         let clusters = self.clusters.len();
-        let mut pass =
-            Scheduler { layout: self, waves: Vec::new(), free: vec![0; clusters], pending: vec![Vec::new(); clusters] };
+        let pending = vec![Vec::new(); clusters].into();
+        let mut pass = Scheduler { layout: self, waves: Vec::new(), free: vec![0; clusters], pending };
         let last = self.first.len() - 1;
         for place in stop.each(0..last) {
             let place = place?;
@@ -229,7 +229,7 @@ struct Scheduler<'a> {
     /// The first wave in which a cluster may be read: it was read before, and its changes are known.
     free: Vec<usize>,
     /// Changes that a cluster has not taken.
-    pending: Vec<Vec<u32>>,
+    pending: Large<Vec<u32>>,
 }
 
 impl Scheduler<'_> {

@@ -247,7 +247,8 @@ impl GraphStrategy {
                 Order::greedy(&self.problem, method, mix(1 << 32, u64::from(number)), stop)
             }
         };
-        (self.left, self.last) = (None, false);
+        self.left.take().into_iter().for_each(JoinGraph::free);
+        self.last = false;
         (self.z, self.entries) = (self.begin, 0);
     }
 
@@ -259,6 +260,8 @@ impl GraphStrategy {
             (self.z, self.entries) = (self.begin, 0);
         } else if self.graphs == Graphs::Growing {
             self.left = Some(graph);
+        } else {
+            graph.free();
         }
         // the last one goes on for as long as what else there is to do takes
         self.work = if self.last { self.work.saturating_add(work) } else { work / LEADING };

@@ -131,6 +131,7 @@ impl Found {
             source: self.source.as_str().into(),
             solution: self.best.as_ref().map(|(.., solution)| solution[..].into()),
             message: None,
+            facts: None,
         };
         let format = self.config.output.solution_format;
         self.recorder.observe(&event, |solution| formats::write_solution(self.network, solution, format));

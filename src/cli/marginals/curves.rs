@@ -77,6 +77,7 @@ impl Curves {
             source: source.into(),
             solution: None,
             message: None,
+            facts: None,
         };
         self.recorder.observe(&event, |_| String::new());
     }

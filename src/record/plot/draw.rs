@@ -11,6 +11,8 @@ const WIDTH: f64 = 640.0;
 /// The height of the plane.
 const HEIGHT: f64 = 320.0;
 const MARGIN: f64 = 12.0;
+/// How far apart marks of sources are, at least.
+const APART: f64 = 5.0;
 /// The height of a line of text.
 const LINE: f64 = 1.5 * FONT_SIZE;
 const FRAME: &str = "#444";
@@ -69,10 +71,11 @@ pub(super) fn draw(chart: &Chart) -> String {
     let costs = CostAxis::of(curves, &time);
     let (labels, cost_ticks) = costs.ticks();
     let widest = cost_ticks.iter().map(|(_, label)| width_of(label)).fold(0.0, f64::max);
-    let keys = legend::keys(curves);
+    let keys = if chart.quantity.is_some() { Default::default() } else { legend::keys(curves) };
     let columns = keys.each_ref().map(|keys| legend::columns(keys, WIDTH - 2.0 * MARGIN));
     let titled = if chart.title.is_empty() { 0.0 } else { LINE };
-    let rows: usize = keys.iter().zip(&columns).map(|(keys, columns)| keys.len().div_ceil(columns.len() - 1)).sum();
+    let rows: usize =
+        keys.iter().zip(&columns).map(|(keys, columns)| keys.len().div_ceil((columns.len() - 1).max(1))).sum();
     let top = MARGIN + titled + rows as f64 * LINE + 0.5 * LINE;
     let left = MARGIN + LINE + widest + 10.0;
     let plane = Plane { time, costs, left, right: WIDTH - 2.0 * MARGIN, top, bottom: top + HEIGHT };
@@ -117,11 +120,12 @@ pub(super) fn draw(chart: &Chart) -> String {
     draw_axis_breaks(&mut svg, &plane);
     let bottom = plane.bottom + 8.0 + 2.0 * LINE;
     svg.text(((plane.left + plane.right) / 2.0, bottom - 0.3 * LINE), Anchor::Middle, "time (s)");
-    let mut title = match curves.iter().filter(|curve| curve.maximise).count() {
-        0 => "cost".to_string(),
-        all if all == curves.len() => "value (larger is better)".into(),
-        _ => "cost, or value where larger is better".into(),
-    };
+    let mut title =
+        chart.quantity.clone().unwrap_or_else(|| match curves.iter().filter(|curve| curve.maximise).count() {
+            0 => "cost".to_string(),
+            all if all == curves.len() => "value (larger is better)".into(),
+            _ => "cost, or value where larger is better".into(),
+        });
     if labels.offset != 0.0 {
         let sign = if labels.offset < 0.0 { "+" } else { MINUS };
         title += &format!(" {sign} {}", grouped(&labels.offset.abs().to_string()));
@@ -158,6 +162,9 @@ fn draw_curves(svg: &mut Svg, curves: &[Curve], plane: &Plane) {
     for (run, curve) in curves.iter().enumerate() {
         svg.path(&plane.steps(curve, found, 0.0), false, line(run, false));
     }
+    if let [curve] = curves {
+        draw_marks(svg, curve, plane);
+    }
     for (run, curve) in curves.iter().enumerate().filter(|_| many > 1) {
         for (side, filled) in [(bound as fn(&Point) -> Option<f64>, false), (found, true)] {
             for (time, cost) in spread(curve, side, plane, run, many) {
@@ -168,6 +175,21 @@ fn draw_curves(svg: &mut Svg, curves: &[Curve], plane: &Plane) {
     for (run, curve) in curves.iter().enumerate() {
         if let Some((time, cost)) = curve.proved() {
             draw_shape(svg, plane.at(time, cost), Shape::Star, style::color(run), true);
+        }
+    }
+}
+
+/// What made the changes of a run; of marks on top of each other the first one.
+fn draw_marks(svg: &mut Svg, curve: &Curve, plane: &Plane) {
+    let mut drawn: Vec<(bool, f64, f64)> = Vec::new();
+    for mark in &curve.marks {
+        let (x, y) = plane.at(mark.time, mark.cost);
+        let is_near =
+            |&&(is_found, u, v): &&(bool, f64, f64)| is_found == mark.is_found && (x - u).hypot(y - v) < APART;
+        if drawn.iter().rev().find(is_near).is_none() {
+            let (shape, color) = (style::shape(mark.source), style::source_color(mark.source));
+            draw_shape(svg, (x, y), shape, color, mark.is_found);
+            drawn.push((mark.is_found, x, y));
         }
     }
 }

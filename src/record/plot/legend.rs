@@ -55,7 +55,17 @@ pub fn keys(curves: &[Curve]) -> [Vec<Key>; 2] {
         shape: Some(style::shape(run)),
         text: format!("{}{}", curve.label, known(curve)),
     };
-    let runs = if alone.is_some() { Vec::new() } else { curves.iter().enumerate().map(run).collect() };
+    let source = |(source, name): (usize, &String)| Key {
+        color: style::source_color(source),
+        line: false,
+        dashed: false,
+        shape: Some(style::shape(source)),
+        text: name.clone(),
+    };
+    let runs = match alone {
+        Some(curve) => curve.sources.iter().enumerate().map(source).collect(),
+        None => curves.iter().enumerate().map(run).collect(),
+    };
     [kinds, runs]
 }
 

@@ -7,13 +7,15 @@ mod draw;
 mod legend;
 mod pdf;
 mod policy;
-mod style;
+pub(super) mod style;
 mod svg;
 
 pub use policy::policy_svg;
 
 use super::ReplacedFile;
 use crate::error::Error;
+use crate::model::Number;
+use crate::search::Event;
 use crate::stop::Stop;
 use crate::terminal;
 use resvg::{tiny_skia, usvg};
@@ -42,9 +44,33 @@ pub struct Curve {
     pub optimal: bool,
     /// In the order of time.
     pub points: Vec<Point>,
+    /// Changes that are shown by what made them, where the run is drawn alone.
+    pub marks: Vec<Mark>,
+    /// The names of what made them.
+    pub sources: Vec<String>,
+}
+
+/// A change and what made it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mark {
+    /// Seconds.
+    pub time: f64,
+    /// The cost found, or the bound.
+    pub cost: f64,
+    /// Which of these it is.
+    pub is_found: bool,
+    /// The place of its source among those of the curve.
+    pub source: usize,
 }
 
 impl Curve {
+    /// Adds what is known at an event.
+    pub fn push(&mut self, event: &Event) {
+        let side = |number: Option<Number>| number.map(Number::as_f64);
+        self.points.push(Point { time: event.time_s, found: side(event.cost), bound: side(event.bound) });
+        self.maximise = event.maximise == Some(true);
+    }
+
     /// The best cost found in the end.
     fn found(&self) -> Option<f64> {
         self.points.iter().rev().find_map(|point| point.found)
@@ -77,7 +103,7 @@ pub enum TimeScale {
 }
 
 /// A chart of several runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Chart {
     /// The title.
     pub title: String,
@@ -85,6 +111,8 @@ pub struct Chart {
     pub curves: Vec<Curve>,
     /// The time axis.
     pub time: TimeScale,
+    /// What the vertical axis shows, where that is no cost; there is no legend then.
+    pub quantity: Option<String>,
 }
 
 impl Chart {

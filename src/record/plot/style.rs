@@ -41,6 +41,11 @@ pub fn color(run: usize) -> &'static str {
     COLORS[run % COLORS.len()]
 }
 
+/// The color of what a source made, another one than the run's.
+pub fn source_color(source: usize) -> &'static str {
+    color(source + 1)
+}
+
 /// The shape of its marks.
 pub fn shape(run: usize) -> Shape {
     SHAPES[run % SHAPES.len()]

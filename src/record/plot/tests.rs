@@ -16,7 +16,7 @@ fn run(label: &str) -> Curve {
 }
 
 fn chart(curves: Vec<Curve>) -> Chart {
-    Chart { title: "a < b & c".into(), curves, time: TimeScale::Auto }
+    Chart { title: "a < b & c".into(), curves, ..Chart::default() }
 }
 
 /// The paths of a picture, by an attribute.
@@ -106,7 +106,7 @@ fn degenerate_runs_are_drawn() -> Result<(), Box<dyn std::error::Error>> {
         for time in [TimeScale::Auto, TimeScale::Linear, TimeScale::Log] {
             let curve = Curve { label: "x".into(), points: points.clone(), optimal: true, ..Curve::default() };
             for curves in [vec![], vec![curve.clone()], vec![curve; 40]] {
-                let svg = Chart { title: String::new(), curves, time }.svg();
+                let svg = Chart { curves, time, ..Chart::default() }.svg();
                 let _ = usvg::roxmltree::Document::parse(&svg)?;
                 assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
             }

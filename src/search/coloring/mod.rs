@@ -17,7 +17,7 @@ use super::options::Options;
 use super::run::Run;
 use super::run::goal::reached;
 use super::run::handover::DeviceHandover;
-use super::run::initial::InitialSolution;
+use super::run::initial::{InitialSolution, WARM_START};
 use super::run::messages::{Ending, Message, Totals};
 use super::run::publisher::EventPublisher;
 use super::{Clock, checked, search, summary};
@@ -60,15 +60,18 @@ pub fn color_by(
         return Err(Error::Usage("the least number of colors has no certificate: a number of colors has".into()));
     }
     let palette = graph.palette(stop)?;
-    if let Some(start) = &options.warm_start {
-        super::check_assignment(&palette, start)?;
+    for start in &options.warm_starts {
+        super::check_start(&palette, start)?;
+        if start.contains(&None) {
+            return Err(Error::Usage("a start of a graph colors every vertex: this one leaves some out".into()));
+        }
     }
-    let mut publisher = EventPublisher::new(&palette, clock, observe);
+    let mut publisher = EventPublisher::new(&palette, clock, options, stop, observe);
     let (graph, own) = (graph.clone(), options.clone());
     let work =
         move |stop: &Stop, tell: &mut dyn FnMut(Message)| Coloring::new(&graph, &own, stop, tell)?.run().map(Some);
     let (threads, outcome) = search(options, work, stop, &mut publisher, Arc::default());
-    summary(publisher, options, threads, stop, outcome)
+    summary(publisher, threads, stop, outcome)
 }
 
 /// What [`greedy_colors`] finds at once.
@@ -199,8 +202,11 @@ impl<'a> Coloring<'a> {
         if !self.graph.loops.is_empty() {
             self.raise(self.palette.top(), "loop");
         }
-        if let Some(start) = self.options.warm_start.as_ref().filter(|start| self.is_coloring(start)) {
-            self.found(start, "warm-start")?;
+        for start in &self.options.warm_starts {
+            let start: Vec<u32> = start.iter().copied().flatten().collect();
+            if self.is_coloring(&start) {
+                self.found(&start, WARM_START)?;
+            }
         }
         if self.options.rounds != Some(0) && self.finished().is_none() {
             self.begin()?;
@@ -293,7 +299,7 @@ impl<'a> Coloring<'a> {
         let network = conflicts(&self.graph.name, self.graph.vertices, edges, k, self.stop)?.build();
         let options = Options {
             rounds: self.options.rounds.map(|rounds| rounds - self.totals.rounds),
-            warm_start: Some(start),
+            warm_starts: vec![start.into_iter().map(Some).collect()],
             target: Some(0.0),
             gap: None,
             ..self.options.clone()
@@ -330,6 +336,8 @@ impl<'a> Coloring<'a> {
                     over.set(Cause::Signal);
                 }
             }
+            // each number of colors has a network of its own
+            Message::Facts(_) => {}
             Message::Note(message) if !self.told.insert(message.clone()) => {}
             other => (self.tell)(other),
         };

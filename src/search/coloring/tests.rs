@@ -256,9 +256,10 @@ fn a_budget_or_a_target_ends_the_run_and_a_start_is_kept() {
     assert_eq!(stopped(Options { target: Some(f64::from(count)), ..cpu() }), (first, Some(count)));
     assert_eq!(stopped(Options { gap: Some(0.9), ..cpu() }), (StoppedBy::Gap, Some(count)));
     let start: Vec<u32> = (0..64).rev().collect();
-    let started = run(&graph, &Options { warm_start: Some(start), rounds: Some(0), ..cpu() });
+    let started =
+        run(&graph, &Options { warm_starts: vec![start.into_iter().map(Some).collect()], rounds: Some(0), ..cpu() });
     assert_eq!(started.cost, Some(Number::Integer(64)));
     assert_eq!(started.solution, Some((0..64).collect()));
-    let wrong = Options { warm_start: Some(vec![0; 64]), ..few };
+    let wrong = Options { warm_starts: vec![vec![Some(0); 64]], ..few };
     assert!(stopped(wrong).1 <= Some(count));
 }

@@ -7,6 +7,7 @@ pub(crate) mod annealing;
 pub(crate) mod guided;
 pub(crate) mod limited_discrepancy;
 pub(crate) mod lns;
+pub(crate) mod one_flip;
 pub(crate) mod tabu;
 pub(crate) mod tuning;
 pub(crate) mod walks;
@@ -16,6 +17,7 @@ use self::annealing::Annealing;
 use self::guided::Guided;
 use self::limited_discrepancy::LimitedDiscrepancy;
 use self::lns::Lns;
+use self::one_flip::OneFlip;
 use self::tabu::Tabu;
 use self::weighting::Weighting;
 use super::options::{Assertions, Options};
@@ -41,6 +43,14 @@ const DRIVERS: &[Entry] = &[
         beside_device: false,
         kernels: tabu::cuda::sources,
         make: |setup| Some(Box::new(Tabu::new(setup.stream(), setup.device.clone()))),
+    },
+    Entry {
+        name: "one-flip",
+        about: "Tabu search and path relinking on binary variables in pairs",
+        on_device: false,
+        beside_device: true,
+        kernels: Vec::new,
+        make: |setup| Some(Box::new(OneFlip::new(setup.stream()))),
     },
     Entry {
         name: "lns",

@@ -57,6 +57,16 @@ pub(crate) mod tabu {
     pub const RATED: u32 = 32;
 }
 
+/// Single flips of binary variables.
+pub(crate) mod one_flip {
+    /// Solutions between which walks begin (Wang, Lü, Glover, Hao, 2012, section 4.1).
+    pub const KEPT: usize = 10;
+    /// Steps of a walk without anything better, for each variable (the same section).
+    pub const PATIENCE: u64 = 20;
+    /// Walks side by side where a run must be the same on all machines.
+    pub const PORTABLE: usize = 4;
+}
+
 /// Constraint weighting (results/notes/weights.md).
 pub(crate) mod weighting {
     /// The share at first next to annealing's six, before and after something allowed is known. Half a share then,
@@ -129,6 +139,8 @@ pub(crate) mod annealing {
     pub const LEAST_SUBPOPULATION: usize = 4;
     /// Elites that move to another core, best first: each is lifted to the network and projected again.
     pub const MOVED: usize = 256;
+    /// Sweeps of a child that a checkpoint may name: more than any run comes to.
+    pub const MOST_SWEEPS: u32 = 1 << 20;
     /// Bests of converged pools that are kept, and how often a new pool begins with them.
     pub const ARCHIVE: usize = 64;
     pub const CROSS_EVERY: u32 = 4;

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct Clock {
     origin: Instant,
+    /// Seconds used before.
+    before: f64,
     watchdog: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
@@ -34,12 +36,19 @@ impl Clock {
                 }
             }
         });
-        Clock { origin, watchdog }
+        Clock { origin, before: 0.0, watchdog }
     }
 
-    /// Seconds since the origin.
+    /// The same where earlier runs have used so many seconds: its times go on from there, its limit does not count
+    /// them.
+    pub fn after(mut self, before: f64) -> Self {
+        self.before = before;
+        self
+    }
+
+    /// Seconds since the origin, and those used before.
     pub fn seconds(&self) -> f64 {
-        self.origin.elapsed().as_secs_f64()
+        self.before + self.origin.elapsed().as_secs_f64()
     }
 }
 

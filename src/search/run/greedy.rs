@@ -42,15 +42,20 @@ fn urgency(prices: &[Price]) -> Urgency {
 
 /// Tells `found` of an assignment that no single variable betters, or of what there was when the work ended or `stop`
 /// was set, if there was any, and then of better ones as long as it wants more. They may hold forbidden combinations.
-/// Returns one as good as the last.
+/// Returns one as good as the last. What `given` has for the first variables stays.
 pub(crate) fn assignments(
     network: &Network,
+    given: &[Option<u32>],
     rng: &mut Rng,
     stop: &Stop,
     found: &mut dyn FnMut(&[u32]) -> ControlFlow<()>,
 ) -> Vec<u32> {
     let n = network.domains().len() as u32;
-    let Ok(mut greedy) = Greedy::new(network, stop) else { return vec![0; n as usize] };
+    let Ok(mut greedy) = Greedy::new(network, given, stop) else {
+        let mut values: Vec<u32> = given.iter().map(|value| value.unwrap_or(0)).collect();
+        values.resize(n as usize, 0);
+        return values;
+    };
     for v in greedy.construct(stop) {
         greedy.enqueue(v);
     }
@@ -70,6 +75,8 @@ pub(crate) fn fits(network: &Network) -> bool {
 
 struct Greedy<'a> {
     network: &'a Network,
+    /// Values that stay.
+    given: &'a [Option<u32>],
     starts: Vec<u32>,
     incident: Vec<u32>,
     values: Vec<u32>,
@@ -82,7 +89,7 @@ struct Greedy<'a> {
 }
 
 impl<'a> Greedy<'a> {
-    fn new(network: &'a Network, stop: &Stop) -> Result<Self, Error> {
+    fn new(network: &'a Network, given: &'a [Option<u32>], stop: &Stop) -> Result<Self, Error> {
         let n = network.domains().len();
         let mut starts = vec![0u32; n + 1];
         let scopes = || network.functions().iter().map(|function| &function.scope);
@@ -99,11 +106,14 @@ impl<'a> Greedy<'a> {
                 place[v as usize] += 1;
             }
         }
+        let mut values: Vec<u32> = given.iter().map(|value| value.unwrap_or(NONE)).collect();
+        values.resize(n, NONE);
         Ok(Greedy {
             network,
+            given,
             starts,
             incident,
-            values: vec![NONE; n],
+            values,
             prices: Vec::new(),
             queue: VecDeque::new(),
             queued: vec![false; n],
@@ -111,7 +121,11 @@ impl<'a> Greedy<'a> {
         })
     }
 
-    /// Gives every variable a value; returns them in the order in which they got theirs.
+    fn is_given(&self, v: u32) -> bool {
+        self.given.get(v as usize).is_some_and(Option::is_some)
+    }
+
+    /// Gives every variable a value that has none; returns these in the order in which they got theirs.
     fn construct(&mut self, stop: &Stop) -> Vec<u32> {
         let network = self.network;
         let n = self.values.len();
@@ -124,8 +138,9 @@ impl<'a> Greedy<'a> {
         let of = |v: usize| starts[v]..starts[v] + network.domains()[v] as usize;
         let mut missing = vec![0; network.functions().len()];
         for (f, function) in stop.each(network.functions().iter().enumerate()).flatten() {
-            missing[f] = function.scope.len();
-            if let [v] = function.scope[..] {
+            let mut open = function.scope.iter().filter(|&&v| self.values[v as usize] == NONE);
+            missing[f] = open.clone().count();
+            if let (Some(&v), 1) = (open.next(), missing[f]) {
                 self.add(f, v, &mut prices[of(v as usize)]);
             }
         }
@@ -187,7 +202,7 @@ impl<'a> Greedy<'a> {
     /// Gives a variable another value and lets its neighbours answer, then everyone; takes back what is worse.
     fn kicks(&mut self, rng: &mut Rng, stop: &Stop, found: &mut dyn FnMut(&[u32]) -> ControlFlow<()>) {
         let domains = self.network.domains();
-        let movable = |v: &u32| domains[*v as usize] > 1 && !self.incident(*v).is_empty();
+        let movable = |v: &u32| domains[*v as usize] > 1 && !self.incident(*v).is_empty() && !self.is_given(*v);
         let movable: Vec<u32> = (0..domains.len() as u32).filter(movable).collect();
         let mut left = KICKED;
         let mut wants = found(&self.values);
@@ -234,7 +249,7 @@ impl<'a> Greedy<'a> {
     fn visit(&mut self, v: u32, value: Option<u32>) -> Price {
         let network = self.network;
         let domain = network.domains()[v as usize];
-        if domain < 2 {
+        if domain < 2 || self.is_given(v) {
             return (0, 0);
         }
         let mut prices = std::mem::take(&mut self.prices);
@@ -318,7 +333,7 @@ mod tests {
     fn no_single_variable_betters_the_first() {
         for (name, network) in networks() {
             let mut values = Vec::new();
-            let _ = assignments(&network, &mut Rng::new(1), &Stop::new(), &mut |first| {
+            let _ = assignments(&network, &[], &mut Rng::new(1), &Stop::new(), &mut |first| {
                 values = first.to_vec();
                 ControlFlow::Break(())
             });
@@ -335,11 +350,38 @@ mod tests {
     }
 
     #[test]
+    fn what_is_given_stays_and_the_rest_fits_it() {
+        let mut better = 0;
+        for (name, network) in networks() {
+            let given: Vec<Option<u32>> =
+                (0..).zip(network.domains()).map(|(v, &domain)| (v % 3 == 0).then_some(v % domain)).collect();
+            let mut told = Vec::new();
+            let last = assignments(&network, &given, &mut Rng::new(1), &Stop::new(), &mut |values| {
+                told.push(price(&network, values));
+                ControlFlow::Continue(())
+            });
+            let all = || given.iter().zip(&last).enumerate();
+            assert!(all().all(|(_, (given, value))| given.is_none_or(|given| given == *value)), "{name}");
+            assert_eq!(told.last(), Some(&price(&network, &last)), "{name}");
+            for (v, (given, _)) in all() {
+                for value in (0..network.domains()[v]).filter(|_| given.is_none()) {
+                    let mut other = last.clone();
+                    other[v] = value;
+                    assert!(price(&network, &other) >= price(&network, &last), "{name}: {v} prefers {value}");
+                }
+            }
+            let zeros: Vec<u32> = given.iter().map(|given| given.unwrap_or(0)).collect();
+            better += usize::from(price(&network, &last) < price(&network, &zeros));
+        }
+        assert!(better > 20, "{better}");
+    }
+
+    #[test]
     fn kicks_find_better_ones() {
         let mut better = 0;
         for (name, network) in networks() {
             let mut told = Vec::new();
-            let last = assignments(&network, &mut Rng::new(1), &Stop::new(), &mut |values| {
+            let last = assignments(&network, &[], &mut Rng::new(1), &Stop::new(), &mut |values| {
                 told.push(price(&network, values));
                 ControlFlow::Continue(())
             });

@@ -9,9 +9,12 @@ use crate::search::options::Options;
 use crate::stop::Stop;
 use std::ops::ControlFlow;
 
+/// The source of what the caller gave.
+pub(crate) const WARM_START: &str = "warm-start";
+
 pub(crate) struct InitialSolution {
-    /// The warm start, or one by greedy choices; none in a run without rounds.
-    pub assignment: Option<Vec<u32>>,
+    /// The warm starts, or one by greedy choices; none in a run without rounds.
+    pub assignments: Vec<Vec<u32>>,
     /// The least cost of a solution told of, in the network's units; [`FORBIDDEN`] without one.
     pub upper: Cost,
     /// The best value told of, in the file's convention.
@@ -19,9 +22,15 @@ pub(crate) struct InitialSolution {
 }
 
 impl InitialSolution {
-    /// Tells of the warm start if there is one, or of solutions by greedy choices until one costs no more than `lower`.
+    /// Tells of the warm starts if there are some, or of solutions by greedy choices until one costs no more than
+    /// `lower`.
     pub fn new(network: &Network, options: &Options, lower: Cost, stop: &Stop, tell: &mut dyn FnMut(Message)) -> Self {
-        let (mut upper, mut best): (Cost, Option<Number>) = (FORBIDDEN, None);
+        let totals = Totals::resumed(options);
+        let known = options.keeping.resumed().and_then(|resumed| {
+            let found = resumed.checkpoint.solution.as_ref()?;
+            Some((resumed.upper?, found.value, &found.values))
+        });
+        let (mut upper, mut best) = known.map_or((FORBIDDEN, None), |(upper, value, _)| (upper, Some(value)));
         let mut found = |assignment: &[u32], source: &str| {
             // once the run is over nobody waits for one more
             let gives_up = || stop.is_set() && best.is_some();
@@ -34,27 +43,40 @@ impl InitialSolution {
                 if best.is_none_or(|best| network.units().is_better(value, best)) {
                     best = Some(value);
                 }
-                let (solution, source, totals) = (assignment.into(), source.to_string(), Totals::default());
+                let (solution, source) = (assignment.into(), source.to_string());
                 tell(Message::Solution { cost: upper, value, solution, source, totals });
             }
             if upper > lower { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let assignment = match &options.warm_start {
-            Some(start) => {
-                let _ = found(start, "warm-start");
-                Some(start.clone())
-            }
-            None if options.rounds == Some(0) || lower >= network.top() || !greedy::fits(network.expanded()) => None,
-            None => {
-                let rng = &mut Rng::new(options.seed);
-                let own = network.domains().len();
-                let mut found = |values: &[u32]| found(&values[..own], "greedy");
-                let mut assignment = greedy::assignments(network.expanded(), rng, stop, &mut found);
-                assignment.truncate(own);
-                Some(assignment)
-            }
+        let own = network.domains().len();
+        let choose = |given: &[Option<u32>], source: &str, found: &mut dyn FnMut(&[u32], &str) -> ControlFlow<()>| {
+            let rng = &mut Rng::new(options.seed);
+            let mut found = |values: &[u32]| found(&values[..own], source);
+            let mut assignment = greedy::assignments(network.expanded(), given, rng, stop, &mut found);
+            assignment.truncate(own);
+            assignment
         };
-        InitialSolution { assignment, upper, value: best }
+        let has_room = || greedy::fits(network.expanded());
+        let mut assignments = Vec::new();
+        for start in &options.warm_starts {
+            let is_whole = start.iter().all(Option::is_some);
+            assignments.push(match is_whole || !has_room() {
+                true => {
+                    let assignment: Vec<u32> = start.iter().map(|value| value.unwrap_or(0)).collect();
+                    let _ = found(&assignment, WARM_START);
+                    assignment
+                }
+                false => choose(start, WARM_START, &mut found),
+            });
+        }
+        if let Some((.., values)) = known.filter(|_| assignments.is_empty()) {
+            assignments.push(values.clone());
+        }
+        let has_rounds = options.rounds != Some(0) && lower < network.top();
+        if assignments.is_empty() && has_rounds && has_room() {
+            assignments.push(choose(&[], "greedy", &mut found));
+        }
+        InitialSolution { assignments, upper, value: best }
     }
 
     /// The least cost in the network's units and the best value, where there is a solution.

@@ -1,9 +1,15 @@
 //! What a run tells: its news while it goes on, and how it ended.
 
+use super::keeping::State;
 use crate::bounds::Proof;
 use crate::model::{Cost, Number};
-use crate::search::event::StoppedBy;
-use crate::search::scheduler::driver::Picks;
+use crate::reduce::ReducedProblem;
+use crate::search::checkpoint::Checkpoint;
+use crate::search::drivers::annealing::cpu::state_bytes;
+use crate::search::event::{Facts, StoppedBy};
+use crate::search::options::Options;
+use crate::search::scheduler::bounds::bound_memory;
+use crate::search::scheduler::driver::{Picks, SearchContext};
 use std::sync::Arc;
 
 /// What the loop tells the recorder.
@@ -28,7 +34,15 @@ pub(crate) enum Message {
         proof: Option<Box<Proof>>,
     },
     Progress(Totals),
+    /// For a keeper, by its place.
+    State {
+        keeper: usize,
+        state: Box<State>,
+        totals: Totals,
+    },
     Note(String),
+    /// What the run works on.
+    Facts(Box<Facts>),
     /// A plug-in heuristic does what makes no sense, and the run survives.
     Nonsense(String),
     /// A part of the run has ended by an internal error, and the rest goes on.
@@ -38,6 +52,18 @@ pub(crate) enum Message {
     },
     /// The device or the disk has failed, and the run survives.
     Warning(String),
+}
+
+impl Message {
+    /// What a run works on.
+    pub fn facts(core: &ReducedProblem, context: &SearchContext, options: &Options) -> Message {
+        Message::Facts(Box::new(Facts {
+            reduction: core.reducer.report(),
+            table_bytes: context.tables.bytes(),
+            state_bytes: state_bytes(context) as u64,
+            bound_bytes: bound_memory(options),
+        }))
+    }
 }
 
 /// The accounts of a run.
@@ -51,6 +77,13 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
+    /// What the runs before a resumed one have done.
+    pub fn resumed(options: &Options) -> Totals {
+        let Some(resumed) = options.keeping.resumed() else { return Totals::default() };
+        let Checkpoint { rounds, moves, ratings, .. } = resumed.checkpoint;
+        Totals { rounds, moves, ratings, ..Totals::default() }
+    }
+
     /// These and those of a later run, whose states are the ones kept.
     pub fn and(&self, later: &Totals) -> Totals {
         let mut picks = self.picks;

@@ -7,9 +7,11 @@ pub(crate) mod goal;
 pub(crate) mod greedy;
 pub(crate) mod handover;
 pub(crate) mod initial;
+pub(crate) mod keeping;
 pub(crate) mod messages;
 mod places;
 pub(crate) mod publisher;
+pub(crate) mod rules;
 mod tighten;
 mod troubles;
 
@@ -17,7 +19,7 @@ use self::goal::{Meeting, reached, settled};
 use self::handover::DeviceHandover;
 use self::initial::InitialSolution;
 use self::messages::{Ending, Message, Totals};
-use super::drivers::annealing::state::{Elite, LONGEST};
+use super::drivers::annealing::state::LONGEST;
 use super::drivers::guided;
 use super::event::StoppedBy;
 use super::options::{Assertions, Options};
@@ -35,13 +37,14 @@ use crate::error::Error;
 use crate::heuristics::Needs;
 use crate::model::{Cost, FORBIDDEN, Network, Number, Problem};
 use crate::reduce::{ReducedProblem, Reducer, ValueBounds};
-use crate::rng::Rng;
+use crate::rng::{Rng, mix};
 use crate::search::tuning::{
     POLLING,
     run::{MOST_MEANWHILE, TIGHTEN_EVERY, WORTH_TIGHTENING},
 };
 use crate::stop::Stop;
 use crate::threads;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -64,8 +67,8 @@ pub(crate) struct Run<'a> {
     handover: Option<DeviceHandover>,
     totals: Totals,
     budget: TimeBudget,
-    /// The first assignment, until the run begins.
-    first: Option<Vec<u32>>,
+    /// The first assignments, until the run begins.
+    first: Vec<Vec<u32>>,
     /// Best total found, in the network's units; [`FORBIDDEN`] before the first solution.
     upper: Cost,
     /// The best value found in the file's convention, by the file's own numbers.
@@ -79,6 +82,8 @@ pub(crate) struct Run<'a> {
     cannot_split: bool,
     /// Whether local search has room for the core's values.
     has_search: bool,
+    /// What of other processes was not taken: told once.
+    refused: FxHashSet<String>,
 }
 
 impl<'a> Run<'a> {
@@ -90,7 +95,10 @@ impl<'a> Run<'a> {
         stop: &'a Stop,
         tell: &'a mut dyn FnMut(Message),
     ) -> Result<Option<Self>, Error> {
-        let mut rng = Rng::new(options.seed);
+        let resumed = options.keeping.resumed();
+        // a run that goes on does not repeat its draws
+        let draw = resumed.map_or(options.seed, |resumed| mix(options.seed, resumed.checkpoint.rounds));
+        let mut rng = Rng::new(draw);
         let mut reducer = if options.certificate {
             Reducer::logged(network, options.reduce, stop)?
         } else {
@@ -109,10 +117,11 @@ impl<'a> Run<'a> {
             fits.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
         }
         let lower = if reducer.infeasible() { network.top() } else { problem.constant };
-        let (totals, meeting) = (Totals::default(), Meeting::new(first.upper.min(network.top()), stop));
+        let (totals, meeting) = (Totals::resumed(options), Meeting::new(first.upper.min(network.top()), stop));
         let core = ReducedProblem { reducer: Arc::new(reducer), problem };
         let proof = Proof::reductions(&core.reducer).map(Box::new);
         tell(Message::Bound { bound: lower, source: "trivial".into(), totals, proof });
+        let lower = resumed.map_or(lower, |resumed| lower.max(resumed.checkpoint.bound.cost));
         if settled(network, options, first.found(), lower) {
             return Ok(None);
         }
@@ -136,6 +145,9 @@ impl<'a> Run<'a> {
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
         let bounds = ConcurrentBounds::new(options, gpu.zip(for_bounds), meeting.clone());
         let values = ValueBounds::new(&core.reducer, stop)?;
+        if options.facts {
+            tell(Message::facts(&core, &context, options));
+        }
         let has_search = fits_search(&core.problem);
         Ok(Some(Run {
             network,
@@ -154,13 +166,14 @@ impl<'a> Run<'a> {
             device,
             handover,
             totals,
-            first: first.assignment,
+            first: first.assignments,
             upper: first.upper,
             value: first.value,
             lower,
             tightened: (network.top(), 0),
             cannot_split: false,
             has_search,
+            refused: FxHashSet::default(),
         }))
     }
 
@@ -172,10 +185,13 @@ impl<'a> Run<'a> {
             (self.tell)(Message::Lost { source: "search".into(), message });
         }
         // drivers have better ones than the greedy solution at once
-        let wanted = self.options.warm_start.is_some() || self.options.heuristic.is_some();
-        if let Some(first) = self.first.take().filter(|_| wanted) {
-            self.offer_projected(&first);
+        let resumed = self.options.keeping.resumed().is_some();
+        let wanted = resumed || !self.options.warm_starts.is_empty() || self.options.heuristic.is_some();
+        for first in std::mem::take(&mut self.first).iter().filter(|_| wanted) {
+            self.offer_projected(first);
         }
+        self.meeting.proved(self.lower);
+        self.resume();
         let stopped_by = loop {
             threads::panic_on_purpose("loop");
             if let Some(reason) = self.finished() {
@@ -183,6 +199,7 @@ impl<'a> Run<'a> {
             }
             self.take_device()?;
             self.split_threads();
+            self.meet_keepers()?;
             if self.core.problem.variables() == 0 {
                 let _ = self.core_solution(&self.core.clone(), &[], "reduce")?;
                 let proof = Proof::reductions(&self.core.reducer);
@@ -199,6 +216,7 @@ impl<'a> Run<'a> {
         if let Some(source) = self.group.finish(&mut self.pool) {
             self.look_at_pool(source)?;
         }
+        self.tell_last_states();
         self.bounds.finish();
         while let Some(mut step) = self.bounds.finished() {
             let _ = self.take(&mut step)?;
@@ -458,17 +476,6 @@ impl<'a> Run<'a> {
             self.meeting.proved(self.lower);
             let (source, totals) = (source.to_string(), self.totals);
             (self.tell)(Message::Bound { bound, source, totals, proof: proof.map(Box::new) });
-        }
-    }
-
-    fn offer_projected(&mut self, assignment: &[u32]) {
-        if !self.has_search {
-            return;
-        }
-        let Ok(core) = self.core.reducer.project_until(assignment, self.stop) else { return };
-        let values = core.into_iter().map(|value| value as u16).collect();
-        if let Ok(elite) = Elite::until(&self.context.tables, values, self.stop) {
-            self.pool.offer(&elite);
         }
     }
 }

@@ -22,6 +22,7 @@ impl Run<'_> {
             let parts = ThreadSplit::beside_device(Portfolio::may_split(self.options), self.context.is_large());
             self.group.hand_over(self.options, cuda.clone(), parts.drivers, &mut self.pool, &mut self.rng);
             self.bounds.board(Gpu::new(cuda), parts.bounds);
+            self.resume_drivers();
         }
         Ok(())
     }

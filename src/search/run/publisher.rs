@@ -2,11 +2,15 @@
 
 use super::clock::Clock;
 use super::goal::reached;
+use super::keeping::State;
 use super::messages::{Ending, Message, Totals};
+use super::rules::Record;
 use crate::bounds::Proof;
 use crate::bounds::weaker;
 use crate::model::{Cost, Network, Number};
-use crate::search::event::{Event, EventKind, Status, StoppedBy, Summary, gap};
+use crate::reduce::{Reduction, Size};
+use crate::search::checkpoint::{Checkpoint, Found, Proved, Resumed};
+use crate::search::event::{Event, EventKind, Facts, Status, StoppedBy, Summary, gap};
 use crate::search::options::Options;
 use crate::search::tuning::run::PATIENCE;
 use crate::stop::Stop;
@@ -20,6 +24,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// What is known so far, in the order it came.
 pub(crate) struct EventPublisher<'a> {
     network: &'a Network,
+    options: &'a Options,
     clock: &'a Clock,
     observe: &'a mut dyn FnMut(&Event),
     best: Option<(Number, Arc<[u32]>)>,
@@ -33,32 +38,110 @@ pub(crate) struct EventPublisher<'a> {
     bound_source: Arc<str>,
     search_began: Option<f64>,
     best_at: Option<f64>,
+    best_source: Arc<str>,
+    /// What each keeper was last told, and whether it has failed.
+    states: Vec<(State, bool)>,
     lost: bool,
     next_tick: f64,
+    facts: Option<Arc<Facts>>,
+    /// What rules look at, and the flag that they set.
+    rules: Option<(Record, Stop)>,
 }
 
 impl<'a> EventPublisher<'a> {
-    /// Begins with the bound that the functions' minima give.
-    pub fn new(network: &'a Network, clock: &'a Clock, observe: &'a mut dyn FnMut(&Event)) -> Self {
+    /// Begins with the bound that the functions' minima give, or with what a checkpoint has.
+    pub fn new(
+        network: &'a Network,
+        clock: &'a Clock,
+        options: &'a Options,
+        stop: &Stop,
+        observe: &'a mut dyn FnMut(&Event),
+    ) -> Self {
         let bound = network.least();
+        let resumed = options.keeping.resumed();
+        let state = resumed.map(State::of).unwrap_or_default();
+        let rules = (!options.stop.is_empty()).then(|| (Record::new(&options.stop), stop.clone()));
         let mut publisher = EventPublisher {
             network,
+            options,
             clock,
             observe,
             best: None,
             least: None,
             bound,
             proof: (bound, Proof::default()),
-            totals: Totals::default(),
+            totals: Totals::resumed(options),
             source: "trivial".into(),
             bound_source: "trivial".into(),
             search_began: None,
             best_at: None,
+            best_source: "trivial".into(),
+            states: vec![(state, false); options.keeping.keepers.len()],
             lost: false,
             next_tick: clock.seconds().floor() + 1.0,
+            facts: None,
+            rules,
         };
+        if let Some(resumed) = resumed {
+            publisher.resume(resumed);
+        }
         let _ = publisher.tell(EventKind::Start);
         publisher
+    }
+
+    /// Begins with what is known.
+    fn resume(&mut self, resumed: &Resumed) {
+        let Checkpoint { solution, bound, .. } = &resumed.checkpoint;
+        if let (Some(Found { value, source, time_s, values }), Some(upper)) = (solution, resumed.upper) {
+            let values: Arc<[u32]> = values[..].into();
+            (self.best, self.least) = (Some((*value, values.clone())), Some((upper, values)));
+            (self.best_at, self.best_source) = (Some(*time_s), source[..].into());
+            if let Some((record, _)) = &mut self.rules {
+                record.better(self.clock.seconds(), value.as_f64());
+            }
+        }
+        if bound.cost > self.bound {
+            (self.bound, self.bound_source) = (bound.cost, bound.source[..].into());
+        }
+        self.source = "resume".into();
+    }
+
+    /// All that is known, with what the loop has told for a keeper.
+    fn checkpoint(&self, state: &State) -> Checkpoint {
+        let Totals { rounds, moves, ratings, .. } = self.totals;
+        let found = |(value, values): &(Number, Arc<[u32]>)| Found {
+            value: *value,
+            source: self.best_source.to_string(),
+            time_s: self.best_at.unwrap_or_default(),
+            values: values.to_vec(),
+        };
+        let source = self.bound_source.to_string();
+        Checkpoint {
+            maximise: self.network.units().maximise,
+            seed: self.options.seed,
+            time_s: self.clock.seconds(),
+            rounds,
+            moves,
+            ratings,
+            solution: self.best.as_ref().map(found),
+            bound: Proved { cost: self.bound, value: self.network.bound(self.bound), source },
+            elites: state.elites.clone(),
+            drivers: state.drivers.clone(),
+            ..Checkpoint::new(&self.network.name, self.options.keeping.network())
+        }
+    }
+
+    /// Gives a keeper what is known; a failure is told once.
+    fn keep(&mut self, place: usize, is_end: bool) {
+        let checkpoint = self.checkpoint(&self.states[place].0);
+        match self.options.keeping.keepers[place].keep(checkpoint, is_end) {
+            Ok(()) => self.states[place].1 = false,
+            Err(message) if is_end || !self.states[place].1 => {
+                self.states[place].1 = true;
+                let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+            }
+            Err(_) => {}
+        }
     }
 
     /// Hears news until the loop hangs up (then `true`) or has not answered the stop flag for a while; tells a tick for
@@ -88,6 +171,11 @@ impl<'a> EventPublisher<'a> {
 
     /// Tells a tick where one is due, with the accounts that are known by then.
     fn tick(&mut self, now: f64, totals: impl FnOnce() -> Totals) {
+        if let Some((record, stop)) = &self.rules
+            && let Some(cause) = record.ends(now)
+        {
+            stop.set(cause);
+        }
         if now >= self.next_tick {
             let totals = totals();
             if totals.rounds > self.totals.rounds {
@@ -111,6 +199,11 @@ impl<'a> EventPublisher<'a> {
         }
         match message {
             Message::Progress(totals) => self.totals = totals,
+            Message::State { keeper, state, totals } => {
+                self.totals = totals;
+                self.states[keeper].0 = *state;
+                self.keep(keeper, false);
+            }
             Message::Solution { cost, value, solution, source, totals } => {
                 self.totals = totals;
                 self.least = Some((cost, solution.clone()));
@@ -118,7 +211,11 @@ impl<'a> EventPublisher<'a> {
                 if self.best.as_ref().is_none_or(|(best, _)| units.is_better(value, *best)) {
                     self.best = Some((value, solution));
                     self.best_at = Some(now);
+                    if let Some((record, _)) = &mut self.rules {
+                        record.better(now, value.as_f64());
+                    }
                     self.source = source.into();
+                    self.best_source = self.source.clone();
                     let _ = self.tell(EventKind::Solution);
                 }
             }
@@ -133,6 +230,13 @@ impl<'a> EventPublisher<'a> {
                     self.bound_source = self.source.clone();
                     let _ = self.tell(EventKind::Bound);
                 }
+            }
+            Message::Facts(facts) => {
+                let Reduction { before, after, .. } = &facts.reduction;
+                let size = |size: &Size| format!("{} variables with {} values", size.variables, size.values);
+                let message = format!("{}; the reductions leave {}", size(before), size(after));
+                self.facts = Some((*facts).into());
+                let _ = self.tell_with(EventKind::Note, Some(message.into()));
             }
             Message::Note(message) => {
                 let _ = self.tell_with(EventKind::Note, Some(message.into()));
@@ -174,6 +278,7 @@ impl<'a> EventPublisher<'a> {
             source: self.source.clone(),
             solution: self.best.as_ref().filter(|_| with_solution).map(|(_, solution)| solution.clone()),
             message,
+            facts: self.facts.clone(),
         });
         time_s
     }
@@ -189,14 +294,8 @@ impl<'a> EventPublisher<'a> {
 
     /// Tells the end and sums up. `ending` is `None` where the loop stopped before it began, or did not answer the
     /// stop.
-    pub fn finish(
-        mut self,
-        options: &Options,
-        threads: usize,
-        ending: Option<Ending>,
-        stopped_by: StoppedBy,
-    ) -> Summary {
-        let units = self.network.units();
+    pub fn finish(mut self, threads: usize, ending: Option<Ending>, stopped_by: StoppedBy) -> Summary {
+        let (options, units) = (self.options, self.network.units());
         if let Some(ending) = &ending {
             self.totals = ending.totals;
             self.source = self.bound_source.clone();
@@ -205,6 +304,7 @@ impl<'a> EventPublisher<'a> {
             let message = weaker(self.network, self.proof.0, self.bound);
             let _ = self.tell_with(EventKind::Warning, Some(message.into()));
         }
+        (0..self.states.len()).for_each(|place| self.keep(place, true));
         let time_s = self.tell(EventKind::End);
         // also where the loop did not come to look
         let stopped_by = reached(self.network, options, self.found(), self.bound)
@@ -267,13 +367,14 @@ mod tests {
         let _ = builder.dense(&[v], vec![3, 4])?;
         let network = builder.build();
         let clock = Clock::start(std::time::Instant::now(), None, &Stop::new());
+        let options = Options::default();
         let mut told: Vec<(EventKind, Option<Arc<str>>)> = Vec::new();
         let mut observe = |event: &Event| told.push((event.kind, event.message.clone()));
-        let mut publisher = EventPublisher::new(&network, &clock, &mut observe);
+        let mut publisher = EventPublisher::new(&network, &clock, &options, &Stop::new(), &mut observe);
         publisher.hear(Message::Note("on cuda:0".into()));
         publisher.hear(Message::Warning("cuda:0: it broke; going on on the CPU".into()));
         assert_eq!(publisher.search_began, None, "the search begins with its own news");
-        let summary = publisher.finish(&Options::default(), 1, None, StoppedBy::Time);
+        let summary = publisher.finish(1, None, StoppedBy::Time);
         assert_eq!((summary.device.as_str(), summary.status), ("cpu", Status::Unknown));
         let expected = [
             (EventKind::Start, None),
@@ -289,14 +390,14 @@ mod tests {
     fn a_bound_without_a_proof_leaves_the_last_one_that_has_one() {
         let network = Network::builder("empty").build();
         let clock = Clock::start(std::time::Instant::now(), None, &Stop::new());
+        let options = Options { certificate: true, ..Options::default() };
         let mut told = Vec::new();
         let mut observe = |event: &Event| told.extend(event.message.clone());
-        let mut publisher = EventPublisher::new(&network, &clock, &mut observe);
+        let mut publisher = EventPublisher::new(&network, &clock, &options, &Stop::new(), &mut observe);
         for (bound, proof) in [(3, Some(Box::default())), (5, None)] {
             publisher.hear(Message::Bound { bound, source: "test".into(), totals: Totals::default(), proof });
         }
-        let options = Options { certificate: true, ..Options::default() };
-        let summary = publisher.finish(&options, 1, None, StoppedBy::Time);
+        let summary = publisher.finish(1, None, StoppedBy::Time);
         assert_eq!((summary.bound, summary.proof.0), (Some(Number::Integer(5)), 3));
         assert_eq!(told, ["the certificate proves the bound 3: how the bound 5 came about was not kept".into()]);
     }

@@ -29,16 +29,21 @@ enum Pace {
     Ending,
 }
 
+/// Bytes that bound tables may take; the same everywhere where a run must be repeated.
+pub(crate) fn bound_memory(options: &Options) -> u64 {
+    let free = || if options.rounds.is_some() { FIXED_MEMORY } else { memory::available() / 2 };
+    options.bound_memory.unwrap_or_else(free)
+}
+
 impl Bounds {
     /// What the options allow; a device takes exact plans that pay there.
     pub fn new(options: &Options, gpu: Option<Arc<Gpu>>) -> Self {
         let repeatable = options.rounds.is_some();
-        let memory = if repeatable { FIXED_MEMORY } else { memory::available() / 2 };
         let spill = if repeatable { options.spill.unwrap_or(0) } else { spill_room(options.spill) };
         let bounder = Bounder::new(BounderOptions {
             choice: options.bound,
             z: options.z,
-            memory: options.bound_memory.unwrap_or(memory),
+            memory: bound_memory(options),
             spill,
             seed: options.seed,
             repeatable,

@@ -11,6 +11,7 @@ use crate::heuristics::View;
 use crate::model::{Cost, Problem};
 use crate::reduce::{ReducedProblem, Reducer};
 use crate::rng::{Rng, mix};
+use crate::search::checkpoint::DriverState;
 use crate::search::context::graph::{Graph, Region};
 use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::annealing::state::Elite;
@@ -399,6 +400,14 @@ pub(crate) trait Driver: Send {
 
     /// A bound step has left messages that rate partial assignments.
     fn guide(&mut self, _: &Arc<Outcome>) {}
+
+    /// What it goes on from after a stop; most begin again from the pool.
+    fn state(&self) -> Option<DriverState<Elite>> {
+        None
+    }
+
+    /// Goes on from there.
+    fn resume(&mut self, _: &SearchContext, _: DriverState<Elite>) {}
 
     /// The core has changed.
     fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>);

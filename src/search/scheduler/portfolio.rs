@@ -7,6 +7,8 @@ use crate::activity::Activity;
 use crate::device::Cuda;
 use crate::elimination::Outcome;
 use crate::rng::Rng;
+use crate::search::checkpoint::DriverState;
+use crate::search::drivers::annealing::state::Elite;
 use crate::search::drivers::{DriverChoice, Entry, Setup};
 use crate::search::options::Options;
 use crate::search::tuning::{
@@ -226,6 +228,18 @@ impl Portfolio {
     pub fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>) {
         self.guide = None;
         self.drivers.iter_mut().for_each(|member| member.driver.rebase(context, translate));
+    }
+
+    /// What drivers go on from after a stop.
+    pub fn states(&self) -> Vec<(&'static str, DriverState<Elite>)> {
+        self.drivers.iter().filter_map(|member| Some((member.name, member.driver.state()?))).collect()
+    }
+
+    /// The driver of that name goes on from there.
+    pub fn resume(&mut self, name: &str, context: &SearchContext, state: DriverState<Elite>) {
+        if let Some(member) = self.drivers.iter_mut().find(|member| member.name == name) {
+            member.driver.resume(context, state);
+        }
     }
 
     pub fn population(&self) -> usize {

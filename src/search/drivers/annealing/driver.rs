@@ -1,10 +1,11 @@
 //! Annealing as a driver of the portfolio.
 
-use super::Annealing;
 use super::cuda::launch_shape::FirstKernels;
 use super::state::Elite;
+use super::{Annealing, Phase};
 use crate::device::Source;
-use crate::search::drivers::tuning::annealing::{LARGE_FLOOR, MOVED, WEIGHT};
+use crate::search::checkpoint::DriverState;
+use crate::search::drivers::tuning::annealing::{LARGE_FLOOR, MOST_SWEEPS, MOVED, WEIGHT};
 use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate};
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -47,6 +48,32 @@ impl Driver for Annealing {
             effort.lost = Some(error);
         }
         effort
+    }
+
+    fn state(&self) -> Option<DriverState<Elite>> {
+        let population = match &self.moved {
+            Some(elites) => elites.clone(),
+            None if self.states == 0 => return None,
+            // a device that fails now fails again in the next round, which says so
+            None => self.population.top(MOVED).ok()?,
+        };
+        let population = population.into_iter().filter(Elite::is_known).collect();
+        let (epoch, sweeps) = (self.epoch, self.long.unwrap_or(self.sweeps));
+        Some(DriverState { population, archive: self.archive.clone(), epoch, sweeps })
+    }
+
+    fn resume(&mut self, context: &SearchContext, state: DriverState<Elite>) {
+        let DriverState { population, archive, epoch, sweeps } = state;
+        if population.is_empty() {
+            return;
+        }
+        let sweeps = sweeps.clamp(1, MOST_SWEEPS);
+        match &mut self.long {
+            Some(long) => *long = sweeps,
+            None => self.sweeps = sweeps,
+        }
+        (self.archive, self.epoch, self.moved) = (archive, epoch, Some(population));
+        (self.large, self.phase) = (context.is_large(), Phase::Evolve);
     }
 
     fn rebase(&mut self, _: &SearchContext, translate: &Translate<'_>) {

@@ -392,7 +392,10 @@ impl Annealing {
     fn follow_core(&mut self, context: &SearchContext, elites: &[Elite]) -> Result<(), DeviceError> {
         let _ = self.choose_backend(context)?;
         // copies fill the pool: a child whose second parent is its parent's copy takes random values instead
-        if self.large == context.is_large() {
+        if self.states == 0 {
+            // a run that goes on from a checkpoint
+            self.open(context, elites, true)
+        } else if self.large == context.is_large() {
             self.reopen(context, elites, true)
         } else {
             self.begin_kind(context, elites, true)

@@ -199,12 +199,18 @@ impl WeightingWalk {
             violated: Vec::new(),
             places: vec![NOWHERE; functions],
             hard: vec![0; tables.moves()],
-            soft: (0..n).flat_map(|v| tables.unary(v)).copied().collect(),
+            soft: Vec::with_capacity(tables.moves()),
             moved: vec![0; n],
             rests: vec![0; n],
             work: 0,
         };
-        walk.progress.cost = (0..n).map(|v| i64::from(tables.unary(v)[usize::from(walk.values[v])])).sum();
+        walk.progress.cost = 0;
+        for v in stop.each(0..n) {
+            let v = v?;
+            let unary = tables.unary(v);
+            walk.soft.extend(unary);
+            walk.progress.cost += i64::from(unary[usize::from(walk.values[v])]);
+        }
         for function in stop.each(0..functions as u32) {
             let function = function?;
             for (place, (v, incidence)) in incidences.of(function).iter().enumerate() {

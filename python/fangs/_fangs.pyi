@@ -1,0 +1,648 @@
+"""The part of the package that is written in Rust."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+
+__version__: str
+
+_Path: TypeAlias = str | PathLike[str]
+#: A variable: its name or its index.
+_Key: TypeAlias = str | int
+#: A value: its name or its index.
+_Value: TypeAlias = str | int
+_Scope: TypeAlias = Iterable[_Key] | npt.NDArray[np.integer[Any]]
+#: Value indices, shape (n,), or a dict from variables to values.
+_Assignment: TypeAlias = npt.ArrayLike | Mapping[Any, Any]
+_Number: TypeAlias = int | float
+_Measure: TypeAlias = Literal["hard", "linear", "quadratic"]
+
+@final
+class Network:
+    """A network of cost functions over variables with finite domains.
+
+    Wanted is the assignment of the least sum of all functions, or of the largest one with ``maximize``.
+
+    Args:
+        domains: the number of values of each variable, shape (n,).
+        names: a name for each variable; variables without names go by their index, or ``x`` and their index.
+        values: for each variable the names of its values, or None.
+        decimals: digits behind the point that costs keep, 0 to 15. None keeps those that the tables have, 6 at most.
+            Tables are rounded once; how far that can move a sum is taken off bounds and stated as ``precision_slack``.
+        maximize: whether larger is better.
+        top: no assignment that is as bad as this is a solution.
+        name: its name in messages.
+
+    Costs are integers of 64 bits inside, in units of 10^-decimals.
+    """
+
+    def __new__(
+        cls,
+        domains: Iterable[int] | npt.NDArray[np.integer[Any]],
+        names: Sequence[str] | None = None,
+        values: Sequence[Sequence[str] | None] | None = None,
+        *,
+        decimals: int | None = None,
+        maximize: bool = False,
+        top: float | None = None,
+        name: str = "network",
+    ) -> Network: ...
+    @property
+    def domains(self) -> npt.NDArray[np.int64]:
+        """Domain sizes, shape (n,)."""
+    @property
+    def names(self) -> list[str]:
+        """Names of the variables: ``x`` and the index of those that have none."""
+    @property
+    def values(self) -> list[list[str] | None]:
+        """Names of the values of each variable, None where they have none."""
+    @property
+    def name(self) -> str:
+        """Where the network comes from."""
+    @property
+    def maximize(self) -> bool:
+        """Whether larger is better."""
+    @property
+    def decimals(self) -> int:
+        """Digits behind the point that costs keep."""
+    def __len__(self) -> int:
+        """The number of functions."""
+    def add(self, scope: _Scope | _Key, table: npt.ArrayLike) -> int:
+        """Adds a function by the table of its costs.
+
+        Args:
+            scope: the variables that it reads, by name or index; a single one may stand alone.
+            table: a cost for each combination of values, of the shape of the domains. ``inf`` forbids a combination
+                (``-inf`` with ``maximize``).
+
+        Returns:
+            The number of the function.
+        """
+    def add_many(
+        self, scopes: npt.NDArray[np.integer[Any]] | Sequence[Sequence[_Key]], tables: npt.ArrayLike
+    ) -> int:
+        """Adds many functions of as many variables each.
+
+        Args:
+            scopes: the variables of each function, shape (m, k).
+            tables: their tables, shape (m, d1, …, dk).
+
+        Returns:
+            The number of the first one; the others follow.
+        """
+    def add_sparse(
+        self, scope: _Scope | _Key, tuples: Any, costs: npt.ArrayLike, default: float = 0.0
+    ) -> int:
+        """Adds a function by the costs of some combinations of values.
+
+        Args:
+            scope: the k variables that it reads.
+            tuples: combinations of values, shape (m, k).
+            costs: their costs, shape (m,); the last of several costs of a combination counts.
+            default: the cost of all other combinations.
+
+        Returns:
+            The number of the function.
+        """
+    def linear(
+        self,
+        scope: _Scope,
+        weights: Sequence[int | Sequence[int]] | npt.NDArray[np.integer[Any]],
+        low: int | None = None,
+        high: int | None = None,
+        *,
+        other_than: int | None = None,
+        price: float = ...,
+        measure: _Measure = "hard",
+    ) -> int:
+        """Adds a price for the distance of a weighted sum from a range.
+
+        Args:
+            scope: the k variables.
+            weights: for each of them a weight of each value, or an integer that multiplies the value's index.
+            low: the sum should be at least this.
+            high: the sum should be at most this.
+            other_than: in place of both: the sum should be any other number.
+            price: what being off costs; ``inf`` forbids.
+            measure: ``hard`` for the price once it is off, ``linear`` for the price times the distance, ``quadratic``
+                for the price times its square.
+
+        Returns:
+            The number of the function.
+        """
+    def counting(
+        self,
+        scope: _Scope,
+        bounds: Mapping[Any, tuple[int, int]],
+        *,
+        price: float = ...,
+        measure: _Measure = "hard",
+    ) -> int:
+        """Adds bounds on how many of some variables have certain values.
+
+        Args:
+            scope: the variables.
+            bounds: for values at least how many variables have them, and at most how many.
+            price: what a number out of its bounds costs; ``inf`` forbids.
+            measure: as for ``linear``.
+
+        Returns:
+            The number of the function.
+        """
+    def all_different(self, scope: _Scope, *, price: float = ...) -> int:
+        """Adds a price for each pair of equal values; ``inf`` forbids them.
+
+        Returns:
+            The number of the function.
+        """
+    def cost(self, assignment: _Assignment) -> Any:
+        """The cost of an assignment, computed from the tables (of a file of potentials, from its own numbers).
+
+        Args:
+            assignment: value indices, shape (n,), or a dict; or several as rows, shape (m, n).
+
+        Returns:
+            A number, or an array of shape (m,); ``inf`` of what is no solution (``-inf`` with ``maximize``).
+        """
+    def assignment(self, assignment: _Assignment) -> dict[Any, Any]:
+        """An assignment by names; variables and values without names keep their indices."""
+    def indices(self, assignment: _Assignment) -> npt.NDArray[np.int64]:
+        """An assignment by value indices, shape (n,)."""
+    def write(self, path: _Path, format: str | None = None) -> None:
+        """Writes the network, in the format of the file's name or another one. What was written is read again and
+        compared before the file is there."""
+    def info(self) -> dict[str, Any]:
+        """What there is of the network before and after the exact reductions."""
+    def solve(
+        self,
+        *,
+        time: float | None = None,
+        rounds: int | None = None,
+        seed: int = 1,
+        gap: float | None = None,
+        target: float | None = None,
+        device: str = "auto",
+        threads: int | None = None,
+        population: int | None = None,
+        warm_starts: _Assignment | Sequence[_Assignment] | None = None,
+        heuristic: _Path | None = None,
+        driver: str = "portfolio",
+        bound: str = "auto",
+        z: int | None = None,
+        bound_memory: int | None = None,
+        spill: int | None = None,
+        reduce: bool = True,
+    ) -> Run:
+        """Starts a run in the background.
+
+        Args:
+            time: seconds until it ends, ``math.inf`` for no limit; 60 where neither time nor rounds are given.
+            rounds: rounds of drivers until it ends. Nothing depends on the clock then: the same seed gives the same
+                result on any number of threads, here and by the command.
+            seed: the seed of every random choice.
+            gap: the run ends at this relative gap between cost and bound.
+            target: the run ends at a cost as good as this.
+            device: ``auto``, ``cpu``, ``cuda`` or ``cuda:I``.
+            threads: threads of the CPU; all of them if None.
+            population: states that are kept; by memory and problem if None.
+            warm_starts: an assignment to start from, or a list of them. A dict may leave variables out and an array
+                has values below 0 in their place: greedy choices complete such a part. The first solution that the run
+                tells is the best start, and its result is never worse.
+            heuristic: a heuristic that takes part: its name, a file, or the text of such a file.
+            driver: the search method, ``portfolio`` for all of them.
+            bound: the method of bounds.
+            z: the largest number of variables of a mini-bucket.
+            bound_memory: bytes for tables of bounds; half of free memory if None.
+            spill: bytes of files for tables beyond that.
+            reduce: whether exact reductions come first.
+        """
+    def marginals(
+        self,
+        evidence: Mapping[Any, Any] | None = None,
+        *,
+        variables: Sequence[_Key] | None = None,
+        temperature: float = 1.0,
+        memory: int | None = None,
+        time: float | None = None,
+    ) -> Marginals:
+        """The sum over all assignments of the product of all potentials, and the posterior of each variable.
+
+        A network read from potentials (.uai, .bif and the like) has its file's own numbers; elsewhere a cost c has the
+        potential exp(-c / temperature), a value v where larger is better exp(v / temperature).
+
+        Args:
+            evidence: values of some variables.
+            variables: those whose posteriors are wanted; all if None.
+            temperature: what costs are divided by.
+            memory: bytes that tables may take; half of free memory if None.
+            time: seconds after which bounds are returned where tables do not fit; without it that is an error.
+        """
+    def marginal_map(
+        self,
+        variables: Sequence[_Key],
+        evidence: Mapping[Any, Any] | None = None,
+        *,
+        temperature: float = 1.0,
+        memory: int | None = None,
+    ) -> tuple[dict[str, str], float]:
+        """The values of some variables for which the sum over all others is largest, and its natural logarithm."""
+    def bound(
+        self,
+        method: str = "auto",
+        z: int | None = None,
+        *,
+        time: float = 60.0,
+        memory: int | None = None,
+        spill: int = 0,
+        device: str = "auto",
+    ) -> Bound:
+        """Proves a bound by inference alone, without local search.
+
+        Args:
+            method: ``auto``, ``shift``, ``join-graph``, ``mbe``, ``mbe-mm``, ``be``, ``sparse-be`` or ``branch``.
+            z: the largest number of variables of a mini-bucket; it grows if None.
+            time: seconds until the best bound so far is returned.
+            memory: bytes that tables may take; half of free memory if None.
+            spill: bytes of files for tables beyond that.
+            device: ``auto``, ``cpu``, ``cuda`` or ``cuda:I``.
+        """
+    def dcop(
+        self,
+        algorithm: str = "dpop",
+        *,
+        z: int | None = None,
+        cycles: int = 1000,
+        seed: int = 1,
+        time: float = 60.0,
+        memory: int | None = None,
+    ) -> Dcop:
+        """Solves the network as agents would, which send each other messages.
+
+        Args:
+            algorithm: ``dpop`` is exact, ``adpop`` bounds with messages of limited size; ``dsa``, ``mgm`` and
+                ``maxsum`` are local search.
+            z: the largest number of variables of a mini-bucket of ADPOP; by memory if None.
+            cycles: cycles of local search at most.
+            seed: the seed of local search.
+            time: seconds at most.
+            memory: bytes that tables may take; half of free memory if None.
+        """
+    def explain(self, assignment: _Assignment) -> list[Priced]:
+        """The functions that are not 0 under an assignment: the violated and the dearest first."""
+    def diff(self, one: _Assignment, other: _Assignment) -> list[Difference]:
+        """The functions whose costs differ between two assignments, the largest difference first."""
+    def conflict(self, *, rounds: int = 100) -> list[int] | None:
+        """The numbers of a few functions that have no solution together.
+
+        Args:
+            rounds: a limit of each of the searches.
+
+        Returns:
+            None where the network has a solution, or neither was proved.
+        """
+
+@final
+class Run:
+    """A run in the background.
+
+    Iterating over it gives its events as they come and ends with the run. Ctrl-C ends the run within a second and is
+    raised then; ``result()`` has the best that was found. It is a context manager that stops the run at the end.
+    """
+
+    def __iter__(self) -> Run: ...
+    def __next__(self) -> Event: ...
+    def __enter__(self) -> Run: ...
+    def __exit__(self, *exception: object) -> None: ...
+    def stop(self) -> None:
+        """Tells the run to end, from any thread; its best solution stays."""
+    @property
+    def done(self) -> bool:
+        """Whether the run has ended."""
+    def result(self) -> Result:
+        """Waits for the end of the run and returns what it came to."""
+    @property
+    def history(self) -> Any:
+        """The events so far with the columns of the command's CSV: a DataFrame where pandas is installed, else a dict
+        of lists. They are those that were iterated over; after ``result()``, all of them."""
+    def plot(self, path: _Path | None = None) -> Picture:
+        """The curves of cost and bound so far; with a path they are written there, as .svg, .png or .pdf."""
+    def _repr_html_(self) -> str: ...
+
+@final
+class Event:
+    """Something that happened in a run."""
+
+    @property
+    def time(self) -> float:
+        """Seconds since the start of the run."""
+    @property
+    def kind(self) -> str:
+        """``start``, ``solution``, ``bound``, ``tick`` (each second), ``note``, ``warning`` or ``end``."""
+    @property
+    def cost(self) -> _Number | None:
+        """The best cost found so far."""
+    @property
+    def bound(self) -> _Number | None:
+        """The best bound proved so far: no assignment is better."""
+    @property
+    def gap(self) -> float | None:
+        """|cost - bound| / max(|cost|, |bound|)."""
+    @property
+    def source(self) -> str:
+        """The driver or the bound method that made it."""
+    @property
+    def round(self) -> int:
+        """Rounds of drivers done."""
+    @property
+    def solution(self) -> npt.NDArray[np.int64] | None:
+        """The best solution, shape (n,), with ``solution`` and ``end``."""
+    @property
+    def assignment(self) -> dict[Any, Any] | None:
+        """The same by names."""
+    @property
+    def message(self) -> str | None:
+        """What there is to say, with ``note`` and ``warning``."""
+
+@final
+class Result:
+    """What a run came to."""
+
+    @property
+    def status(self) -> str:
+        """``optimal``, ``feasible``, ``infeasible`` or ``unknown``."""
+    @property
+    def stopped_by(self) -> str:
+        """``optimal``, ``infeasible``, ``time``, ``rounds``, ``target``, ``gap``, ``signal`` or ``memory``."""
+    @property
+    def cost(self) -> _Number | None:
+        """The best cost found, computed again from the tables."""
+    @property
+    def bound(self) -> _Number | None:
+        """The best bound proved: no assignment is better."""
+    @property
+    def gap(self) -> float | None:
+        """|cost - bound| / max(|cost|, |bound|)."""
+    @property
+    def solution(self) -> npt.NDArray[np.int64] | None:
+        """The best solution: value indices, shape (n,)."""
+    @property
+    def assignment(self) -> dict[Any, Any] | None:
+        """The same by names; variables and values without names keep their indices."""
+    @property
+    def precision_slack(self) -> float:
+        """What rounding of tables may have moved, in the unit of costs; taken off the bound."""
+    @property
+    def time(self) -> float:
+        """Seconds that the run took."""
+    @property
+    def time_to_best(self) -> float | None:
+        """Seconds until the best solution."""
+    @property
+    def seed(self) -> int:
+        """The seed."""
+    @property
+    def device(self) -> str:
+        """``cpu`` or ``cuda:0``."""
+    @property
+    def threads(self) -> int:
+        """Threads of the CPU."""
+    @property
+    def rounds(self) -> int:
+        """Rounds of drivers."""
+    @property
+    def moves(self) -> int:
+        """Assignments that changed a value."""
+    @property
+    def ratings(self) -> int:
+        """Candidate values that were rated."""
+    @property
+    def bound_method(self) -> str:
+        """The method that made the bound."""
+    @property
+    def z(self) -> int | None:
+        """The largest number of variables of a mini-bucket, where it has one."""
+    @property
+    def induced_width(self) -> int | None:
+        """The induced width of the best elimination order found."""
+
+@final
+class Picture:
+    """A picture, which notebooks show."""
+
+    @property
+    def svg(self) -> str:
+        """The picture as SVG."""
+    def save(self, path: _Path) -> None:
+        """Writes the picture, as .svg, .png or .pdf."""
+    def _repr_svg_(self) -> str: ...
+
+@final
+class Priced:
+    """A function and its cost."""
+
+    @property
+    def function(self) -> int:
+        """The number of the function."""
+    @property
+    def name(self) -> str | None:
+        """Its name in the file, if it has one."""
+    @property
+    def scope(self) -> list[str]:
+        """The names of its variables."""
+    @property
+    def values(self) -> list[str]:
+        """The names of their values."""
+    @property
+    def cost(self) -> _Number:
+        """Its cost; infinite where it is violated."""
+
+@final
+class Difference:
+    """A function whose costs differ between two assignments."""
+
+    @property
+    def function(self) -> int:
+        """The number of the function."""
+    @property
+    def name(self) -> str | None:
+        """Its name in the file, if it has one."""
+    @property
+    def scope(self) -> list[str]:
+        """The names of its variables."""
+    @property
+    def costs(self) -> tuple[_Number, _Number]:
+        """Both costs; infinite where it is violated."""
+
+@final
+class Bound:
+    """A bound on the optimum, and the best solution that came with it."""
+
+    @property
+    def bound(self) -> _Number | None:
+        """No assignment is better than this."""
+    @property
+    def cost(self) -> _Number | None:
+        """The cost of the solution, computed from the tables."""
+    @property
+    def solution(self) -> npt.NDArray[np.int64] | None:
+        """The best solution that was met: value indices, shape (n,)."""
+    @property
+    def assignment(self) -> dict[Any, Any] | None:
+        """The same by names; variables and values without names keep their indices."""
+    @property
+    def status(self) -> str:
+        """``optimal``, ``feasible``, ``infeasible`` or ``unknown``."""
+    @property
+    def exact(self) -> bool:
+        """Whether the bound is the optimum."""
+    @property
+    def method(self) -> str:
+        """The step that made the bound."""
+    @property
+    def z(self) -> int | None:
+        """The largest number of variables of a mini-bucket, where it has one."""
+    @property
+    def induced_width(self) -> int | None:
+        """The induced width of the elimination order."""
+
+@final
+class Dcop:
+    """What agents came to, and what they sent."""
+
+    @property
+    def bound(self) -> _Number | None:
+        """No assignment is better than this."""
+    @property
+    def cost(self) -> _Number | None:
+        """The cost of the solution, computed from the tables."""
+    @property
+    def solution(self) -> npt.NDArray[np.int64] | None:
+        """The best solution that was met: value indices, shape (n,)."""
+    @property
+    def assignment(self) -> dict[Any, Any] | None:
+        """The same by names; variables and values without names keep their indices."""
+    @property
+    def status(self) -> str:
+        """``optimal``, ``feasible``, ``infeasible`` or ``unknown``."""
+    @property
+    def messages(self) -> int:
+        """Messages of all agents."""
+    @property
+    def entries(self) -> int:
+        """Entries of all messages."""
+    @property
+    def largest_message(self) -> int:
+        """Entries of the largest message."""
+    @property
+    def cycles(self) -> int | None:
+        """Cycles of a local search."""
+
+@final
+class Marginals:
+    """The sum over all assignments and the posteriors."""
+
+    @property
+    def ln_z(self) -> float | None:
+        """The natural logarithm of the sum; None where only bounds are known."""
+    @property
+    def error_bound(self) -> float | None:
+        """How far it may be off."""
+    @property
+    def posterior_error(self) -> float | None:
+        """How far a posterior may be off, relatively."""
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The logarithm of the sum is at least the first number and at most the second."""
+    @property
+    def posteriors(self) -> dict[str, npt.NDArray[np.float64]]:
+        """A dict from variables to arrays of shape (domain,), which sum to 1; empty where only bounds are known."""
+    def __getitem__(self, key: str) -> npt.NDArray[np.float64]:
+        """The posterior of a variable by its name, shape (domain,)."""
+
+@final
+class Decision:
+    """A policy and its expected utility."""
+
+    @property
+    def kind(self) -> str:
+        """``id``, ``limid``, ``pomdp`` or ``idid``."""
+    @property
+    def method(self) -> str:
+        """The method that found the value."""
+    @property
+    def meu(self) -> float | None:
+        """The expected utility of the policy."""
+    @property
+    def bound(self) -> float | None:
+        """What no policy exceeds, but for ``error_bound``."""
+    @property
+    def exact(self) -> bool:
+        """Whether no policy is better."""
+    @property
+    def error_bound(self) -> float:
+        """How far the value may be from that of exact arithmetic."""
+    @property
+    def first_decision(self) -> dict[str, str]:
+        """The first decisions and their values, where they depend on nothing."""
+    @property
+    def policy(self) -> Any:
+        """The policy as plain data, in the form of the command's JSON file."""
+
+def read(
+    path: _Path,
+    *,
+    evidence: Mapping[Any, Any] | _Path | None = None,
+    format: str | None = None,
+    colors: int | None = None,
+    precision: int | None = None,
+) -> Network:
+    """Reads a network from a file, compressed or not.
+
+    Args:
+        path: the file.
+        evidence: values of some variables, by name or index, or a file of them.
+        format: the format; by the file's name if None.
+        colors: the number of colors of a graph.
+        precision: decimal digits that real numbers keep.
+
+    Raises:
+        ParseError: with file, line and column.
+        FileError: a file that cannot be read.
+    """
+
+def reads(
+    text: str | bytes,
+    format: str,
+    *,
+    name: str = "text",
+    evidence: Mapping[Any, Any] | _Path | None = None,
+    colors: int | None = None,
+    precision: int | None = None,
+) -> Network:
+    """Reads a network from a text; ``name`` is its name in messages. Otherwise as ``read``."""
+
+def decide(
+    path: _Path,
+    *,
+    format: str | None = None,
+    method: str = "auto",
+    horizon: int | None = None,
+    discount: float | None = None,
+    time: float = 60.0,
+    memory: int | None = None,
+) -> Decision:
+    """Finds the policy of the largest expected utility.
+
+    Args:
+        path: an influence diagram (.uai with .id and .pvo, .bifxml, .xdsl), a process (.POMDP, .dpomdp) or two agents
+            (.idid).
+        format: the format; by the file's name if None.
+        method: ``auto``, ``eliminate``, ``belief-tree``, ``alpha`` or ``spu``.
+        horizon: steps of a process.
+        discount: the discount of a process in place of the file's.
+        time: seconds until the best policy so far is returned.
+        memory: bytes of tables and trees; half of free memory if None.
+    """

@@ -1,0 +1,303 @@
+//! A network while functions are added to it.
+//!
+//! Each table has decimals of its own until the network is built, so that it is rounded once, however many digits the
+//! tables that follow need.
+
+use crate::error::{raised, usage};
+use crate::tables::{Numbers, Scale, of_double};
+use fangs::error::Error;
+use fangs::globals::{Decomposer, Refusal};
+use fangs::model::{
+    Cost, CountCost, Counting, FORBIDDEN, Global, GlobalKind, Linear, Measure, Network, Notation, Price, SUM_LIMIT,
+    SparseTable, Table, Target, Units, ValueCount, Variable, rounding,
+};
+use fangs::stop::Stop;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+/// A network that is not built yet.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub name: String,
+    pub variables: Vec<Variable>,
+    /// Decimals asked for.
+    pub decimals: Option<u32>,
+    pub maximise: bool,
+    /// No solution is as bad as this.
+    pub top: Option<f64>,
+    functions: Vec<Drafted>,
+}
+
+#[derive(Clone, Debug)]
+struct Drafted {
+    scope: Box<[u32]>,
+    body: Body,
+    decimals: u32,
+    rounded: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Body {
+    Table(Table),
+    /// Its keyword, and what it is.
+    Global(&'static str, GlobalKind),
+}
+
+impl Draft {
+    pub fn new(
+        name: String,
+        variables: Vec<Variable>,
+        decimals: Option<u32>,
+        maximise: bool,
+        top: Option<f64>,
+    ) -> Self {
+        Draft { name, variables, decimals, maximise, top, functions: Vec::new() }
+    }
+
+    fn scale(&self, decimals: u32) -> Scale {
+        Scale { decimals, maximise: self.maximise }
+    }
+
+    /// The shape of tables of a scope.
+    fn shape(&self, scope: &[u32]) -> Vec<usize> {
+        scope.iter().map(|&v| self.variables[v as usize].domain as usize).collect()
+    }
+
+    fn check(&self, scope: &[u32]) -> PyResult<()> {
+        match (1..scope.len()).find(|&place| scope[..place].contains(&scope[place])) {
+            Some(place) => Err(usage(format!("a scope names variable {} twice", scope[place]))),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds a function with a table of the shape of its domains. Returns its number.
+    pub fn add(&mut self, scope: Vec<u32>, table: &Numbers<'_>) -> PyResult<usize> {
+        self.check(&scope)?;
+        let shape = self.shape(&scope);
+        if table.shape() != shape {
+            return Err(usage(format!(
+                "a table of {scope:?} has the shape {shape:?}, this one has {:?}",
+                table.shape()
+            )));
+        }
+        self.push_all(vec![scope], table, shape.iter().product())
+    }
+
+    /// Adds a function for each scope, with a table for each in the first dimension. Returns the number of the first.
+    pub fn add_many(&mut self, scopes: Vec<Vec<u32>>, tables: &Numbers<'_>) -> PyResult<usize> {
+        for (row, scope) in scopes.iter().enumerate() {
+            self.check(scope)?;
+            let shape = self.shape(scope);
+            if tables.shape().first() != Some(&scopes.len()) || tables.shape()[1..] != shape {
+                let (m, found) = (scopes.len(), tables.shape());
+                let what = format!("tables of {m} scopes have the shape {m}, then {shape:?} for scope {row}");
+                return Err(usage(format!("{what}; these have {found:?}")));
+            }
+        }
+        let size = tables.shape().iter().skip(1).product();
+        self.push_all(scopes, tables, size)
+    }
+
+    fn push_all(&mut self, scopes: Vec<Vec<u32>>, tables: &Numbers<'_>, size: usize) -> PyResult<usize> {
+        let first = self.functions.len();
+        let scale = self.scale(tables.decimals(self.decimals)?);
+        let parts = tables.parts(size, scale)?;
+        self.functions.extend(scopes.into_iter().zip(parts).map(|(scope, (costs, rounded))| Drafted {
+            scope: scope.into(),
+            body: Body::Table(Table::dense(costs)),
+            decimals: scale.decimals,
+            rounded,
+        }));
+        Ok(first)
+    }
+
+    /// Adds a function with a cost for each tuple, and one for all others.
+    pub fn add_sparse(
+        &mut self,
+        scope: Vec<u32>,
+        tuples: Vec<u32>,
+        costs: &Numbers<'_>,
+        default: f64,
+    ) -> PyResult<usize> {
+        self.check(&scope)?;
+        let count = costs.shape().iter().product::<usize>();
+        if costs.shape().len() != 1 || tuples.len() != count * scope.len() {
+            let (arity, shape) = (scope.len(), costs.shape());
+            return Err(usage(format!("k tuples have the shape (k, {arity}), and their costs (k,), not {shape:?}")));
+        }
+        for (&v, &value) in scope.iter().cycle().zip(&tuples) {
+            let domain = self.variables[v as usize].domain;
+            if value >= domain {
+                return Err(usage(format!("a tuple has the value {value} of variable {v}, which has {domain}")));
+            }
+        }
+        let known = costs.decimals(self.decimals)?;
+        let decimals =
+            self.decimals.unwrap_or_else(|| rounding::decimals(&[default], known, crate::tables::MOST_CHOSEN));
+        let scale = self.scale(decimals);
+        let (default, exact) = of_double(default, scale)?;
+        let (costs, rounded) = costs.parts(count, scale)?.pop().unwrap_or_default();
+        let table = SparseTable::new(scope.len(), default, tuples, costs);
+        let body = Body::Table(Table::Sparse(table.into()));
+        self.functions.push(Drafted { scope: scope.into(), body, decimals, rounded: rounded || !exact });
+        Ok(self.functions.len() - 1)
+    }
+
+    /// A price, which has to be exact: it is multiplied.
+    fn price(&self, price: f64, measure: Measure) -> PyResult<(Price, u32)> {
+        if !(price >= 0.0) {
+            return Err(usage(format!("{price} is no price: prices are 0 or more, or inf, which forbids")));
+        }
+        if price == f64::INFINITY {
+            return Ok((Price { cost: FORBIDDEN, measure }, self.decimals.unwrap_or(0)));
+        }
+        let decimals = self.decimals.unwrap_or_else(|| rounding::decimals(&[price], 0, crate::tables::MOST_CHOSEN));
+        match of_double(price, Scale { decimals, maximise: false })? {
+            (cost, true) => Ok((Price { cost, measure }, decimals)),
+            _ => Err(usage(format!("the price {price} has more than {decimals} decimals, and prices are not rounded"))),
+        }
+    }
+
+    /// Adds a price for the distance of a sum of weights from a range, or from other numbers than one.
+    pub fn linear(
+        &mut self,
+        scope: Vec<u32>,
+        weights: Vec<Vec<i64>>,
+        target: Target,
+        price: f64,
+        measure: Measure,
+    ) -> PyResult<usize> {
+        self.check(&scope)?;
+        let fits = |(weights, size): (&Vec<i64>, &usize)| weights.len() == *size;
+        let shape = self.shape(&scope);
+        if weights.len() != scope.len() || !weights.iter().zip(&shape).all(fits) {
+            return Err(usage("there is a weight for each value of each variable, or one to multiply the value by"));
+        }
+        let (price, decimals) = self.price(price, measure)?;
+        let linear = Linear { weights, target, price, at_most_one: Vec::new() };
+        self.global(scope, "linear", GlobalKind::Linear(linear), decimals)
+    }
+
+    /// Adds a price for numbers of variables with certain values that are out of their bounds.
+    pub fn counting(
+        &mut self,
+        scope: Vec<u32>,
+        bounds: Vec<ValueCount>,
+        price: f64,
+        measure: Measure,
+    ) -> PyResult<usize> {
+        self.check(&scope)?;
+        let (price, decimals) = self.price(price, measure)?;
+        let counting = Counting { bounds, cost: CountCost::Each(price), classes: None };
+        self.global(scope, "counting", GlobalKind::Counting(counting), decimals)
+    }
+
+    /// Adds a price for each pair of equal values.
+    pub fn all_different(&mut self, scope: Vec<u32>, price: f64) -> PyResult<usize> {
+        self.check(&scope)?;
+        let (price, decimals) = self.price(price, Measure::Linear)?;
+        self.global(scope, "all_different", GlobalKind::EqualPairs { price: price.cost }, decimals)
+    }
+
+    fn global(&mut self, scope: Vec<u32>, keyword: &'static str, kind: GlobalKind, decimals: u32) -> PyResult<usize> {
+        let body = Body::Global(keyword, kind);
+        self.functions.push(Drafted { scope: scope.into(), body, decimals, rounded: false });
+        Ok(self.functions.len() - 1)
+    }
+
+    pub fn functions(&self) -> usize {
+        self.functions.len()
+    }
+
+    /// The network.
+    pub fn build(&self) -> Result<Network, Error> {
+        let decimals = self.decimals.or_else(|| self.functions.iter().map(|function| function.decimals).max());
+        let decimals = decimals.unwrap_or(0);
+        let mut builder = Network::builder(self.name.clone());
+        for variable in &self.variables {
+            let _ = builder.named_variable(variable.clone())?;
+        }
+        let rounded = self.functions.iter().filter(|function| function.rounded).count() as u64;
+        let _ = builder.units(Units { decimals, maximise: self.maximise, rounded });
+        let named = |variable: &Variable| variable.name.is_some() || variable.values.is_some();
+        if self.variables.iter().any(named) {
+            let _ = builder.notation(Notation::Names);
+        }
+        if let Some(top) = self.top {
+            let least = if self.maximise { -top } else { top };
+            // totals below a limit between two units are those below the upper one
+            let up = |top: Cost| top + Cost::from((top as f64) < least * 10f64.powi(decimals as i32));
+            let top = rounding::round(least, decimals);
+            let _ = builder.top(top.map_or(FORBIDDEN, |(top, exact)| if exact { top } else { up(top) }));
+        }
+        let most: f64 = self.functions.par_iter().map(|function| function.most(decimals)).sum();
+        if most >= SUM_LIMIT {
+            let what = "the largest costs of all functions add up to more than 64-bit costs hold";
+            return Err(Error::Usage(format!("{what} with {decimals} decimals: fewer have room (decimals=…)")));
+        }
+        let (mut decomposer, stop) = (Decomposer::default(), Stop::new());
+        for (number, function) in self.functions.iter().enumerate() {
+            let factor = 10i64.pow(decimals - function.decimals);
+            match &function.body {
+                Body::Table(table) if factor == 1 => drop(builder.table(&function.scope, table)?),
+                Body::Table(table) => drop(builder.table(&function.scope, &scaled(table, factor))?),
+                Body::Global(keyword, kind) => {
+                    let (scope, kind) = (function.scope.clone(), priced(kind, factor));
+                    let global = Global { scope, keyword: (*keyword).into(), kind, limit: FORBIDDEN };
+                    let _ = decomposer.add(&mut builder, global, &stop).map_err(|refusal| match refusal {
+                        Refusal::Error(error) => error,
+                        Refusal::TooLarge(what) => {
+                            Error::Usage(format!("function {number} ({keyword}) would take {what}"))
+                        }
+                    })?;
+                }
+            }
+        }
+        Ok(builder.build())
+    }
+}
+
+impl Drafted {
+    /// Its largest absolute cost in units of so many decimals.
+    fn most(&self, decimals: u32) -> f64 {
+        let factor = 10f64.powi((decimals - self.decimals) as i32);
+        let most =
+            |costs: &[Cost]| costs.iter().filter(|&&cost| cost < FORBIDDEN).map(|cost| cost.unsigned_abs()).max();
+        let own = match &self.body {
+            Body::Table(Table::Dense(costs)) => most(costs),
+            Body::Table(Table::Sparse(table)) => most(table.costs()).max(most(&[table.default_cost()])),
+            _ => None,
+        };
+        own.unwrap_or(0) as f64 * factor
+    }
+}
+
+fn times(cost: Cost, factor: Cost) -> Cost {
+    // what does not fit is refused by the builder
+    if cost >= FORBIDDEN { FORBIDDEN } else { cost.saturating_mul(factor).min(FORBIDDEN - 1) }
+}
+
+fn scaled(table: &Table, factor: Cost) -> Table {
+    match table {
+        Table::Sparse(table) => Table::Sparse(table.map(|cost| times(cost, factor)).into()),
+        Table::Dense(costs) => Table::Dense(costs.iter().map(|&cost| times(cost, factor)).collect()),
+        _ => table.clone(),
+    }
+}
+
+fn priced(kind: &GlobalKind, factor: Cost) -> GlobalKind {
+    let priced = |price: &Price| Price { cost: times(price.cost, factor), ..*price };
+    match kind {
+        GlobalKind::Linear(linear) => GlobalKind::Linear(Linear { price: priced(&linear.price), ..linear.clone() }),
+        GlobalKind::EqualPairs { price } => GlobalKind::EqualPairs { price: times(*price, factor) },
+        GlobalKind::Counting(counting @ Counting { cost: CountCost::Each(price), .. }) => {
+            GlobalKind::Counting(Counting { cost: CountCost::Each(priced(price)), ..counting.clone() })
+        }
+        other => other.clone(),
+    }
+}
+
+/// The exception of a network that cannot be built.
+pub fn built(draft: &Draft) -> PyResult<Network> {
+    draft.build().map_err(raised)
+}

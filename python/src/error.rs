@@ -1,0 +1,35 @@
+//! Errors as the exceptions of `fangs._errors`.
+
+use fangs::error::{Error, ParseError};
+use pyo3::prelude::*;
+
+/// The exception of an error.
+pub fn raised(error: Error) -> PyErr {
+    Python::attach(|py| exception(py, error).unwrap_or_else(|failure| failure))
+}
+
+/// The exception of a wrong argument.
+pub fn usage(what: impl Into<String>) -> PyErr {
+    raised(Error::Usage(what.into()))
+}
+
+fn exception(py: Python<'_>, error: Error) -> PyResult<PyErr> {
+    let text = error.to_string();
+    let name = match &error {
+        Error::Parse(ParseError { file, line, column, found, expected, hint }) => {
+            let arguments = (text, file, *line, *column, found, expected, hint);
+            return Ok(PyErr::from_value(class(py, "ParseError")?.call1(arguments)?));
+        }
+        Error::Unreadable { .. } | Error::Io { .. } => "FileError",
+        Error::Model(_) => "ModelError",
+        Error::Usage(_) => "UsageError",
+        Error::Memory(_) => "OutOfMemory",
+        Error::Stopped | Error::Waiting(_) => "Stopped",
+        _ => "InternalError",
+    };
+    Ok(PyErr::from_value(class(py, name)?.call1((text,))?))
+}
+
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("fangs._errors")?.getattr(name)
+}

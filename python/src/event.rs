@@ -1,0 +1,190 @@
+//! Events and results of runs.
+
+use crate::names::named;
+use fangs::model::{Network, Number};
+use fangs::search::{self, Summary};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::Arc;
+
+/// An integer or a float.
+pub fn number(py: Python<'_>, number: Option<Number>) -> PyResult<Option<Py<PyAny>>> {
+    Ok(match number {
+        None => None,
+        Some(Number::Integer(number)) => Some(number.into_pyobject(py)?.into_any().unbind()),
+        Some(Number::Real(number)) => Some(number.into_pyobject(py)?.into_any().unbind()),
+    })
+}
+
+/// Value indices as an array.
+pub fn array<'py>(py: Python<'py>, values: &[u32]) -> Bound<'py, PyArray1<i64>> {
+    PyArray1::from_iter(py, values.iter().map(|&value| i64::from(value)))
+}
+
+/// One event of a run.
+#[pyclass(frozen, module = "fangs")]
+pub struct Event {
+    pub event: search::Event,
+    pub network: Arc<Network>,
+}
+
+#[pymethods]
+impl Event {
+    /// Seconds since the start of the run.
+    #[getter]
+    fn time(&self) -> f64 {
+        self.event.time_s
+    }
+
+    /// `start`, `solution`, `bound`, `tick` (each second), `note`, `warning` or `end`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.event.kind.name()
+    }
+
+    /// The best cost found so far.
+    #[getter]
+    fn cost(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        number(py, self.event.cost)
+    }
+
+    /// The best bound proved so far: no assignment is better.
+    #[getter]
+    fn bound(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        number(py, self.event.bound)
+    }
+
+    /// |cost - bound| / max(|cost|, |bound|).
+    #[getter]
+    fn gap(&self) -> Option<f64> {
+        self.event.gap
+    }
+
+    /// The driver or the bound method that made it.
+    #[getter]
+    fn source(&self) -> &str {
+        &self.event.source
+    }
+
+    /// The best solution, shape (n,), with `solution` and `end`.
+    #[getter]
+    fn solution<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
+        self.event.solution.as_deref().map(|values| array(py, values))
+    }
+
+    /// The same by names.
+    #[getter]
+    fn assignment<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.event.solution.as_deref().map(|values| named(py, &self.network, values)).transpose()
+    }
+
+    /// What there is to say, with `note` and `warning`.
+    #[getter]
+    fn message(&self) -> Option<&str> {
+        self.event.message.as_deref()
+    }
+
+    /// Rounds of drivers done.
+    #[getter]
+    fn round(&self) -> u64 {
+        self.event.round
+    }
+
+    fn __repr__(&self) -> String {
+        let search::Event { time_s, cost, bound, source, message, .. } = &self.event;
+        let shown = |number: &Option<Number>| number.map_or("None".into(), |number| number.to_string());
+        let (kind, cost, bound) = (self.kind(), shown(cost), shown(bound));
+        match message {
+            Some(message) => format!("Event({time_s:.3} s, {kind}: {message})"),
+            None => format!("Event({time_s:.3} s, {kind}, cost={cost}, bound={bound}, source={source})"),
+        }
+    }
+}
+
+/// How a run ended.
+#[pyclass(frozen, module = "fangs")]
+pub struct Result {
+    pub summary: Arc<Summary>,
+    pub network: Arc<Network>,
+}
+
+/// Getters of fields that are numbers and words.
+macro_rules! getters {
+    ($($(#[$doc:meta])* $name:ident: $type:ty = $from:expr;)*) => {
+        #[pymethods]
+        impl Result {
+            $($(#[$doc])* #[getter]
+            fn $name(&self) -> $type {
+                let from: fn(&Summary) -> $type = $from;
+                from(&self.summary)
+            })*
+        }
+    };
+}
+
+getters! {
+    /// `optimal`, `feasible`, `infeasible` or `unknown`.
+    status: String = |summary| summary.status.name().into();
+    /// `optimal`, `infeasible`, `time`, `rounds`, `target`, `gap`, `signal` or `memory`.
+    stopped_by: String = |summary| summary.stopped_by.name().into();
+    /// |cost - bound| / max(|cost|, |bound|).
+    gap: Option<f64> = |summary| summary.gap;
+    /// What rounding of tables may have moved, in the unit of costs; taken off the bound.
+    precision_slack: f64 = |summary| summary.precision_slack;
+    /// Seconds that the run took.
+    time: f64 = |summary| summary.time_s;
+    /// Seconds until the best solution.
+    time_to_best: Option<f64> = |summary| summary.time_to_best_s;
+    /// The seed.
+    seed: u64 = |summary| summary.seed;
+    /// `cpu` or `cuda:0`.
+    device: String = |summary| summary.device.clone();
+    /// Threads of the CPU.
+    threads: usize = |summary| summary.threads;
+    /// Rounds of drivers.
+    rounds: u64 = |summary| summary.rounds;
+    /// Assignments that changed a value.
+    moves: u64 = |summary| summary.moves;
+    /// Candidate values that were rated.
+    ratings: u64 = |summary| summary.ratings;
+    /// The method that made the bound.
+    bound_method: String = |summary| summary.bound_method.clone();
+    /// The largest number of variables of a mini-bucket, where it has one.
+    z: Option<u32> = |summary| summary.z;
+    /// The induced width of the best elimination order found.
+    induced_width: Option<u32> = |summary| summary.induced_width;
+}
+
+#[pymethods]
+impl Result {
+    /// The best cost found, computed again from the tables.
+    #[getter]
+    fn cost(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        number(py, self.summary.cost)
+    }
+
+    /// The best bound proved: no assignment is better.
+    #[getter]
+    fn bound(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        number(py, self.summary.bound)
+    }
+
+    /// The best solution: value indices, shape (n,).
+    #[getter]
+    fn solution<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
+        self.summary.solution.as_deref().map(|values| array(py, values))
+    }
+
+    /// The same by names: of variables that have none the index is the key, of values the index.
+    #[getter]
+    fn assignment<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.summary.solution.as_deref().map(|values| named(py, &self.network, values)).transpose()
+    }
+
+    fn __repr__(&self) -> String {
+        let shown = |number: Option<Number>| number.map_or("None".into(), |number| number.to_string());
+        let (cost, bound) = (shown(self.summary.cost), shown(self.summary.bound));
+        format!("Result({}, cost={cost}, bound={bound}, {:.3} s)", self.summary.status.name(), self.summary.time_s)
+    }
+}

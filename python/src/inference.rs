@@ -1,0 +1,292 @@
+//! Sums over all assignments, bounds and decisions.
+
+use crate::error::{raised, usage};
+use crate::names::Names;
+use crate::network::Network;
+use crate::options::{choice, duration};
+use crate::wait::wait;
+use fangs::decide::{Method, Options as Limits, Solution, solve_diagram, solve_idid, solve_pomdp};
+use fangs::error::Error;
+use fangs::formats::{self, Decision as Problem, DecisionFormat, Source};
+use fangs::marginals::{self, Evidence, MarginalMap, Options, Prepared, PreparedMap, SumBounds};
+use fangs::memory;
+use fangs::search::Clock;
+use fangs::stop::Stop;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// The sum over all assignments and the posteriors.
+#[pyclass(frozen, module = "fangs")]
+pub struct Marginals {
+    /// The natural logarithm of the sum of all products; None where only bounds are known.
+    #[pyo3(get)]
+    ln_z: Option<f64>,
+    /// How far it may be off.
+    #[pyo3(get)]
+    error_bound: Option<f64>,
+    /// How far a posterior may be off, relatively.
+    #[pyo3(get)]
+    posterior_error: Option<f64>,
+    /// The logarithm of the sum is at least the first number and at most the second.
+    #[pyo3(get)]
+    bounds: (f64, f64),
+    /// A dict from variables, by name, to arrays of shape (domain,), which sum to 1. Empty where only bounds are known.
+    #[pyo3(get)]
+    posteriors: Py<PyDict>,
+}
+
+#[pymethods]
+impl Marginals {
+    /// The posterior of a variable by its name or index, shape (domain,).
+    fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let all = self.posteriors.bind(py);
+        let found = match key.is_instance_of::<PyString>() {
+            true => all.get_item(key)?,
+            false => Some(all.values().get_item(key.extract()?)?),
+        };
+        found.map(Bound::unbind).ok_or_else(|| usage(format!("there is no posterior of {key}")))
+    }
+
+    fn __repr__(&self) -> String {
+        match self.ln_z {
+            Some(ln_z) => format!("Marginals(ln_z={ln_z})"),
+            None => format!("Marginals(bounds={:?})", self.bounds),
+        }
+    }
+}
+
+/// What marginals come to.
+enum Sums {
+    Exact(marginals::Marginals),
+    Bounds(SumBounds),
+}
+
+#[pymethods]
+impl Network {
+    /// The sum over all assignments of the product of all potentials, and the posterior of each variable.
+    #[pyo3(signature = (evidence = None, *, variables = None, temperature = 1.0, memory = None, time = None))]
+    fn marginals(
+        &self,
+        py: Python<'_>,
+        evidence: Option<&Bound<'_, PyDict>>,
+        variables: Option<Vec<Bound<'_, PyAny>>>,
+        temperature: f64,
+        memory: Option<u64>,
+        time: Option<f64>,
+    ) -> PyResult<Marginals> {
+        let network = self.built(py)?;
+        let (evidence, options) = asked(&network, evidence, memory)?;
+        let names = Names::new(network.variables());
+        let wanted = variables.map(|all| all.iter().map(|key| names.variable(key)).collect()).transpose()?;
+        let options = options.with(|options| options.variables = wanted);
+        let (stop, limit) = (Stop::new(), time.map(duration).transpose()?.flatten());
+        let clock = Clock::start(Instant::now(), limit, &stop);
+        let (own, bounds) = (network.clone(), time.is_some());
+        let latest = Arc::new(Mutex::new(None));
+        let told = latest.clone();
+        let sums = wait(py, &stop, move |stop| {
+            let potentials = formats::potentials_of(&own, temperature)?;
+            let prepared = Prepared::new(&potentials, &evidence, &options, stop)?;
+            let (needed, allowed) = (prepared.tree().bytes, options.memory.unwrap_or(0));
+            if needed <= allowed {
+                return Ok(Sums::Exact(prepared.run(stop)?));
+            }
+            if !bounds {
+                let what =
+                    format!("tables would take {needed} bytes, {allowed} are allowed: with time=… they are bounded");
+                return Err(Error::Memory(what));
+            }
+            let mut tell = |bounds: &SumBounds| *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(*bounds);
+            marginals::bound(&potentials, &evidence, &options, stop, &mut tell).map(Sums::Bounds)
+        });
+        drop(clock);
+        let sums = match (sums, *latest.lock().unwrap_or_else(PoisonError::into_inner)) {
+            (Err(error), Some(last)) if !error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) => {
+                Sums::Bounds(last)
+            }
+            (sums, _) => sums?,
+        };
+        let posteriors = PyDict::new(py);
+        Ok(match sums {
+            Sums::Bounds(SumBounds { lower, upper, open_parts, .. }) => Marginals {
+                ln_z: (open_parts == 0).then_some(lower / 2.0 + upper / 2.0),
+                error_bound: (open_parts == 0).then_some(upper - lower),
+                posterior_error: None,
+                bounds: (lower, upper),
+                posteriors: posteriors.unbind(),
+            },
+            Sums::Exact(found) => {
+                for (variable, posterior) in found.posteriors.iter().enumerate() {
+                    if let Some(posterior) = posterior {
+                        posteriors.set_item(network.variable_name(variable), PyArray1::from_slice(py, posterior))?;
+                    }
+                }
+                let (ln_z, error) = (found.ln_z, found.error_bound);
+                Marginals {
+                    ln_z: Some(ln_z),
+                    error_bound: Some(error),
+                    posterior_error: Some(found.posterior_error),
+                    bounds: (ln_z - error, ln_z + error),
+                    posteriors: posteriors.unbind(),
+                }
+            }
+        })
+    }
+
+    /// The values of some variables for which the sum over all others is largest, by name, and the logarithm of it.
+    #[pyo3(signature = (variables, evidence = None, *, temperature = 1.0, memory = None))]
+    fn marginal_map<'py>(
+        &self,
+        py: Python<'py>,
+        variables: Vec<Bound<'py, PyAny>>,
+        evidence: Option<&Bound<'py, PyDict>>,
+        temperature: f64,
+        memory: Option<u64>,
+    ) -> PyResult<(Bound<'py, PyDict>, f64)> {
+        let network = self.built(py)?;
+        let (evidence, options) = asked(&network, evidence, memory)?;
+        let names = Names::new(network.variables());
+        let wanted: Vec<u32> = variables.iter().map(|key| names.variable(key)).collect::<PyResult<_>>()?;
+        let (own, maximised) = (network.clone(), wanted.clone());
+        let MarginalMap { ln_value, values, .. } = wait(py, &Stop::new(), move |stop| {
+            let potentials = formats::potentials_of(&own, temperature)?;
+            PreparedMap::new(&potentials, &evidence, &maximised, &options, stop)?.run(stop)
+        })?;
+        let found = PyDict::new(py);
+        for (&v, value) in wanted.iter().zip(values) {
+            found.set_item(network.variable_name(v as usize), network.value_name(v as usize, value))?;
+        }
+        Ok((found, ln_value))
+    }
+}
+
+/// Evidence by name, and options with so much memory.
+fn asked(
+    network: &fangs::model::Network,
+    evidence: Option<&Bound<'_, PyDict>>,
+    memory: Option<u64>,
+) -> PyResult<(Evidence, Options)> {
+    let names = Names::new(network.variables());
+    let mut found = Evidence::default();
+    if let Some(evidence) = evidence {
+        found.values = names.pairs(evidence)?;
+    }
+    let memory = memory.unwrap_or_else(|| memory::available() / 2);
+    Ok((found, Options::default().with(|options| options.memory = Some(memory))))
+}
+
+/// A policy and its expected utility.
+#[pyclass(frozen, module = "fangs")]
+pub struct Decision {
+    solution: Solution,
+}
+
+#[pymethods]
+impl Decision {
+    /// `id`, `limid`, `pomdp` or `idid`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.solution.kind
+    }
+
+    /// The method that found the value.
+    #[getter]
+    fn method(&self) -> &'static str {
+        self.solution.method.name()
+    }
+
+    /// The expected utility of the policy.
+    #[getter]
+    fn meu(&self) -> Option<f64> {
+        self.solution.meu
+    }
+
+    /// What no policy exceeds, but for `error_bound`.
+    #[getter]
+    fn bound(&self) -> Option<f64> {
+        self.solution.bound
+    }
+
+    /// Whether no policy is better.
+    #[getter]
+    fn exact(&self) -> bool {
+        self.solution.exact
+    }
+
+    /// How far the value may be from that of exact arithmetic.
+    #[getter]
+    fn error_bound(&self) -> f64 {
+        self.solution.error_bound
+    }
+
+    /// The first decisions and their values, where they depend on nothing.
+    #[getter]
+    fn first_decision<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        self.solution.first_decision.iter().try_for_each(|(name, value)| dict.set_item(name, value))?;
+        Ok(dict)
+    }
+
+    /// The policy as plain data, in the form of the command's JSON file.
+    #[getter]
+    fn policy(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let Some(policy) = &self.solution.policy else { return Ok(None) };
+        let text = serde_json::to_string(policy).map_err(|error| raised(Error::Internal(error.to_string())))?;
+        Ok(Some(py.import("json")?.call_method1("loads", (text,))?.unbind()))
+    }
+
+    fn __repr__(&self) -> String {
+        let Solution { kind, meu, exact, .. } = &self.solution;
+        format!("Decision({kind}, meu={}, exact={exact})", meu.map_or("None".into(), |meu| meu.to_string()))
+    }
+}
+
+/// Finds the policy of the largest expected utility: of an influence diagram, a POMDP, or two agents.
+#[pyfunction]
+#[pyo3(signature = (
+    path, *, format = None, method = "auto", horizon = None, discount = None, time = 60.0, memory = None
+))]
+#[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub fn decide(
+    py: Python<'_>,
+    path: PathBuf,
+    format: Option<&str>,
+    method: &str,
+    horizon: Option<usize>,
+    discount: Option<f64>,
+    time: f64,
+    memory: Option<u64>,
+) -> PyResult<Decision> {
+    let format: Option<DecisionFormat> = format.map(str::parse).transpose().map_err(raised)?;
+    let mut options = Limits::default();
+    options.method = choice(method, "method", Method::ALL.into_iter())?;
+    (options.horizon, options.discount) = (horizon, discount);
+    options.memory = memory.unwrap_or(options.memory);
+    let stop = Stop::new();
+    let clock = Clock::start(Instant::now(), duration(time)?, &stop);
+    let latest: Arc<Mutex<Option<Solution>>> = Arc::default();
+    let told = latest.clone();
+    let solved = wait(py, &stop, move |stop| {
+        let (decision, _) = formats::read_decision(&Source::File(path), format, stop)?;
+        let mut tell =
+            |solution: &Solution| *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(solution.clone());
+        match &decision {
+            Problem::Diagram(diagram) => solve_diagram(diagram, &options, stop, &mut tell),
+            Problem::Pomdp(pomdp) => solve_pomdp(pomdp, &options, stop, &mut tell),
+            Problem::Idid(idid) => solve_idid(idid, &options, stop, &mut tell),
+        }
+    });
+    drop(clock);
+    let last = latest.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match (solved, last) {
+        // what was found before the time was over
+        (Err(error), Some(solution)) if !error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) => {
+            Ok(Decision { solution })
+        }
+        (solved, _) => Ok(Decision { solution: solved? }),
+    }
+}

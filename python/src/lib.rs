@@ -1,0 +1,40 @@
+//! The Python package `fangs`: networks from tables of numpy, runs to iterate over, inference.
+//!
+//! Python holds one lock that only one thread has: everything that computes gives it back first. Ctrl-C is looked at
+//! between events, and while other work goes on in a thread of its own (`wait`).
+
+mod draft;
+mod error;
+mod event;
+mod explain;
+mod inference;
+mod names;
+mod network;
+mod options;
+mod proofs;
+mod run;
+mod tables;
+mod wait;
+
+/// What the package `fangs` is made of.
+#[pyo3::pymodule]
+mod _fangs {
+    #[pymodule_export]
+    use super::event::{Event, Result};
+    #[pymodule_export]
+    use super::explain::{Difference, Priced};
+    #[pymodule_export]
+    use super::inference::{Decision, Marginals, decide};
+    #[pymodule_export]
+    use super::network::{Network, read, reads};
+    #[pymodule_export]
+    use super::proofs::{Bound, Dcop};
+    #[pymodule_export]
+    use super::run::{Picture, Run};
+    use pyo3::prelude::{PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", fangs::VERSION)
+    }
+}

@@ -1,0 +1,155 @@
+//! Variables and values by name or index, and assignments of some or all of them.
+
+use crate::error::usage;
+use crate::tables::integers;
+use fangs::model::{Network, Variable};
+use numpy::PyUntypedArrayMethods;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use std::collections::HashMap;
+
+/// Where the variables with names are.
+pub struct Names<'a> {
+    variables: &'a [Variable],
+    places: HashMap<&'a str, u32>,
+}
+
+impl<'a> Names<'a> {
+    pub fn new(variables: &'a [Variable]) -> Self {
+        let named = (0..).zip(variables);
+        Names { variables, places: named.filter_map(|(place, own)| Some((own.name.as_deref()?, place))).collect() }
+    }
+
+    /// A variable by its name or index; one without a name is also called `x` and its index.
+    pub fn variable(&self, key: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let n = self.variables.len();
+        if let Ok(name) = key.cast::<PyString>() {
+            let name = name.to_str()?;
+            let index = || name.strip_prefix('x')?.parse::<u32>().ok();
+            let unnamed = |v: &u32| self.variables.get(*v as usize).is_some_and(|variable| variable.name.is_none());
+            let found = self.places.get(name).copied().or_else(|| index().filter(unnamed));
+            return found.ok_or_else(|| usage(format!("there is no variable `{}`", name.escape_debug())));
+        }
+        let index: i64 = key.extract().map_err(|_| usage(format!("a variable is a name or an index, not {key}")))?;
+        let found = u32::try_from(index).ok().filter(|&index| (index as usize) < n);
+        found.ok_or_else(|| usage(format!("there is no variable {index}, there are {n}")))
+    }
+
+    /// The variables of a scope.
+    pub fn scope(&self, scope: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+        if scope.is_instance_of::<PyString>() {
+            return Ok(vec![self.variable(scope)?]);
+        }
+        scope.try_iter()?.map(|key| self.variable(&key?)).collect()
+    }
+
+    /// A value of a variable by its name or index.
+    pub fn value(&self, variable: u32, key: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let Variable { domain, values, .. } = &self.variables[variable as usize];
+        if let Ok(name) = key.cast::<PyString>() {
+            let name = name.to_str()?;
+            let named = values.iter().flatten().position(|own| **own == *name).map(|place| place as u32);
+            let index = || name.parse().ok().filter(|value| value < domain && values.is_none());
+            return named.or_else(index).ok_or_else(|| {
+                let known =
+                    values.as_deref().map_or_else(|| format!("0 to {}", domain - 1), |values| values.join(", "));
+                let what = format!("{} has no value `{}`", self.name(variable), name.escape_debug());
+                usage(format!("{what}: its values are {known}"))
+            });
+        }
+        let index: i64 = key.extract().map_err(|_| usage(format!("a value is a name or an index, not {key}")))?;
+        let found = u32::try_from(index).ok().filter(|value| value < domain);
+        found.ok_or_else(|| usage(format!("{} has no value {index}: 0 to {}", self.name(variable), domain - 1)))
+    }
+
+    fn name(&self, variable: u32) -> String {
+        match &self.variables[variable as usize].name {
+            Some(name) => name.to_string(),
+            None => format!("x{variable}"),
+        }
+    }
+
+    /// Pairs of variables and values.
+    pub fn pairs(&self, dict: &Bound<'_, PyDict>) -> PyResult<Vec<(u32, u32)>> {
+        let pair = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+            let variable = self.variable(&key)?;
+            Ok((variable, self.value(variable, &value)?))
+        };
+        dict.iter().map(pair).collect()
+    }
+
+    /// An assignment of some variables: a dict, or an array in which values below 0 are open.
+    pub fn part(&self, start: &Bound<'_, PyAny>) -> PyResult<Vec<Option<u32>>> {
+        let mut values = vec![None; self.variables.len()];
+        if let Ok(dict) = start.cast::<PyDict>() {
+            for (variable, value) in self.pairs(dict)? {
+                values[variable as usize] = Some(value);
+            }
+            return Ok(values);
+        }
+        let row = rows(start, self.variables.len())?;
+        if row.1.is_some() {
+            return Err(usage("one assignment is wanted, not several"));
+        }
+        for (place, (own, &value)) in values.iter_mut().zip(&row.0).enumerate() {
+            if value >= 0 {
+                *own = Some(self.value_at(place, value)?);
+            }
+        }
+        Ok(values)
+    }
+
+    fn value_at(&self, variable: usize, value: i64) -> PyResult<u32> {
+        let domain = self.variables[variable].domain;
+        let found = u32::try_from(value).ok().filter(|&value| value < domain);
+        found.ok_or_else(|| usage(format!("{} has no value {value}: 0 to {}", self.name(variable as u32), domain - 1)))
+    }
+
+    /// An assignment of all variables.
+    pub fn whole(&self, assignment: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+        let part = self.part(assignment)?;
+        match part.iter().position(Option::is_none) {
+            None => Ok(part.into_iter().flatten().collect()),
+            Some(v) => Err(usage(format!("the assignment gives no value to {}", self.name(v as u32)))),
+        }
+    }
+
+    /// Assignments of all variables, one after the other, and how many where they were given as rows of a matrix.
+    pub fn all(&self, assignments: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Option<usize>)> {
+        if assignments.is_instance_of::<PyDict>() {
+            return Ok((self.whole(assignments)?, None));
+        }
+        let n = self.variables.len();
+        let (values, many) = rows(assignments, n)?;
+        let values: PyResult<Vec<u32>> =
+            values.iter().enumerate().map(|(place, &value)| self.value_at(place % n, value)).collect();
+        Ok((values?, many))
+    }
+}
+
+/// The integers of an array of `n` columns, and its number of rows; none where it is a single one.
+fn rows(array: &Bound<'_, PyAny>, n: usize) -> PyResult<(Vec<i64>, Option<usize>)> {
+    let array = integers(array)?;
+    let rows = match array.shape() {
+        [found] if *found == n => None,
+        [rows, found] if *found == n => Some(*rows),
+        shape => return Err(usage(format!("an assignment has {n} values, this one has the shape {shape:?}"))),
+    };
+    Ok((array.as_slice()?.to_vec(), rows))
+}
+
+/// An assignment as a dict: the name of a variable, or its index, and the name of its value, or its index.
+pub fn named<'py>(py: Python<'py>, network: &Network, assignment: &[u32]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for ((place, variable), &value) in network.variables().iter().enumerate().zip(assignment) {
+        let key = match &variable.name {
+            Some(name) => PyString::new(py, name).into_any(),
+            None => place.into_pyobject(py)?.into_any(),
+        };
+        match &variable.values {
+            Some(values) => dict.set_item(key, &*values[value as usize])?,
+            None => dict.set_item(key, value)?,
+        }
+    }
+    Ok(dict)
+}

@@ -1,0 +1,534 @@
+//! The one class of networks.
+
+use crate::draft::{Draft, built};
+use crate::error::{raised, usage};
+use crate::event::number;
+use crate::names::{Names, named};
+use crate::options::Arguments;
+use crate::run::Run;
+use crate::tables::{Numbers, integers};
+use crate::wait::wait;
+use fangs::check;
+use fangs::convert::convert;
+use fangs::error::Warning;
+use fangs::formats::{self, Format, ReadOptions, Source};
+use fangs::model::{self, Measure, Number, Target, ValueCount, Variable, rounding};
+use fangs::record::ReplacedFile;
+use fangs::reduce::{Reducer, Size};
+use fangs::stop::Stop;
+use numpy::{PyArray1, PyUntypedArrayMethods};
+use pyo3::exceptions::PyUserWarning;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use rayon::prelude::*;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A network of cost functions over variables with finite domains.
+#[pyclass(frozen, module = "fangs")]
+pub struct Network {
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    /// What the network is built from; none where it was read.
+    draft: Option<Draft>,
+    /// The network, once it was needed.
+    built: Option<Arc<model::Network>>,
+}
+
+impl Inner {
+    fn variables(&self) -> &[Variable] {
+        match (&self.draft, &self.built) {
+            (Some(draft), _) => &draft.variables,
+            (None, Some(network)) => network.variables(),
+            (None, None) => &[],
+        }
+    }
+
+    /// To be added to.
+    fn draft(&mut self) -> PyResult<&mut Draft> {
+        self.built = self.built.take().filter(|_| self.draft.is_none());
+        self.draft.as_mut().ok_or_else(|| usage("a network that was read takes no further functions"))
+    }
+}
+
+impl Network {
+    fn of(network: model::Network) -> Network {
+        Network { inner: Mutex::new(Inner { draft: None, built: Some(network.into()) }) }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The network of the core.
+    pub fn built(&self, py: Python<'_>) -> PyResult<Arc<model::Network>> {
+        py.detach(|| {
+            let mut inner = self.inner();
+            let network = match (&inner.built, &inner.draft) {
+                (Some(network), _) => network.clone(),
+                (None, Some(draft)) => Arc::new(built(draft)?),
+                (None, None) => return Err(usage("there is no network")),
+            };
+            inner.built = Some(network.clone());
+            Ok(network)
+        })
+    }
+}
+
+/// How a price grows.
+fn measure(name: &str) -> PyResult<Measure> {
+    let all = [("hard", Measure::Hard), ("linear", Measure::Linear), ("quadratic", Measure::Quadratic)];
+    crate::options::choice(name, "measure", all.into_iter())
+}
+
+#[pymethods]
+impl Network {
+    #[new]
+    #[pyo3(signature = (
+        domains, names = None, values = None, *, decimals = None, maximize = false, top = None, name = "network"
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn new(
+        domains: &Bound<'_, PyAny>,
+        names: Option<Vec<String>>,
+        values: Option<Vec<Option<Vec<String>>>>,
+        decimals: Option<u32>,
+        maximize: bool,
+        top: Option<f64>,
+        name: &str,
+    ) -> PyResult<Network> {
+        let sizes: PyResult<Vec<u32>> = domains
+            .try_iter()?
+            .map(|size| {
+                let size: i64 = size?.extract()?;
+                u32::try_from(size)
+                    .ok()
+                    .filter(|&size| size > 0)
+                    .ok_or_else(|| usage(format!("a domain of {size} values")))
+            })
+            .collect();
+        let sizes = sizes?;
+        let n = sizes.len();
+        if let Some(decimals) = decimals.filter(|&decimals| decimals > rounding::MOST_DECIMALS) {
+            return Err(usage(format!("decimals={decimals}: at most {} are kept", rounding::MOST_DECIMALS)));
+        }
+        if names.as_ref().is_some_and(|names| names.len() != n) || values.as_ref().is_some_and(|all| all.len() != n) {
+            return Err(usage(format!("there are {n} domains: as many names are wanted, or none")));
+        }
+        let mut known = std::collections::HashSet::new();
+        if let Some(twice) = names.iter().flatten().find(|name| !known.insert(name.as_str())) {
+            return Err(usage(format!("two variables have the name `{}`", twice.escape_debug())));
+        }
+        let variable = |(place, domain): (usize, u32)| {
+            let names = names.as_ref().map(|names| names[place].as_str().into());
+            let values = values.as_ref().and_then(|all| all[place].as_ref());
+            if let Some(values) = values.filter(|values| values.len() != domain as usize) {
+                return Err(usage(format!("variable {place} has {domain} values and {} names of them", values.len())));
+            }
+            let values = values.map(|values| values.iter().map(|value| value.as_str().into()).collect());
+            Ok(Variable { domain, name: names, values })
+        };
+        let variables = sizes.into_iter().enumerate().map(variable).collect::<PyResult<Vec<_>>>()?;
+        let draft = Draft::new(name.into(), variables, decimals, maximize, top);
+        Ok(Network { inner: Mutex::new(Inner { draft: Some(draft), built: None }) })
+    }
+
+    /// Adds a function by the table of its costs; returns its number.
+    fn add(&self, scope: &Bound<'_, PyAny>, table: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let table = Numbers::of(table)?;
+        let mut inner = self.inner();
+        let scope = Names::new(inner.variables()).scope(scope)?;
+        inner.draft()?.add(scope, &table)
+    }
+
+    /// Adds many functions of as many variables; returns the number of the first.
+    fn add_many(&self, scopes: &Bound<'_, PyAny>, tables: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let tables = Numbers::of(tables)?;
+        let mut inner = self.inner();
+        let scopes = match matrix(scopes, inner.variables().len())? {
+            Some(rows) => rows,
+            None => {
+                let names = Names::new(inner.variables());
+                scopes.try_iter()?.map(|scope| names.scope(&scope?)).collect::<PyResult<_>>()?
+            }
+        };
+        inner.draft()?.add_many(scopes, &tables)
+    }
+
+    /// Adds a function by the costs of some tuples of values, all others having the default.
+    #[pyo3(signature = (scope, tuples, costs, default = 0.0))]
+    fn add_sparse(
+        &self,
+        scope: &Bound<'_, PyAny>,
+        tuples: &Bound<'_, PyAny>,
+        costs: &Bound<'_, PyAny>,
+        default: f64,
+    ) -> PyResult<usize> {
+        let costs = Numbers::of(costs)?;
+        let mut inner = self.inner();
+        let names = Names::new(inner.variables());
+        let scope = names.scope(scope)?;
+        let mut all = Vec::new();
+        for tuple in tuples.try_iter()? {
+            let before = all.len();
+            for (&v, value) in scope.iter().zip(tuple?.try_iter()?) {
+                all.push(names.value(v, &value?)?);
+            }
+            if all.len() - before != scope.len() {
+                return Err(usage(format!("a tuple has {} values, its scope {}", all.len() - before, scope.len())));
+            }
+        }
+        inner.draft()?.add_sparse(scope, all, &costs, default)
+    }
+
+    /// Adds a price for the distance of a weighted sum from a range.
+    #[pyo3(signature = (
+        scope, weights, low = None, high = None, *, other_than = None, price = f64::INFINITY, measure = "hard"
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn linear(
+        &self,
+        scope: &Bound<'_, PyAny>,
+        weights: &Bound<'_, PyAny>,
+        low: Option<i64>,
+        high: Option<i64>,
+        other_than: Option<i64>,
+        price: f64,
+        measure: &str,
+    ) -> PyResult<usize> {
+        let mut inner = self.inner();
+        let scope = Names::new(inner.variables()).scope(scope)?;
+        let weights: PyResult<Vec<Vec<i64>>> = weights
+            .try_iter()?
+            .zip(&scope)
+            .map(|(weight, &v)| {
+                let weight = weight?;
+                match weight.extract::<i64>() {
+                    Ok(factor) => {
+                        let domain = i64::from(inner.variables()[v as usize].domain);
+                        let all = (0..domain).map(|value| value.checked_mul(factor)).collect::<Option<Vec<i64>>>();
+                        all.ok_or_else(|| usage(format!("weights of {factor} pass 64 bits")))
+                    }
+                    Err(_) => weight.extract(),
+                }
+            })
+            .collect();
+        let target = match (low, high, other_than) {
+            (None, None, Some(number)) => Target::Not(number),
+            (None, None, None) => return Err(usage("a sum has a lower limit, an upper one, or both")),
+            (low, high, None) => Target::Within(low.unwrap_or(i64::MIN / 4), high.unwrap_or(i64::MAX / 4)),
+            _ => return Err(usage("other_than stands alone")),
+        };
+        inner.draft()?.linear(scope, weights?, target, price, self::measure(measure)?)
+    }
+
+    /// Adds bounds on how many variables have certain values.
+    #[pyo3(signature = (scope, bounds, *, price = f64::INFINITY, measure = "hard"))]
+    fn counting(
+        &self,
+        scope: &Bound<'_, PyAny>,
+        bounds: &Bound<'_, PyDict>,
+        price: f64,
+        measure: &str,
+    ) -> PyResult<usize> {
+        let mut inner = self.inner();
+        let names = Names::new(inner.variables());
+        let scope = names.scope(scope)?;
+        let first = scope.first().copied().ok_or_else(|| usage("nothing is counted in an empty scope"))?;
+        let mut counts = Vec::new();
+        for (key, limits) in bounds {
+            let value = match key.is_instance_of::<PyString>() {
+                true => names.value(first, &key)?,
+                false => key.extract()?,
+            };
+            let (low, high): (i64, i64) = limits.extract()?;
+            counts.push(ValueCount { value, low, high });
+        }
+        inner.draft()?.counting(scope, counts, price, self::measure(measure)?)
+    }
+
+    /// Adds a price for each pair of equal values.
+    #[pyo3(signature = (scope, *, price = f64::INFINITY))]
+    fn all_different(&self, scope: &Bound<'_, PyAny>, price: f64) -> PyResult<usize> {
+        let mut inner = self.inner();
+        let scope = Names::new(inner.variables()).scope(scope)?;
+        inner.draft()?.all_different(scope, price)
+    }
+
+    /// Domain sizes, shape (n,).
+    #[getter]
+    fn domains<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        PyArray1::from_iter(py, self.inner().variables().iter().map(|variable| i64::from(variable.domain)))
+    }
+
+    /// Names of the variables: `x` and the index of those that have none.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        let name = |(place, variable): (usize, &Variable)| match &variable.name {
+            Some(name) => name.to_string(),
+            None => format!("x{place}"),
+        };
+        self.inner().variables().iter().enumerate().map(name).collect()
+    }
+
+    /// Names of the values of each variable, None where they have none.
+    #[getter]
+    fn values(&self) -> Vec<Option<Vec<String>>> {
+        let inner = self.inner();
+        let names = |variable: &Variable| {
+            variable.values.as_ref().map(|values| values.iter().map(ToString::to_string).collect())
+        };
+        inner.variables().iter().map(names).collect()
+    }
+
+    /// Where the network comes from.
+    #[getter]
+    fn name(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.built(py)?.name.clone())
+    }
+
+    /// Whether larger is better.
+    #[getter]
+    fn maximize(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.built(py)?.units().maximise)
+    }
+
+    /// Decimal digits of costs.
+    #[getter]
+    fn decimals(&self, py: Python<'_>) -> PyResult<u32> {
+        Ok(self.built(py)?.units().decimals)
+    }
+
+    /// The number of functions.
+    fn __len__(&self) -> usize {
+        let inner = self.inner();
+        match (&inner.draft, &inner.built) {
+            (Some(draft), _) => draft.functions(),
+            (None, Some(network)) => network.function_count(),
+            (None, None) => 0,
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        let (n, functions) = (self.inner().variables().len(), self.__len__());
+        format!("Network({n} variables, {functions} functions)")
+    }
+
+    /// The cost of an assignment, or of each row of a matrix of assignments.
+    fn cost<'py>(&self, py: Python<'py>, assignment: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+        let network = self.built(py)?;
+        let (values, rows) = Names::new(network.variables()).all(assignment)?;
+        let n = network.domains().len();
+        let worst = if network.units().maximise { f64::NEG_INFINITY } else { f64::INFINITY };
+        let cost = |row: &[u32]| {
+            let evaluation = check::evaluate(&network, row);
+            evaluation.value(&network, row).filter(|_| evaluation.is_solution())
+        };
+        let Some(rows) = rows else {
+            let cost = py.detach(|| cost(&values));
+            return match number(py, cost)? {
+                Some(cost) => Ok(cost),
+                None => Ok(worst.into_pyobject(py)?.into_any().unbind()),
+            };
+        };
+        let row = |row: usize| cost(&values[row * n..(row + 1) * n]).map_or(worst, Number::as_f64);
+        let costs: Vec<f64> = py.detach(|| (0..rows).into_par_iter().map(row).collect());
+        Ok(PyArray1::from_vec(py, costs).into_any().unbind())
+    }
+
+    /// An assignment by names.
+    fn assignment<'py>(&self, py: Python<'py>, assignment: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
+        let network = self.built(py)?;
+        let values = Names::new(network.variables()).whole(assignment)?;
+        named(py, &network, &values)
+    }
+
+    /// An assignment by indices, shape (n,).
+    fn indices<'py>(&self, py: Python<'py>, assignment: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let values = Names::new(self.inner().variables()).whole(assignment)?;
+        Ok(crate::event::array(py, &values))
+    }
+
+    /// Writes the network, in the format of the file's name or another one.
+    #[pyo3(signature = (path, format = None))]
+    fn write(&self, py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<()> {
+        let network = self.built(py)?;
+        let format = format.map_or_else(|| Format::of_path(&path), str::parse).map_err(raised)?;
+        wait(py, &Stop::new(), move |stop| {
+            let mut file = ReplacedFile::new(&path)?;
+            let text = convert(&network, format, &ReadOptions::default(), &path, stop)?.text;
+            file.write_to_end(text, stop)
+        })
+    }
+
+    /// What there is of the network before and after the exact reductions.
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let network = self.built(py)?;
+        let units = *network.units();
+        let dict = PyDict::new(py);
+        dict.set_item("name", &network.name)?;
+        dict.set_item("variables", network.variables().len())?;
+        dict.set_item("functions", network.function_count())?;
+        dict.set_item("decimals", units.decimals)?;
+        dict.set_item("maximize", units.maximise)?;
+        dict.set_item("precision_slack", units.precision_slack(None))?;
+        let top = (network.top() < model::FORBIDDEN).then(|| units.number(network.top()));
+        dict.set_item("top", number(py, top)?)?;
+        dict.set_item("bound", number(py, network.bound(network.least()))?)?;
+        let described = wait(py, &Stop::new(), move |stop| {
+            let mut reducer = Reducer::new(&network, true, stop)?;
+            reducer.merge_ties(stop);
+            let problem = Arc::new(reducer.fitting_problem(stop)?);
+            let method = fangs::order::Method::ALL.map(|(_, method)| method);
+            let order = fangs::order::best_order(&problem, &method, 1, 1, stop);
+            let report = reducer.report();
+            Ok((Size::of(&network), report.after, report.components, reducer.infeasible(), order.width))
+        })?;
+        let (before, after, components, infeasible, width) = described;
+        dict.set_item("functions_of_arity", before.functions)?;
+        dict.set_item("entries", before.entries)?;
+        dict.set_item("reduced_variables", after.variables)?;
+        dict.set_item("reduced_functions_of_arity", after.functions)?;
+        dict.set_item("reduced_entries", after.entries)?;
+        dict.set_item("components", components)?;
+        dict.set_item("infeasible", infeasible)?;
+        dict.set_item("induced_width", width)?;
+        Ok(dict)
+    }
+
+    /// Starts a run in the background.
+    #[pyo3(signature = (
+        *, time = None, rounds = None, seed = 1, gap = None, target = None, device = "auto", threads = None,
+        population = None, warm_starts = None, heuristic = None, driver = "portfolio", bound = "auto", z = None,
+        bound_memory = None, spill = None, reduce = true
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn solve(
+        &self,
+        py: Python<'_>,
+        time: Option<f64>,
+        rounds: Option<u64>,
+        seed: u64,
+        gap: Option<f64>,
+        target: Option<f64>,
+        device: &str,
+        threads: Option<usize>,
+        population: Option<usize>,
+        warm_starts: Option<Bound<'_, PyAny>>,
+        heuristic: Option<PathBuf>,
+        driver: &str,
+        bound: &str,
+        z: Option<u32>,
+        bound_memory: Option<u64>,
+        spill: Option<u64>,
+        reduce: bool,
+    ) -> PyResult<Run> {
+        let network = self.built(py)?;
+        let (device, driver, bound) = (device.into(), driver.into(), bound.into());
+        let arguments = Arguments {
+            time,
+            rounds,
+            seed,
+            gap,
+            target,
+            device,
+            threads,
+            population,
+            warm_starts,
+            heuristic,
+            driver,
+            bound,
+            z,
+            bound_memory,
+            spill,
+            reduce,
+        };
+        let options = arguments.options(&network)?;
+        Ok(Run::start(network, options))
+    }
+}
+
+/// The rows of a matrix of indices; none where it is something else, as names.
+fn matrix(scopes: &Bound<'_, PyAny>, n: usize) -> PyResult<Option<Vec<Vec<u32>>>> {
+    let Ok(array) = integers(scopes) else { return Ok(None) };
+    let &[_, width] = array.shape() else { return Ok(None) };
+    let index = |&index: &i64| {
+        let found = u32::try_from(index).ok().filter(|&index| (index as usize) < n);
+        found.ok_or_else(|| usage(format!("there is no variable {index}, there are {n}")))
+    };
+    let rows = array.as_slice()?.chunks_exact(width.max(1));
+    rows.map(|row| row.iter().map(index).collect()).collect::<PyResult<_>>().map(Some)
+}
+
+/// Raises Python's warnings about doubtful places of a file.
+fn warn(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
+    for warning in warnings {
+        let text = std::ffi::CString::new(warning.to_string()).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
+    }
+    Ok(())
+}
+
+/// Fixes variables of a network to what was observed: pairs by name, or a file of them.
+fn observe(py: Python<'_>, network: model::Network, evidence: Option<&Bound<'_, PyAny>>) -> PyResult<model::Network> {
+    let Some(evidence) = evidence else { return Ok(network) };
+    let (mut network, stop) = (network, Stop::new());
+    let pairs = match evidence.cast::<PyDict>() {
+        Ok(dict) => Names::new(network.variables()).pairs(dict)?,
+        Err(_) => {
+            let path: PathBuf = evidence.extract()?;
+            let found = formats::read_evidence(&path, network.variables(), &stop).map_err(raised)?;
+            warn(py, &found.warnings)?;
+            found.pairs
+        }
+    };
+    formats::observe(&mut network, &pairs, &stop).map_err(raised)?;
+    Ok(network)
+}
+
+fn read_options(precision: Option<u32>, colors: Option<u32>) -> ReadOptions {
+    ReadOptions::default().with(|options| (options.precision, options.colors) = (precision, colors))
+}
+
+/// Reads a network from a file.
+#[pyfunction]
+#[pyo3(signature = (path, *, evidence = None, format = None, colors = None, precision = None))]
+pub fn read(
+    py: Python<'_>,
+    path: PathBuf,
+    evidence: Option<&Bound<'_, PyAny>>,
+    format: Option<&str>,
+    colors: Option<u32>,
+    precision: Option<u32>,
+) -> PyResult<Network> {
+    let format: Option<Format> = format.map(str::parse).transpose().map_err(raised)?;
+    let options = read_options(precision, colors);
+    let network = wait(py, &Stop::new(), move |stop| formats::read(&Source::File(path), format, &options, stop))?;
+    warn(py, network.warnings())?;
+    Ok(Network::of(observe(py, network, evidence)?))
+}
+
+/// Reads a network from a text.
+#[pyfunction]
+#[pyo3(signature = (text, format, *, name = "text", evidence = None, colors = None, precision = None))]
+pub fn reads(
+    py: Python<'_>,
+    text: &Bound<'_, PyAny>,
+    format: &str,
+    name: &str,
+    evidence: Option<&Bound<'_, PyAny>>,
+    colors: Option<u32>,
+    precision: Option<u32>,
+) -> PyResult<Network> {
+    let bytes: Vec<u8> = match text.cast::<PyString>() {
+        Ok(text) => text.to_str()?.as_bytes().to_vec(),
+        Err(_) => text.extract()?,
+    };
+    let (format, name): (Format, String) = (format.parse().map_err(raised)?, name.into());
+    let options = read_options(precision, colors);
+    let network = wait(py, &Stop::new(), move |stop| formats::read_from(&bytes[..], &name, format, &options, stop))?;
+    warn(py, network.warnings())?;
+    Ok(Network::of(observe(py, network, evidence)?))
+}

@@ -1,0 +1,136 @@
+//! The options of a run from the arguments of Python.
+
+use crate::error::{raised, usage};
+use crate::names::Names;
+use fangs::device::{Choice, Opening};
+use fangs::heuristics::{self, FromCuda, FromFile, ValueHeuristic};
+use fangs::model::Network;
+use fangs::search::{BoundChoice, DriverChoice, Options};
+use fangs::stop::Stop;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Seconds of a run where neither time nor rounds are given, as the command has it.
+const DEFAULT_TIME: f64 = 60.0;
+
+/// The keyword arguments of `solve`.
+pub struct Arguments<'py> {
+    pub time: Option<f64>,
+    pub rounds: Option<u64>,
+    pub seed: u64,
+    pub gap: Option<f64>,
+    pub target: Option<f64>,
+    pub device: String,
+    pub threads: Option<usize>,
+    pub population: Option<usize>,
+    pub warm_starts: Option<Bound<'py, PyAny>>,
+    pub heuristic: Option<PathBuf>,
+    pub driver: String,
+    pub bound: String,
+    pub z: Option<u32>,
+    pub bound_memory: Option<u64>,
+    pub spill: Option<u64>,
+    pub reduce: bool,
+}
+
+/// A limit of time; infinity is none.
+pub fn duration(seconds: f64) -> PyResult<Option<Duration>> {
+    if seconds == f64::INFINITY {
+        return Ok(None);
+    }
+    let limit = Duration::try_from_secs_f64(seconds);
+    limit.map(Some).map_err(|error| usage(format!("time={seconds}: seconds are expected: {error}")))
+}
+
+/// A method of bounds by its name.
+pub fn method(name: &str) -> PyResult<BoundChoice> {
+    choice(name, "bound", BoundChoice::all())
+}
+
+/// The choice of a name.
+pub fn choice<T>(name: &str, what: &str, all: impl Iterator<Item = (&'static str, T)>) -> PyResult<T> {
+    let mut names = Vec::new();
+    for (known, choice) in all {
+        if known == name {
+            return Ok(choice);
+        }
+        names.push(known);
+    }
+    Err(usage(format!("{what}={name:?}: expected one of {}", names.join(", "))))
+}
+
+/// A device by its name.
+pub fn device(name: &str) -> PyResult<Choice> {
+    name.parse().map_err(|expected: String| usage(format!("device={name:?}: {expected}")))
+}
+
+impl Arguments<'_> {
+    /// The options of a run of a network.
+    pub fn options(&self, network: &Network) -> PyResult<Options> {
+        let finite = |number: Option<f64>, what: &str| match number {
+            Some(number) if !number.is_finite() => Err(usage(format!("{what}={number}: a number is expected"))),
+            number => Ok(number),
+        };
+        let mut options = Options::default();
+        options.time = match (self.time, self.rounds) {
+            (Some(time), _) => duration(time)?,
+            (None, Some(_)) => None,
+            (None, None) => duration(DEFAULT_TIME)?,
+        };
+        options.rounds = self.rounds;
+        options.seed = self.seed;
+        options.gap = finite(self.gap, "gap")?;
+        options.target = finite(self.target, "target")?;
+        options.threads = self.threads;
+        options.population = self.population;
+        options.driver =
+            choice(&self.driver, "driver", DriverChoice::all().map(|(choice, _)| (choice.name(), choice)))?;
+        options.bound = method(&self.bound)?;
+        options.z = self.z;
+        options.bound_memory = self.bound_memory;
+        options.spill = self.spill;
+        options.reduce = self.reduce;
+        options.warm_starts = starts(self.warm_starts.as_ref(), network)?;
+        options.heuristic = self.heuristic.as_deref().map(|name| heuristic(name, network)).transpose()?;
+        options.device = Opening::start(device(&self.device)?);
+        Ok(options)
+    }
+}
+
+/// One start, or a list of them: dicts and arrays.
+fn starts(starts: Option<&Bound<'_, PyAny>>, network: &Network) -> PyResult<Vec<Vec<Option<u32>>>> {
+    let Some(starts) = starts else { return Ok(Vec::new()) };
+    let names = Names::new(network.variables());
+    let is_list = starts.is_instance_of::<PyList>() || starts.is_instance_of::<PyTuple>();
+    let is_one = starts.is_instance_of::<PyDict>()
+        || (is_list && starts.get_item(0).is_ok_and(|first| first.extract::<i64>().is_ok()))
+        || starts.getattr("ndim").and_then(|ndim| ndim.extract::<usize>()).is_ok_and(|ndim| ndim == 1);
+    if is_one {
+        return Ok(vec![names.part(starts)?]);
+    }
+    starts.try_iter()?.map(|start| names.part(&start?)).collect()
+}
+
+/// A heuristic of that name, in that file, or of that text.
+fn heuristic(name: &Path, network: &Network) -> PyResult<Arc<dyn ValueHeuristic>> {
+    let text = name.to_string_lossy();
+    if let Some(known) = heuristics::find(&text) {
+        return Ok(known);
+    }
+    let stop = Stop::new();
+    if text.contains('=') {
+        return Ok(Arc::new(FromFile::parse("<heuristic>", &text, network).map_err(raised)?));
+    }
+    if !text.contains(['.', '/']) {
+        let (names, hint) = heuristics::meant(&text);
+        let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+        return Err(usage(format!("heuristic={text:?}: expected a file, TOML text, or one of {names}{hint}")));
+    }
+    match name.extension().is_some_and(|extension| extension == "cuh") {
+        true => Ok(Arc::new(FromCuda::read(name, &stop).map_err(raised)?)),
+        false => Ok(Arc::new(FromFile::read(name, network, &stop).map_err(raised)?)),
+    }
+}

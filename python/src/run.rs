@@ -1,0 +1,256 @@
+//! Runs in the background that are iterated over.
+
+use crate::error::raised;
+use crate::event::{Event, Result};
+use crate::wait::LOOK;
+use fangs::error::Error;
+use fangs::model::Network;
+use fangs::record::plot::{Chart, Curve, PictureFile, TimeScale};
+use fangs::record::{HEADER, Row};
+use fangs::search::{self, EventKind, Options, Session, Status, Summary};
+use fangs::stop::{Cause, Stop};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::path::PathBuf;
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A run in the background: iterating over it gives its events.
+#[pyclass(frozen, module = "fangs")]
+pub struct Run {
+    network: Arc<Network>,
+    seed: u64,
+    stop: Stop,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Until it has ended.
+    session: Option<Session>,
+    /// What has happened, without solutions.
+    past: Vec<search::Event>,
+    outcome: Option<std::result::Result<Arc<Summary>, String>>,
+    /// The first one to ask is told what kind of error it was.
+    failure: Option<Error>,
+}
+
+/// What there is of a run at a time.
+enum Next {
+    Event(Box<search::Event>),
+    Nothing,
+    End,
+}
+
+impl State {
+    fn next(&mut self) -> Next {
+        let Some(session) = &self.session else { return Next::End };
+        match session.next_within(LOOK) {
+            Ok(event) => {
+                self.past.push(search::Event { solution: None, ..event.clone() });
+                Next::Event(event.into())
+            }
+            Err(RecvTimeoutError::Timeout) => Next::Nothing,
+            Err(RecvTimeoutError::Disconnected) => {
+                let outcome = self.session.take().map(Session::finish);
+                self.outcome = outcome.map(|outcome| {
+                    outcome.map(Arc::new).map_err(|error| {
+                        let text = error.to_string();
+                        self.failure = Some(error);
+                        text
+                    })
+                });
+                Next::End
+            }
+        }
+    }
+}
+
+impl Run {
+    pub fn start(network: Arc<Network>, options: Options) -> Run {
+        let seed = options.seed;
+        let session = search::start(network.clone(), options);
+        let stop = session.stop();
+        let state = State { session: Some(session), past: Vec::new(), outcome: None, failure: None };
+        Run { network, seed, stop, state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next event. Ctrl-C stops the run and is raised once that has ended.
+    fn advance(&self, py: Python<'_>) -> PyResult<Option<search::Event>> {
+        loop {
+            match py.detach(|| self.state().next()) {
+                Next::Event(event) => return Ok(Some(*event)),
+                Next::End => return Ok(None),
+                Next::Nothing => {}
+            }
+            self.look_for_interrupt(py)?;
+        }
+    }
+
+    fn look_for_interrupt(&self, py: Python<'_>) -> PyResult<()> {
+        py.check_signals().inspect_err(|_| self.end(py))
+    }
+
+    /// Stops the run and waits for its end.
+    fn end(&self, py: Python<'_>) {
+        self.stop.set(Cause::Signal);
+        py.detach(|| while !matches!(self.state().next(), Next::End) {});
+    }
+
+    fn curve(&self) -> Curve {
+        let state = self.state();
+        let mut curve = Curve { label: self.network.name.clone(), ..Curve::default() };
+        state.past.iter().filter(|event| event.message.is_none()).for_each(|event| curve.push(event));
+        curve.optimal = matches!(&state.outcome, Some(Ok(summary)) if summary.status == Status::Optimal);
+        curve
+    }
+}
+
+#[pymethods]
+impl Run {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Event>> {
+        let event = self.advance(py)?;
+        Ok(event.map(|event| Event { event, network: self.network.clone() }))
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyAny>) {
+        self.end(py);
+    }
+
+    /// Tells the run to end, from any thread; its best solution stays.
+    fn stop(&self) {
+        self.stop.set(Cause::Signal);
+    }
+
+    /// Whether the run has ended.
+    #[getter]
+    fn done(&self, py: Python<'_>) -> bool {
+        py.detach(|| {
+            let state = self.state();
+            state.session.as_ref().is_none_or(Session::is_finished)
+        })
+    }
+
+    /// Waits for the end of the run and returns what it came to.
+    fn result(&self, py: Python<'_>) -> PyResult<Result> {
+        while self.advance(py)?.is_some() {
+            self.look_for_interrupt(py)?;
+        }
+        let mut state = self.state();
+        if let Some(failure) = state.failure.take() {
+            return Err(raised(failure));
+        }
+        match &state.outcome {
+            Some(Ok(summary)) => Ok(Result { summary: summary.clone(), network: self.network.clone() }),
+            Some(Err(text)) => Err(raised(Error::Internal(text.clone()))),
+            None => Err(raised(Error::Internal("a run ended without an outcome".into()))),
+        }
+    }
+
+    /// The events so far with the columns of the CSV: a DataFrame where pandas is installed, else a dict of lists.
+    #[getter]
+    fn history<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let past = py.detach(|| self.state().past.clone());
+        let rows: Vec<Row<'_>> = past
+            .iter()
+            .filter(|event| event.kind != EventKind::Note)
+            .map(|event| Row::of(event, &self.network.name, Some(self.seed)))
+            .collect();
+        let columns = PyDict::new(py);
+        let number = |number| crate::event::number(py, number);
+        for name in HEADER {
+            let column = PyList::empty(py);
+            for row in &rows {
+                match name {
+                    "time_s" => column.append(row.time_s)?,
+                    "upper_bound" => column.append(number(row.upper_bound)?)?,
+                    "lower_bound" => column.append(number(row.lower_bound)?)?,
+                    "gap" => column.append(row.gap)?,
+                    "event" => column.append(row.event)?,
+                    "round" => column.append(row.round)?,
+                    "moves" => column.append(row.moves)?,
+                    "ratings" => column.append(row.ratings)?,
+                    "source" => column.append(row.source)?,
+                    "incumbent" => column.append(number(row.incumbent)?)?,
+                    "bound" => column.append(number(row.bound)?)?,
+                    "sense" => column.append(row.sense)?,
+                    "instance" => column.append(row.instance)?,
+                    _ => column.append(row.seed)?,
+                }
+            }
+            columns.set_item(name, column)?;
+        }
+        match py.import("pandas") {
+            Ok(pandas) => pandas.call_method1("DataFrame", (columns,)),
+            Err(_) => Ok(columns.into_any()),
+        }
+    }
+
+    /// The curves of cost and bound so far; with a path they are written there, as .svg, .png or .pdf.
+    #[pyo3(signature = (path = None))]
+    fn plot(&self, py: Python<'_>, path: Option<PathBuf>) -> PyResult<Picture> {
+        let picture = py.detach(|| Picture::of(self.curve()));
+        if let Some(path) = path {
+            picture.save(py, path)?;
+        }
+        Ok(picture)
+    }
+
+    fn _repr_html_(&self, py: Python<'_>) -> String {
+        let state = py.detach(|| {
+            let state = self.state();
+            state.past.iter().rev().find(|event| event.message.is_none()).cloned()
+        });
+        let text = state.map_or("no event yet".into(), |event| {
+            let shown = |number: Option<fangs::model::Number>| number.map_or("–".into(), |number| number.to_string());
+            format!("{:.2} s: cost {}, bound {}", event.time_s, shown(event.cost), shown(event.bound))
+        });
+        format!("<div>{}<p>{text}</p></div>", py.detach(|| Picture::of(self.curve()).svg))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let ended = if self.done(py) { "ended" } else { "running" };
+        format!("Run({}, {ended})", self.network.name)
+    }
+}
+
+/// A picture, which notebooks show.
+#[pyclass(frozen, module = "fangs")]
+pub struct Picture {
+    chart: Chart,
+    /// The picture as SVG.
+    #[pyo3(get)]
+    svg: String,
+}
+
+impl Picture {
+    fn of(curve: Curve) -> Picture {
+        let chart = Chart { title: curve.label.clone(), curves: vec![curve], time: TimeScale::Auto };
+        Picture { svg: chart.svg(), chart }
+    }
+}
+
+#[pymethods]
+impl Picture {
+    fn _repr_svg_(&self) -> &str {
+        &self.svg
+    }
+
+    /// Writes the picture, as .svg, .png or .pdf.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let saved = py.detach(|| PictureFile::new(&path)?.save(&self.chart, &Stop::new()));
+        saved.map_err(raised)
+    }
+}

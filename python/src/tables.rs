@@ -1,0 +1,134 @@
+//! Arrays of numpy as tables of costs.
+
+use crate::error::usage;
+use fangs::model::{COST_LIMIT, Cost, FORBIDDEN, rounding};
+use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Decimals that tables of doubles get at most where none are asked for.
+pub const MOST_CHOSEN: u32 = 6;
+
+/// The numbers of an array in the order of a table, and its shape.
+pub enum Numbers<'py> {
+    Integers(PyReadonlyArrayDyn<'py, i64>),
+    Doubles(PyReadonlyArrayDyn<'py, f64>),
+}
+
+/// An array of integers, in the order of C.
+pub fn integers<'py>(array: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArrayDyn<'py, i64>> {
+    match Numbers::of(array)? {
+        Numbers::Integers(array) => Ok(array),
+        // an empty list has no type of its own
+        Numbers::Doubles(array) if array.is_empty() => array.as_any().call_method1("astype", ("int64",))?.extract(),
+        Numbers::Doubles(_) => Err(usage("indices are integers, these numbers are not")),
+    }
+}
+
+/// Costs in units of 10^-decimals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    pub decimals: u32,
+    pub maximise: bool,
+}
+
+impl<'py> Numbers<'py> {
+    pub fn of(numbers: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let numpy = numbers.py().import("numpy")?;
+        let array = numpy.call_method1("asarray", (numbers,))?;
+        let (kind, bytes): (String, usize) = {
+            let own = array.getattr("dtype")?;
+            (own.getattr("kind")?.extract()?, own.getattr("itemsize")?.extract()?)
+        };
+        let as_type = |name: &str| {
+            let options = PyDict::new(numbers.py());
+            options.set_item("dtype", name)?;
+            options.set_item("order", "C")?;
+            numpy.call_method("asarray", (&array,), Some(&options))
+        };
+        match (&*kind, bytes) {
+            ("i" | "b", _) | ("u", ..8) => Ok(Numbers::Integers(as_type("int64")?.extract()?)),
+            // what 64 bits with a sign do not hold is refused as a double, too
+            ("u", _) => {
+                let most: u64 = array.call_method1("max", ())?.extract().unwrap_or(0);
+                let name = if most < 1 << 63 { "int64" } else { "float64" };
+                match name {
+                    "int64" => Ok(Numbers::Integers(as_type(name)?.extract()?)),
+                    _ => Ok(Numbers::Doubles(as_type(name)?.extract()?)),
+                }
+            }
+            ("f", ..=8) => Ok(Numbers::Doubles(as_type("float64")?.extract()?)),
+            _ if array.getattr("size")?.extract::<usize>()? == 0 => {
+                Ok(Numbers::Doubles(as_type("float64")?.extract()?))
+            }
+            _ => Err(usage(format!("a table has integers or doubles, not {}", array.getattr("dtype")?))),
+        }
+    }
+
+    pub fn shape(&self) -> &[usize] {
+        match self {
+            Numbers::Integers(array) => array.shape(),
+            Numbers::Doubles(array) => array.shape(),
+        }
+    }
+
+    /// The decimals that hold all numbers, up to `MOST_CHOSEN`, or those that were asked for.
+    pub fn decimals(&self, asked: Option<u32>) -> PyResult<u32> {
+        match (self, asked) {
+            (_, Some(asked)) => Ok(asked),
+            (Numbers::Integers(_), None) => Ok(0),
+            (Numbers::Doubles(array), None) => Ok(rounding::decimals(array.as_slice()?, 0, MOST_CHOSEN)),
+        }
+    }
+
+    /// The costs, and whether one was rounded, of each part of `size` numbers.
+    pub fn parts(&self, size: usize, scale: Scale) -> PyResult<Vec<(Vec<Cost>, bool)>> {
+        match self {
+            Numbers::Integers(array) => {
+                let factor = 10i64.pow(scale.decimals);
+                let sign = if scale.maximise { -1 } else { 1 };
+                let cost = |&number: &i64| {
+                    let cost = number.checked_mul(sign * factor).filter(|cost| cost.abs() < COST_LIMIT);
+                    cost.ok_or_else(|| too_large(number as f64, scale))
+                };
+                let part = |part: &[i64]| Ok((part.iter().map(cost).collect::<PyResult<Vec<Cost>>>()?, false));
+                array.as_slice()?.chunks_exact(size.max(1)).map(part).collect()
+            }
+            Numbers::Doubles(array) => {
+                let part = |part: &[f64]| {
+                    let mut rounded = false;
+                    let costs: PyResult<Vec<Cost>> = part
+                        .iter()
+                        .map(|&number| {
+                            let (cost, exact) = of_double(number, scale)?;
+                            rounded |= !exact;
+                            Ok(cost)
+                        })
+                        .collect();
+                    Ok((costs?, rounded))
+                };
+                array.as_slice()?.chunks_exact(size.max(1)).map(part).collect()
+            }
+        }
+    }
+}
+
+/// A number as a cost, and whether it is exactly that.
+pub fn of_double(number: f64, scale: Scale) -> PyResult<(Cost, bool)> {
+    let least = if scale.maximise { -number } else { number };
+    if least == f64::INFINITY {
+        return Ok((FORBIDDEN, true));
+    }
+    let cost = rounding::round(least, scale.decimals).filter(|(cost, _)| cost.abs() < COST_LIMIT);
+    cost.ok_or_else(|| match number.is_finite() {
+        true => too_large(number, scale),
+        false => {
+            let forbids = if scale.maximise { "-inf" } else { "inf" };
+            usage(format!("{number} is no cost: costs are finite, or {forbids}, which forbids"))
+        }
+    })
+}
+
+fn too_large(number: f64, Scale { decimals, .. }: Scale) -> PyErr {
+    usage(format!("{number} with {decimals} decimals passes 64-bit costs: fewer decimals have room (decimals=…)"))
+}

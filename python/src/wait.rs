@@ -1,0 +1,44 @@
+//! Work on a thread of its own, while this one looks for Ctrl-C.
+
+use crate::error::raised;
+use fangs::error::Error;
+use fangs::stop::{Cause, Stop};
+use fangs::threads;
+use pyo3::prelude::*;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often Ctrl-C is looked for: ten times within the second in which a run has to end.
+pub const LOOK: Duration = Duration::from_millis(100);
+
+/// What the work comes to. Ctrl-C sets the stop flag, and is raised once the work has ended.
+pub fn wait<T: Send + 'static>(
+    py: Python<'_>,
+    stop: &Stop,
+    work: impl FnOnce(&Stop) -> std::result::Result<T, Error> + Send + 'static,
+) -> PyResult<T> {
+    let (sender, outcome) = channel();
+    let flag = stop.clone();
+    let thread = threads::start("python", move || {
+        // no one waits where the caller is gone
+        drop(sender.send(threads::caught(|| work(&flag)).unwrap_or_else(|what| Err(Error::Internal(what)))));
+    });
+    let thread = thread.map_err(|error| raised(Error::Usage(error.to_string())))?;
+    py.detach(move || {
+        let mut interrupted = None;
+        loop {
+            match outcome.recv_timeout(LOOK) {
+                Ok(outcome) => {
+                    drop(thread.join());
+                    return interrupted.map_or_else(|| outcome.map_err(raised), Err);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(raised(Error::Internal("a thread is gone".into()))),
+            }
+            if let Err(signal) = Python::attach(|py| py.check_signals()) {
+                stop.set(Cause::Signal);
+                interrupted = Some(signal);
+            }
+        }
+    })
+}

@@ -1,0 +1,128 @@
+"""CPMpy's models, beside another solver of it and all assignments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+cp = pytest.importorskip("cpmpy")
+
+import fangs  # noqa: E402
+from fangs.cpmpy import CPM_fangs  # noqa: E402
+
+
+def test_a_puzzle_of_letters():
+    s, e, n, d, m, o, r, y = cp.intvar(0, 9, shape=8)
+    model = cp.Model(
+        cp.AllDifferent([s, e, n, d, m, o, r, y]),
+        s * 2 + e + n - d == 12,
+        m > 0,
+        o + r <= 4,
+        y == s - 1,
+    )
+    solver = CPM_fangs(model)
+    assert solver.solve(time_limit=30)
+    assert all(constraint.value() for constraint in model.constraints)
+
+
+def test_queens():
+    queens = cp.intvar(1, 8, shape=8)
+    model = cp.Model(
+        cp.AllDifferent(queens),
+        cp.AllDifferent(queens + np.arange(8)),
+        cp.AllDifferent(queens - np.arange(8)),
+    )
+    assert CPM_fangs(model).solve(time_limit=30)
+    assert all(constraint.value() for constraint in model.constraints)
+
+
+def test_a_knapsack_and_its_bound():
+    rng = np.random.default_rng(3)
+    weights, values = rng.integers(3, 20, size=18), rng.integers(1, 40, size=18)
+    taken = cp.boolvar(shape=18)
+    model = cp.Model(cp.sum(taken * weights) <= 60, maximize=cp.sum(taken * values))
+    solver = CPM_fangs(model)
+    assert solver.solve(time_limit=30)
+    assert solver.status().exitstatus.name == "OPTIMAL"
+    # by dynamic programming
+    best = np.zeros(61, dtype=int)
+    for weight, value in zip(weights, values, strict=True):
+        best[weight:] = np.maximum(best[weight:], best[: 61 - weight] + value)
+    assert solver.objective_value() == best[60] == solver.objective_bound()
+    assert sum(int(v) for v, t in zip(values, taken, strict=True) if t.value()) == best[60]
+
+
+def test_constraints_that_hold_under_conditions():
+    x = cp.intvar(0, 5, shape=4)
+    b = cp.boolvar(shape=3)
+    model = cp.Model(
+        b[0] == (cp.sum(x) >= 12),
+        b[1].implies(x[0] > x[1]),
+        (x[2] == 3) | b[2],
+        ~b[2] & b[0],
+        cp.max(x) <= 4,
+        cp.Count(x, 3) >= 2,
+        cp.any([x[3] != 3, b[1]]),
+        minimize=cp.sum(x) + 3 * b[1] - abs(x[0] - x[1]),
+    )
+    solver = CPM_fangs(model)
+    assert solver.solve(time_limit=30) and solver.status().exitstatus.name == "OPTIMAL"
+    assert all(constraint.value() for constraint in model.constraints)
+    found = solver.objective_value()
+    assert cp.Model(model.constraints, minimize=model.objective_).solve(solver="ortools", time_limit=30)
+    assert found == model.objective_.value()
+
+
+def test_many_variables_under_one_bit():
+    x = cp.intvar(0, 3, shape=12)
+    b, c = cp.boolvar(shape=2)
+    for value in (0, 1):
+        model = cp.Model(b == (cp.sum(x) >= 20), c == ~(cp.sum(x) <= 5), b == value, minimize=cp.sum(x) - 2 * c)
+        solver = CPM_fangs(model)
+        assert solver.solve(time_limit=60)
+        assert solver.objective_value() == (18 if value else 0)
+        assert all(constraint.value() for constraint in model.constraints)
+
+
+def test_tables_and_hints():
+    x = cp.intvar(2, 9, shape=3)
+    rows = [[2, 3, 4], [5, 5, 5], [9, 9, 9], [1, 1, 1]]
+    model = cp.Model(cp.Table(x, rows), maximize=x[0] - 2 * x[1])
+    solver = CPM_fangs(model)
+    solver.solution_hint(x, [9, 9, 9])
+    seen = []
+    assert solver.solve(time_limit=10, display=lambda: seen.append(x[0].value()))
+    assert solver.objective_value() == -4 and seen[0] == 9 and seen[-1] == 2
+
+
+def test_all_solutions():
+    x = cp.intvar(0, 3, shape=3)
+    solver = CPM_fangs(cp.Model(cp.AllDifferent(x), x[0] < x[1]))
+    with pytest.warns(UserWarning):
+        assert solver.solveAll(time_limit=60) == 12
+
+
+def test_models_without_solution():
+    x = cp.intvar(0, 1, shape=3)
+    solver = CPM_fangs(cp.Model(cp.AllDifferent(x)))
+    assert not solver.solve(time_limit=10) and solver.status().exitstatus.name == "UNSATISFIABLE"
+    assert all(own.value() is None for own in x)
+    assert not CPM_fangs(cp.Model(cp.BoolVal(False))).solve(time_limit=10)
+
+
+def test_the_last_objective_counts():
+    x = cp.intvar(0, 7)
+    solver = CPM_fangs(cp.Model(x != 7))
+    solver.maximize(x)
+    assert solver.solve(time_limit=10) and x.value() == 6
+    solver.minimize(x)
+    assert solver.solve(time_limit=10) and x.value() == 0
+
+
+def test_what_does_not_fit_is_refused():
+    x = cp.intvar(0, 10**6, shape=3)
+    with pytest.raises(fangs.Unsupported, match="values"):
+        CPM_fangs(cp.Model(x[0] * x[1] == x[2])).solve(time_limit=5)
+    y = cp.intvar(0, 3000, shape=2)
+    with pytest.raises(NotImplementedError):
+        CPM_fangs(cp.Model(y[0] * y[1] == 77)).solve(time_limit=5)

@@ -1,0 +1,204 @@
+//! Options of runs that are long: when they end, what they leave on the way, how they go on.
+
+use super::help;
+use super::input::Input;
+use super::output::{self, Files};
+use super::values::{self, Stopping};
+use clap::Args;
+use fangs::Error;
+use fangs::files::Identity;
+use fangs::model::Network;
+use fangs::order::{Method, Order};
+use fangs::record::page::{RunPage, Settings};
+use fangs::record::{CheckpointFile, ExchangeFolder, LIST, SolutionsFolder};
+use fangs::reduce::Reducer;
+use fangs::search::{Checkpoint, Keeper, Keeping, Options};
+use fangs::stop::Stop;
+use fangs::{terminal, threads};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// How long widths may take that the page shows.
+const WIDTHS: Duration = Duration::from_secs(10);
+/// Widths of the network and of what the reductions leave.
+pub type Widths = Arc<OnceLock<[Option<u32>; 2]>>;
+
+#[derive(Args, Debug)]
+pub struct LongRunFlags {
+    /// Stop by a rule: "stall 30s", diminishing, "gap 5%" or "target COST"; repeated, the first that holds ends the run
+    ///
+    /// stall: no better solution for so long. diminishing: the second half of the time since the first solution brought
+    /// at most a thousandth of all improvement, so that as much time again is expected to bring no more; not before 20
+    /// seconds. gap and target are those of --gap and --target.
+    #[arg(long, value_name = "RULE", value_parser = values::stopping, help_heading = help::BUDGET)]
+    stop: Vec<Stopping>,
+    /// Write every better solution to a file of its own in this folder, and a list with time, cost, bound and source
+    #[arg(long, value_name = "DIR", help_heading = help::OUTPUT)]
+    solutions_dir: Option<PathBuf>,
+    /// Write what is known to a file on the way and at the end, for --resume
+    #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
+    checkpoint: Option<PathBuf>,
+    /// Time between two checkpoints
+    #[arg(long, value_name = "DUR", default_value = "60s", value_parser = values::duration, requires = "checkpoint",
+        help_heading = help::OUTPUT)]
+    checkpoint_every: Duration,
+    /// Go on from a checkpoint, on any device and any number of threads [default: none]
+    ///
+    /// Times go on from there; an existing --csv is continued. --time counts from the start of this process.
+    #[arg(long, value_name = "FILE", help_heading = help::INPUT)]
+    resume: Option<PathBuf>,
+    /// Share solutions and bounds with other processes through a folder
+    ///
+    /// Each process has one file there and reads those of the others, on this machine or on others; none waits, and any
+    /// may end or begin at any time. Solutions of others are evaluated again, bounds are believed for the same network.
+    #[arg(long, value_name = "DIR", conflicts_with = "rounds", help_heading = help::SEARCH)]
+    exchange: Option<PathBuf>,
+    /// Write a page about the run, one file of HTML for any browser, replaced every two seconds
+    #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
+    report: Option<PathBuf>,
+}
+
+/// What a run leaves for later, and what it goes on from.
+#[derive(Debug, Default)]
+pub struct Keepers {
+    all: Vec<Arc<dyn Keeper>>,
+    exchange: Option<PathBuf>,
+    resumed: Option<(PathBuf, Checkpoint)>,
+}
+
+impl LongRunFlags {
+    /// Adds the rules to the options, and what the page wants.
+    pub fn rules(&self, options: &mut Options) -> Result<(), Error> {
+        options.facts = self.report.is_some();
+        for rule in &self.stop {
+            let before = match *rule {
+                Stopping::Rule(rule) => {
+                    options.stop.push(rule);
+                    None
+                }
+                Stopping::Gap(gap) => options.gap.replace(gap).map(|_| "gap"),
+                Stopping::Target(cost) => options.target.replace(cost).map(|_| "target"),
+            };
+            if let Some(name) = before {
+                return Err(Error::Usage(format!("--stop {name}: there is a {name} already, a run has one")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The files that are read and written.
+    pub fn files(&self, files: Files) -> Result<Files, Error> {
+        let list = self.solutions_dir.as_ref().map(|folder| folder.join(LIST));
+        let files = files.writes("--solutions-dir", list.as_deref())?;
+        let files = files.writes("--report", self.report.as_deref())?;
+        let files = files.writes("--checkpoint", self.checkpoint.as_deref())?;
+        // the file that a run goes on from may be the one that it leaves
+        let identity = |path: &Option<PathBuf>| path.as_deref().and_then(Identity::of);
+        let other = self.resume.as_deref().filter(|_| identity(&self.resume) != identity(&self.checkpoint));
+        files.reads("--resume", other)
+    }
+
+    /// The option that a graph without `--colors` does not have.
+    pub fn needs_colors(&self) -> Option<&'static str> {
+        let named = [("--checkpoint", &self.checkpoint), ("--resume", &self.resume), ("--exchange", &self.exchange)];
+        named.iter().find(|(_, path)| path.is_some()).map(|(name, _)| *name)
+    }
+
+    /// Reads the checkpoint to go on from, and prepares those to be written.
+    pub fn keepers(&self, stop: &Stop) -> Result<Keepers, Error> {
+        let resumed = self.resume.as_ref().map(|path| Ok::<_, Error>((path.clone(), Checkpoint::read(path, stop)?)));
+        let resumed = resumed.transpose()?;
+        let file = self.checkpoint.as_deref().map(|path| CheckpointFile::new(path, self.checkpoint_every));
+        let file = file.map(output::as_usage).transpose()?;
+        let all = file.into_iter().map(|file| Arc::new(file) as Arc<dyn Keeper>).collect();
+        Ok(Keepers { all, exchange: self.exchange.clone(), resumed })
+    }
+
+    /// The page of the run, and where it looks for widths.
+    pub fn page(&self, input: &Input, options: &Options) -> Result<(Option<RunPage>, Widths), Error> {
+        let widths = Widths::default();
+        let Some(path) = &self.report else { return Ok((None, widths)) };
+        let or = |value: Option<String>, other: &str| value.unwrap_or_else(|| other.into());
+        let rows = [
+            ("program", format!("fangs {}", fangs::VERSION)),
+            ("network", input.name()),
+            ("seed", options.seed.to_string()),
+            ("time limit", or(options.time.map(|time| humantime::format_duration(time).to_string()), "none")),
+            ("limit of rounds", or(options.rounds.map(|rounds| rounds.to_string()), "none")),
+            ("threads", options.threads().to_string()),
+            ("driver", options.driver.name().into()),
+            ("bounds", options.bound.name().into()),
+            ("resumed from", or(self.resume.as_deref().map(terminal::path), "-")),
+        ];
+        let settings = Settings {
+            instance: input.file_name(),
+            command: command(),
+            rows: rows.map(|(name, value)| (name.into(), value)).into(),
+            widths: widths.clone(),
+        };
+        Ok((Some(output::as_usage(RunPage::new(path, settings))?), widths))
+    }
+
+    /// Computes the widths that a page shows beside the run.
+    pub fn widths(&self, network: &Network, widths: &Widths) {
+        if self.report.is_none() {
+            return;
+        }
+        let (network, widths) = (network.clone(), widths.clone());
+        let width = move |reduces: bool| {
+            let stop = Stop::new();
+            stop.set_at(Instant::now() + WIDTHS);
+            let mut reducer = Reducer::new(&network, reduces, &stop).ok()?;
+            if reduces {
+                reducer.merge_ties(&stop);
+            }
+            let order = Order::greedy(&reducer.problem_until(&stop).ok()?, Method::MinFill, 1, &stop);
+            (!stop.is_set()).then_some(order.width)
+        };
+        // without a thread the page does not have them
+        let measure = move || {
+            let _ = widths.set([width(false), width(true)]);
+        };
+        drop(threads::start("widths", measure));
+    }
+
+    /// The folder of all better solutions.
+    pub fn solutions_folder(&self) -> Result<Option<SolutionsFolder>, Error> {
+        let folder = self.solutions_dir.as_deref();
+        folder.map(|folder| output::as_usage(SolutionsFolder::new(folder, self.resume.is_some()))).transpose()
+    }
+}
+
+impl Keepers {
+    /// What the run goes on from, if it does.
+    pub fn resumed(&self) -> Option<&Checkpoint> {
+        self.resumed.as_ref().map(|(_, checkpoint)| checkpoint)
+    }
+
+    /// For a network, whose digest takes a while where it is large.
+    pub fn of(self, network: &Network) -> Result<Keeping, Error> {
+        if self.all.is_empty() && self.exchange.is_none() && self.resumed.is_none() {
+            return Ok(Keeping::default());
+        }
+        let mut keeping = self.all.into_iter().fold(Keeping::of(network), Keeping::keep);
+        if let Some(folder) = &self.exchange {
+            let exchange = output::as_usage(ExchangeFolder::new(folder, keeping.network()))?;
+            keeping = keeping.keep(Arc::new(exchange));
+        }
+        let Some((path, checkpoint)) = self.resumed else { return Ok(keeping) };
+        let named = |error| Error::Usage(format!("--resume {}: {error}", terminal::path(&path)));
+        keeping.resume(checkpoint, network).map_err(named)
+    }
+}
+
+/// The command of this process as a shell reads it.
+fn command() -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=+./:,@%".contains(letter);
+    let quoted = |word: String| match !word.is_empty() && word.chars().all(plain) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("fangs".to_string()).chain(words).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,57 @@
+//! Checkpoints in a file, replaced as a whole.
+
+use super::ReplacedFile;
+use crate::error::Error;
+use crate::search::{Checkpoint, Extent, Keeper};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Part of the time between two checkpoints that making one may take: with writing it, under a hundredth.
+const SHARE: u32 = 200;
+
+/// Writes a checkpoint each time so much time has passed, and one at the end.
+#[derive(Debug)]
+pub struct CheckpointFile {
+    every: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: ReplacedFile,
+    last: Instant,
+}
+
+impl CheckpointFile {
+    /// Prepares to write `path`; the file stays as it is until the first checkpoint.
+    ///
+    /// # Errors
+    /// A path that cannot be written.
+    pub fn new(path: &Path, every: Duration) -> Result<Self, Error> {
+        let state = State { file: ReplacedFile::new(path)?, last: Instant::now() };
+        Ok(CheckpointFile { every, state: Mutex::new(state) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Keeper for CheckpointFile {
+    fn extent(&self) -> Extent {
+        Extent { elites: usize::MAX, drivers: true, time: self.every / SHARE }
+    }
+
+    fn is_due(&self) -> bool {
+        self.state().last.elapsed() >= self.every
+    }
+
+    fn keep(&self, checkpoint: Checkpoint, _: bool) -> Result<(), String> {
+        let mut state = self.state();
+        state.last = Instant::now();
+        let text = checkpoint.to_text().map_err(|error| error.to_string())?;
+        let path = crate::terminal::path(state.file.path());
+        state.file.write(text.into_bytes()).map_err(|error| format!("the checkpoint {path} cannot be written: {error}"))
+    }
+}

@@ -1,0 +1,271 @@
+//! Runs that share what they know through a folder. Each process has one file there, replaced as a whole, and reads
+//! those of the others: none waits for another one, and one that dies or comes late is nothing special.
+
+use super::ReplacedFile;
+use crate::error::Error;
+use crate::files;
+use crate::search::{Checkpoint, Extent, Keeper};
+use crate::stop::Stop;
+use crate::{terminal, threads};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::RandomState;
+use std::ffi::OsString;
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// How files of an exchange end.
+const ENDING: &str = "fangs";
+/// How files on their way begin.
+const TEMPORARY: &str = ".fangs-";
+/// Time between two looks at the folder, and between two files of a process.
+const EVERY: Duration = Duration::from_secs(1);
+/// Elites that a process tells others: a few different ones to cross with.
+const ELITES: usize = 8;
+/// Part of the time that making a file may take.
+const SHARE: u32 = 100;
+/// The most bytes of a file of another process: nine assignments of 40 million variables.
+const LARGEST: u64 = 1 << 32;
+/// A file on its way that is so old was left by a process that died.
+const LEFT: Duration = Duration::from_secs(3600);
+
+/// A folder that processes share.
+#[derive(Debug)]
+pub struct ExchangeFolder {
+    shared: Arc<Shared>,
+    last: Mutex<Instant>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    folder: PathBuf,
+    network: Arc<str>,
+    name: OsString,
+    /// What waits to be written.
+    next: Mutex<Option<Checkpoint>>,
+    own: Mutex<Own>,
+    news: Mutex<Vec<Checkpoint>>,
+    troubles: Mutex<Vec<String>>,
+}
+
+/// What this process writes.
+#[derive(Debug)]
+struct Own {
+    file: ReplacedFile,
+    written: Option<Checkpoint>,
+    has_failed: bool,
+}
+
+impl ExchangeFolder {
+    /// Makes the folder where it is not there, and begins to look at it.
+    ///
+    /// # Errors
+    /// A folder that cannot be made or written to, or no thread for it.
+    pub fn new(folder: &Path, network: &Arc<str>) -> Result<Self, Error> {
+        let shared = Arc::new(Shared::new(folder, network)?);
+        let weak = Arc::downgrade(&shared);
+        let look = move || {
+            let mut seen = Seen::default();
+            while let Some(shared) = weak.upgrade() {
+                shared.write();
+                shared.read(&mut seen);
+                drop(shared);
+                std::thread::sleep(EVERY);
+            }
+        };
+        let _ = threads::start("exchange", look).map_err(|source| cannot(folder, source))?;
+        let last = Instant::now().checked_sub(EVERY).unwrap_or_else(Instant::now);
+        Ok(ExchangeFolder { shared, last: Mutex::new(last) })
+    }
+}
+
+impl Keeper for ExchangeFolder {
+    fn extent(&self) -> Extent {
+        Extent { elites: ELITES, drivers: false, time: EVERY / SHARE }
+    }
+
+    fn is_due(&self) -> bool {
+        lock(&self.last).elapsed() >= EVERY
+    }
+
+    fn keep(&self, checkpoint: Checkpoint, is_end: bool) -> Result<(), String> {
+        *lock(&self.last) = Instant::now();
+        *lock(&self.shared.next) = Some(checkpoint);
+        if is_end {
+            self.shared.write();
+        }
+        Ok(())
+    }
+
+    fn news(&self) -> Vec<Checkpoint> {
+        std::mem::take(&mut lock(&self.shared.news))
+    }
+
+    fn troubles(&self) -> Vec<String> {
+        std::mem::take(&mut lock(&self.shared.troubles))
+    }
+}
+
+/// What was seen of the folder.
+#[derive(Default)]
+struct Seen {
+    /// When each file was written, and how long it was.
+    files: FxHashMap<OsString, (Option<SystemTime>, u64)>,
+    /// Those that were told of: once is enough.
+    refused: FxHashSet<OsString>,
+}
+
+impl Shared {
+    fn new(folder: &Path, network: &Arc<str>) -> Result<Self, Error> {
+        std::fs::create_dir_all(folder).map_err(|source| cannot(folder, source))?;
+        let random = RandomState::new().build_hasher().finish();
+        let name = format!("{}-{random:016x}.{ENDING}", std::process::id());
+        let file = ReplacedFile::new(&folder.join(&name))?;
+        let own = Own { file, written: None, has_failed: false };
+        Ok(Shared {
+            folder: folder.into(),
+            network: network.clone(),
+            name: name.into(),
+            next: Mutex::default(),
+            own: Mutex::new(own),
+            news: Mutex::default(),
+            troubles: Mutex::default(),
+        })
+    }
+
+    /// Writes what this process knows, where that is news.
+    fn write(&self) {
+        let mut own = lock(&self.own);
+        let Some(next) = lock(&self.next).take() else { return };
+        let known = |checkpoint: &Checkpoint| {
+            let Checkpoint { solution, bound, elites, .. } = checkpoint;
+            (solution.as_ref().map(|found| found.values.clone()), bound.cost, elites.clone())
+        };
+        if own.written.as_ref().is_some_and(|written| known(written) == known(&next)) {
+            return;
+        }
+        let text = next.to_text().unwrap_or_default();
+        let result = own.file.write(text.into_bytes());
+        match result {
+            Ok(()) => (own.written, own.has_failed) = (Some(next), false),
+            Err(error) => {
+                if !std::mem::replace(&mut own.has_failed, true) {
+                    let path = terminal::path(&self.folder);
+                    lock(&self.troubles).push(format!("{path}: what is known here cannot be written: {error}"));
+                }
+                let _ = lock(&self.next).get_or_insert(next);
+            }
+        }
+    }
+
+    /// Reads what is new of others.
+    fn read(&self, seen: &mut Seen) {
+        let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
+        let now = std::fs::metadata(self.folder.join(&self.name)).and_then(|metadata| metadata.modified()).ok();
+        for entry in entries.flatten().filter(|entry| entry.file_name() != self.name) {
+            let (name, path) = (entry.file_name(), entry.path());
+            // one that goes away meanwhile is nothing special
+            let Ok(metadata) = entry.metadata() else { continue };
+            let written = metadata.modified().ok();
+            if name.to_string_lossy().starts_with(TEMPORARY) {
+                // by the clock of the folder's machine
+                let age = now.zip(written).and_then(|(now, written)| now.duration_since(written).ok());
+                drop(age.filter(|age| *age > LEFT).map(|_| std::fs::remove_file(&path)));
+                continue;
+            }
+            let state = (written, metadata.len());
+            if seen.files.insert(name.clone(), state) == Some(state) {
+                continue;
+            }
+            match self.parsed(&path) {
+                Ok(checkpoint) => lock(&self.news).extend(checkpoint),
+                Err(what) if seen.refused.insert(name) => {
+                    lock(&self.troubles).push(format!("{}: not taken: {what}", terminal::path(&path)));
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// What a file says; nothing where it has gone.
+    fn parsed(&self, path: &Path) -> Result<Option<Checkpoint>, String> {
+        if path.extension().is_none_or(|ending| ending != ENDING) {
+            return Err(format!("files of an exchange end in .{ENDING}"));
+        }
+        let text = match files::read_text(path, LARGEST, &Stop::new()) {
+            Ok(text) => text,
+            Err(_) if !path.exists() => return Ok(None),
+            Err(error) => return Err(error.to_string()),
+        };
+        let checkpoint = Checkpoint::from_text(&text)?;
+        match checkpoint.network == *self.network {
+            true => Ok(Some(checkpoint)),
+            false => Err(format!("it is of another network: {}", checkpoint.instance)),
+        }
+    }
+}
+
+fn cannot(folder: &Path, source: io::Error) -> Error {
+    Error::Io { path: folder.into(), action: "cannot exchange there", source }
+}
+
+/// What it holds is whole whatever became of who held it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::search::{Keeping, Options, solve};
+
+    type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+    #[test]
+    fn what_is_torn_or_foreign_is_told_once_and_the_rest_is_taken() -> Result {
+        let folder = tempfile::tempdir()?;
+        let at = |name: &str| folder.path().join(name);
+        let family = |seed| generate("grid", &[("side", "6"), ("p2", "0.2")], seed);
+        let (network, other) = (family(1)?, family(2)?);
+        let digest = Keeping::of(&network).network().clone();
+        let run = |network: &crate::model::Network| -> Result<()> {
+            let keeping = Keeping::of(network);
+            let exchange = ExchangeFolder::new(folder.path(), keeping.network())?;
+            let keeping = keeping.keep(Arc::new(exchange));
+            let options = Options::default().with(|options| options.keeping = keeping);
+            let _ = solve(network, &options, &Stop::new(), &mut |_| ())?;
+            Ok(())
+        };
+        run(&network)?;
+        run(&other)?;
+        let files = || -> Result<Vec<PathBuf>> {
+            Ok(std::fs::read_dir(folder.path())?
+                .map(|entry| entry.map(|entry| entry.path()))
+                .collect::<std::result::Result<_, _>>()?)
+        };
+        let written = files()?;
+        assert_eq!(written.len(), 2, "a file a process: {written:?}");
+        let text = std::fs::read_to_string(&written[0])?;
+        std::fs::write(at("torn.fangs"), &text[..text.len() - 10])?;
+        std::fs::write(at("notes.txt"), "mine")?;
+        std::fs::write(at(".fangs-left"), "half")?;
+        let (exchange, mut seen) = (Shared::new(folder.path(), &digest)?, Seen::default());
+        exchange.read(&mut seen);
+        let news = std::mem::take(&mut *lock(&exchange.news));
+        let own: Vec<&Checkpoint> = news.iter().filter(|news| *news.network == *digest).collect();
+        assert!(own.len() == news.len() && !own.is_empty() && own[0].solution.is_some(), "{news:?}");
+        let troubles = std::mem::take(&mut *lock(&exchange.troubles));
+        assert_eq!(troubles.len(), 3, "{troubles:?}");
+        for word in ["another network", "changed or cut short", "notes.txt"] {
+            assert!(troubles.iter().any(|trouble| trouble.contains(word)), "{word}: {troubles:?}");
+        }
+        std::fs::write(at("torn.fangs"), "still torn")?;
+        exchange.read(&mut seen);
+        assert!(lock(&exchange.troubles).is_empty(), "it was told already");
+        assert!(at(".fangs-left").exists(), "it may be on its way");
+        Ok(())
+    }
+}

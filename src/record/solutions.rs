@@ -1,0 +1,160 @@
+//! A folder with every better solution of a run, a file each, and a list of them.
+
+use super::{AppendedFile, ReplacedFile, insist, seconds};
+use crate::error::Error;
+use crate::model::Number;
+use crate::search::Event;
+use crate::stop::Stop;
+use serde::Serialize;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// The list in the folder.
+pub const LIST: &str = "solutions.csv";
+
+/// A row of the list.
+#[derive(Serialize)]
+struct Row<'a> {
+    number: u64,
+    time_s: f64,
+    cost: Option<Number>,
+    bound: Option<Number>,
+    gap: Option<f64>,
+    source: &'a str,
+    file: &'a str,
+}
+
+/// Writes each better solution to a file of its own: `000001.sol`, `000002.sol`, … A file is there before its row.
+#[derive(Debug)]
+pub struct SolutionsFolder {
+    folder: PathBuf,
+    list: csv::Writer<AppendedFile>,
+    written: u64,
+    /// Files that could not be written yet, and what goes there.
+    waiting: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl SolutionsFolder {
+    /// Makes the folder where it is not there. One that has a list already belongs to another run, unless that one is
+    /// `resumed`: then numbers go on.
+    ///
+    /// # Errors
+    /// A folder that cannot be made, read or written to, or that belongs to another run.
+    pub fn new(folder: &Path, resumed: bool) -> Result<Self, Error> {
+        let path = folder.join(LIST);
+        let cannot = |source| Error::Io { path: path.clone(), action: "cannot write", source };
+        std::fs::create_dir_all(folder).map_err(cannot)?;
+        let known = match std::fs::read_to_string(&path) {
+            Ok(text) if resumed => text.lines().skip(1).filter(|line| !line.is_empty()).count() as u64,
+            Ok(_) => {
+                return Err(cannot(io::Error::new(ErrorKind::AlreadyExists, "it has the solutions of another run")));
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => 0,
+            Err(error) => return Err(cannot(error)),
+        };
+        let file = AppendedFile::resume(&path).map_err(cannot)?;
+        let mut list = csv::WriterBuilder::new().has_headers(false).from_writer(file);
+        if known == 0 {
+            let header = ["number", "time_s", "cost", "bound", "gap", "source", "file"];
+            list.write_record(header).map_err(|error| cannot(error.into()))?;
+            list.flush().map_err(cannot)?;
+        }
+        Ok(SolutionsFolder { folder: folder.into(), list, written: known, waiting: Vec::new() })
+    }
+
+    /// Writes a solution and its row.
+    ///
+    /// # Errors
+    /// The system's; what could not be written is kept for the next try.
+    pub fn add(&mut self, event: &Event, text: &str) -> io::Result<()> {
+        self.written += 1;
+        let name = format!("{:06}.sol", self.written);
+        self.waiting.push((self.folder.join(&name), text.into()));
+        self.list.serialize(Row {
+            number: self.written,
+            time_s: seconds(event.time_s),
+            cost: event.cost,
+            bound: event.bound,
+            gap: event.gap,
+            source: &event.source,
+            file: &name,
+        })?;
+        self.retry()
+    }
+
+    /// Writes what could not be written before.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn retry(&mut self) -> io::Result<()> {
+        while let Some((path, content)) = self.waiting.first() {
+            ReplacedFile::new(path).map_err(io::Error::other)?.write(content.clone())?;
+            drop(self.waiting.remove(0));
+        }
+        self.list.flush()
+    }
+
+    /// The same for the last time.
+    ///
+    /// # Errors
+    /// The folder, and why it is not complete.
+    pub fn finish(&mut self, stop: &Stop) -> Result<(), Error> {
+        let result = insist(stop, || self.retry());
+        result.map_err(|source| Error::Io { path: self.folder.clone(), action: "cannot write", source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::EventKind;
+
+    fn event(cost: i64) -> Event {
+        Event {
+            kind: EventKind::Solution,
+            time_s: 1.5,
+            cost: Some(Number::Integer(cost)),
+            bound: None,
+            gap: None,
+            maximise: Some(false),
+            round: 0,
+            moves: 0,
+            ratings: 0,
+            source: "anneal".into(),
+            solution: None,
+            message: None,
+            facts: None,
+        }
+    }
+
+    #[test]
+    fn numbers_go_on_where_a_run_is_resumed() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("new/folder");
+        SolutionsFolder::new(&path, false)?.add(&event(9), "0 1\n")?;
+        assert!(SolutionsFolder::new(&path, false).is_err_and(|error| error.to_string().contains("another run")));
+        let mut resumed = SolutionsFolder::new(&path, true)?;
+        resumed.add(&event(8), "1 1\n")?;
+        resumed.finish(&Stop::new())?;
+        let rows =
+            "number,time_s,cost,bound,gap,source,file\n1,1.5,9,,,anneal,000001.sol\n2,1.5,8,,,anneal,000002.sol\n";
+        assert_eq!(std::fs::read_to_string(path.join(LIST))?, rows);
+        assert_eq!(std::fs::read_to_string(path.join("000002.sol"))?, "1 1\n");
+        assert_eq!(std::fs::read_dir(&path)?.count(), 3);
+        Ok(())
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_waits() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let mut solutions = SolutionsFolder::new(folder.path(), false)?;
+        // in the way of the first file
+        std::fs::create_dir(folder.path().join("000001.sol"))?;
+        assert!(solutions.add(&event(9), "0 1\n").is_err());
+        std::fs::remove_dir(folder.path().join("000001.sol"))?;
+        solutions.finish(&Stop::new())?;
+        assert_eq!(std::fs::read_to_string(folder.path().join("000001.sol"))?, "0 1\n");
+        assert_eq!(std::fs::read_to_string(folder.path().join(LIST))?.lines().count(), 2);
+        Ok(())
+    }
+}

@@ -1,0 +1,288 @@
+//! Tabu walks of single flips (Glover, Lü, Hao, "Diversification-driven tabu search for unconstrained binary quadratic
+//! problems", 2010). What each flip would change is kept up to date, in blocks of 64 variables whose best is known: a
+//! step looks again only at the blocks that the last one has changed.
+
+use super::quadratic::{LARGEST, Quadratic};
+use crate::model::Cost;
+use crate::rng::Rng;
+use crate::stop::Stop;
+
+/// Variables of a block.
+const BLOCK: usize = 64;
+/// A flip that is tabu. Below it a key has what the flip changes, [`LARGEST`] more, and below that the step at which
+/// the variable was flipped last: the least key is the best flip, and of several the one that was made longest ago.
+const TABU: i64 = 1 << 62;
+const TIME: u32 = 32;
+/// Padding of the last block.
+const NONE: i64 = i64::MAX;
+/// Steps between two looks at the stop flag.
+const LOOK_EVERY: u32 = 256;
+
+/// An assignment that takes the best flip that is not tabu, step by step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Walk {
+    pub values: Vec<bool>,
+    /// The form's value.
+    pub value: Cost,
+    /// The best since the walk began, and its value.
+    pub best: Vec<bool>,
+    pub best_value: Cost,
+    /// Steps since then.
+    pub idle: u64,
+    /// Variables flipped since the best.
+    since: Vec<u32>,
+    keys: Vec<i64>,
+    /// The least key of each block, and the least without [`TABU`].
+    free: Vec<i64>,
+    any: Vec<i64>,
+    /// Blocks that have changed.
+    stale: Vec<u32>,
+    is_stale: Vec<bool>,
+    step: u32,
+    /// By step, modulo the length: variables whose flip is tabu until then.
+    ends: Vec<Vec<u32>>,
+    until: Vec<u32>,
+}
+
+impl Walk {
+    /// A walk that begins at an assignment.
+    pub fn new(form: &Quadratic, values: Vec<bool>) -> Walk {
+        let (n, value) = (form.variables(), form.value(&values));
+        let blocks = n.div_ceil(BLOCK);
+        let mut keys = vec![NONE; blocks * BLOCK];
+        for v in 0..n {
+            keys[v] = key(form.change(&values, v), 0);
+        }
+        Walk {
+            best: values.clone(),
+            values,
+            value,
+            best_value: value,
+            keys,
+            free: vec![NONE; blocks],
+            any: vec![NONE; blocks],
+            stale: (0..blocks as u32).collect(),
+            is_stale: vec![true; blocks],
+            ends: vec![Vec::new(); (tenure(n) + SPREAD as u32 + 1).next_power_of_two() as usize],
+            until: vec![0; n],
+            ..Walk::default()
+        }
+    }
+
+    /// Up to so many steps. Returns how many were made; fewer once `stop` is set or steps run out.
+    pub fn advance(&mut self, form: &Quadratic, steps: u32, rng: &mut Rng, stop: &Stop) -> u32 {
+        let mut made = 0;
+        while made < steps && !stop.is_set() && self.step < u32::MAX - steps {
+            let some = LOOK_EVERY.min(steps - made);
+            pulp::Arch::new().dispatch(Steps { walk: self, form, steps: some, rng });
+            made += some;
+        }
+        made
+    }
+
+    #[inline(always)]
+    fn step(&mut self, form: &Quadratic, rng: &mut Rng) {
+        self.step += 1;
+        let at = self.step as usize & (self.ends.len() - 1);
+        let mut ended = std::mem::take(&mut self.ends[at]);
+        for v in ended.drain(..) {
+            // one that was flipped again meanwhile is tabu for longer
+            if self.until[v as usize] == self.step {
+                self.keys[v as usize] &= !TABU;
+                self.touch(v as usize / BLOCK);
+            }
+        }
+        self.ends[at] = ended;
+        self.settle();
+        let (free, at_free) = least(&self.free);
+        let (any, at_any) = least(&self.any);
+        let aspires = free >= TABU || self.value + change(any) < self.best_value;
+        let (wanted, block) = if aspires { (any, at_any) } else { (free, at_free) };
+        let place = self.keys[block * BLOCK..][..BLOCK].iter().position(|key| key & !TABU == wanted);
+        let Some(place) = place else { return };
+        let v = block * BLOCK + place;
+        self.flip(form, v);
+        let until = self.step + tenure(self.values.len()) + rng.index(SPREAD) as u32;
+        self.until[v] = until;
+        self.keys[v] |= TABU;
+        let at = until as usize & (self.ends.len() - 1);
+        self.ends[at].push(v as u32);
+        self.idle += 1;
+        if self.value < self.best_value {
+            self.note();
+        }
+    }
+
+    /// Where it stands is the best.
+    fn note(&mut self) {
+        (self.best_value, self.idle) = (self.value, 0);
+        for v in self.since.drain(..) {
+            self.best[v as usize] = self.values[v as usize];
+        }
+    }
+
+    /// Looks at the blocks that have changed.
+    #[inline(always)]
+    fn settle(&mut self) {
+        let mut stale = std::mem::take(&mut self.stale);
+        for block in stale.drain(..) {
+            let block = block as usize;
+            self.is_stale[block] = false;
+            let (mut free, mut any) = (NONE, NONE);
+            for &key in &self.keys[block * BLOCK..][..BLOCK] {
+                free = free.min(key);
+                any = any.min(key & !TABU);
+            }
+            (self.free[block], self.any[block]) = (free, any);
+        }
+        self.stale = stale;
+    }
+
+    #[inline(always)]
+    fn touch(&mut self, block: usize) {
+        if !self.is_stale[block] {
+            self.is_stale[block] = true;
+            self.stale.push(block as u32);
+        }
+    }
+
+    /// Flips a variable, now.
+    #[inline(always)]
+    fn flip(&mut self, form: &Quadratic, v: usize) {
+        let own = change(self.keys[v] & !TABU);
+        self.value += own;
+        let was = self.values[v];
+        self.values[v] = !was;
+        self.since.push(v as u32);
+        self.keys[v] = key(-(own as i32), self.step) | (self.keys[v] & TABU);
+        self.touch(v / BLOCK);
+        for &(other, weight) in form.links(v) {
+            let other = other as usize;
+            // the other's change grows by the weight where both go the same way
+            let weight = if self.values[other] == was { weight } else { -weight };
+            self.keys[other] += i64::from(weight) << TIME;
+            self.touch(other / BLOCK);
+        }
+    }
+
+    /// Goes to another assignment by the best of the flips that lead there, and stays at the best place of the middle
+    /// third of the way (Wang, Lü, Glover, Hao, "Path relinking for unconstrained binary quadratic programming", 2012).
+    /// Returns the steps made.
+    pub fn relink(&mut self, form: &Quadratic, guide: &[bool]) -> usize {
+        let mut open: Vec<usize> = (0..guide.len()).filter(|&v| self.values[v] != guide[v]).collect();
+        let way = open.len();
+        let (mut flipped, mut best) = (Vec::with_capacity(way), (Cost::MAX, 0));
+        while flipped.len() < (2 * way).div_ceil(3) {
+            let keys = open.iter().map(|&v| self.keys[v] & !TABU).enumerate();
+            let Some((_, at)) = keys.map(|(at, key)| (key, at)).min() else { break };
+            let v = open.swap_remove(at);
+            self.flip(form, v);
+            flipped.push(v);
+            if flipped.len() >= way / 3 && self.value < best.0 {
+                best = (self.value, flipped.len());
+            }
+        }
+        flipped[best.1..].iter().rev().for_each(|&v| self.flip(form, v));
+        (self.best_value, self.idle) = (Cost::MAX, 0);
+        self.note();
+        flipped.len()
+    }
+}
+
+/// Steps, compiled once for each vector instruction set.
+struct Steps<'a> {
+    walk: &'a mut Walk,
+    form: &'a Quadratic,
+    steps: u32,
+    rng: &'a mut Rng,
+}
+
+impl pulp::WithSimd for Steps<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        (0..self.steps).for_each(|_| self.walk.step(self.form, self.rng));
+    }
+}
+
+/// What a step costs, in nanoseconds or so: the blocks that it looks at again, and the bests of all.
+pub(super) fn step_work(form: &Quadratic) -> u64 {
+    let blocks = form.variables().div_ceil(BLOCK);
+    (50 + 20 * blocks.min(form.degree() + 2) + blocks + 2 * form.degree()) as u64
+}
+
+/// Steps that a flip is tabu at least, and how many more at most are drawn (Glover, Lü, Hao, 2010, section 3.3).
+fn tenure(n: usize) -> u32 {
+    (n / 100) as u32 + 1
+}
+const SPREAD: usize = 10;
+
+fn key(change: i32, step: u32) -> i64 {
+    (Cost::from(change) + LARGEST) << TIME | i64::from(step)
+}
+
+fn change(key: i64) -> Cost {
+    (key >> TIME) - LARGEST
+}
+
+/// The least key, and where it is.
+#[inline(always)]
+fn least(keys: &[i64]) -> (i64, usize) {
+    let mut least = NONE;
+    for &key in keys {
+        least = least.min(key);
+    }
+    (least, keys.iter().position(|&key| key == least).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::quadratic::tests::random;
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_what_is_computed_again() {
+        let mut rng = Rng::new(7);
+        for n in [1, 2, 5, 63, 64, 65, 130] {
+            let problem = random(n, &mut rng);
+            let form = Quadratic::of(&problem, &Stop::new()).expect("no stop").expect("a quadratic form");
+            let draw = |rng: &mut Rng| (0..n).map(|_| rng.below(2) == 1).collect::<Vec<_>>();
+            let mut walk = Walk::new(&form, draw(&mut rng));
+            let check = |walk: &Walk| {
+                assert_eq!((walk.value, walk.best_value), (form.value(&walk.values), form.value(&walk.best)));
+                for v in 0..n {
+                    assert_eq!(change(walk.keys[v] & !TABU), Cost::from(form.change(&walk.values, v)));
+                }
+            };
+            for _ in 0..20 {
+                let before = walk.best_value;
+                assert_eq!(walk.advance(&form, 50, &mut rng, &Stop::new()), 50);
+                check(&walk);
+                assert!(walk.best_value <= before && walk.best_value <= walk.value);
+                let guide = draw(&mut rng);
+                let distance = |values: &[bool]| (0..n).filter(|&v| values[v] != guide[v]).count();
+                let way = distance(&walk.values);
+                let _ = walk.relink(&form, &guide);
+                check(&walk);
+                assert_eq!(walk.best, walk.values);
+                let gone = way - distance(&walk.values);
+                assert!(gone <= way && (gone >= way / 3 && 3 * gone <= 2 * way + 2), "{gone} of {way}");
+            }
+        }
+    }
+
+    #[test]
+    fn walks_find_optima_of_small_networks() {
+        let mut rng = Rng::new(8);
+        for _ in 0..30 {
+            let problem = random(12, &mut rng);
+            let form = Quadratic::of(&problem, &Stop::new()).expect("no stop").expect("a quadratic form");
+            let all = (0..1u32 << 12).map(|bits| (0..12).map(|v| bits >> v & 1 == 1).collect::<Vec<_>>());
+            let optimum = all.map(|values| form.value(&values)).min();
+            let mut walk = Walk::new(&form, vec![false; 12]);
+            let _ = walk.advance(&form, 2000, &mut rng, &Stop::new());
+            assert_eq!(Some(walk.best_value), optimum);
+        }
+    }
+}
