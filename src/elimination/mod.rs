@@ -33,7 +33,7 @@ mod value_bounds;
 #[cfg(test)]
 pub(crate) use cuda::{Back, Emulated};
 pub use cuda::{Gpu, Measured, measure, sources};
-pub(crate) use cuda::{Propagating, Propagation, Wanted};
+pub(crate) use cuda::{Made, Propagating, Propagation, Wanted};
 pub use decode::CostToGo;
 pub use eliminate::{Count, count, eliminate};
 pub use executor::{Factors, Progress};

@@ -3,10 +3,11 @@
 
 use super::propagate::{Note, Planned, Posteriors, Trouble, joined, posterior, sources, variable};
 use crate::algebra::{OfNumbers, Range, SumProduct};
-use crate::elimination::{Gpu, Propagating, Propagation, Wanted};
+use crate::elimination::{Gpu, Made, Propagating, Propagation, Wanted};
 use crate::error::Error;
 use crate::model::{ROUNDOFF, Scaled};
 use crate::stop::Stop;
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -163,25 +164,32 @@ fn distributed(
     let steps = device.steps();
     for (index, step) in plan.steps.iter().enumerate().rev() {
         let all = joined(sliced, step, notes, outside[index]);
-        let below = || sources(step).filter_map(|from| Some((from, steps[from].outside?)));
-        if values[index].is_none() && below().next().is_none() {
+        let mut below: Vec<usize> = sources(step).filter(|&from| steps[from].outside.is_some()).collect();
+        if values[index].is_none() && below.is_empty() {
             continue;
         }
         in_range(all.least)?;
-        for (from, range) in below() {
+        // roundings of what a table was folded from, and of folding it
+        let folded = |made: Made, outside: &[Note]| {
+            let whole = match made.from {
+                Some(from) => {
+                    in_range(notes[from].least.saturating_add(outside[from].least))?;
+                    notes[from].error + outside[from].error + 2.0 * ROUNDOFF
+                }
+                None => all.error,
+            };
+            Ok::<_, Trouble>(whole + made.depth as f64 * ROUNDOFF)
+        };
+        // in the order in which they were made
+        below.sort_by_key(|&from| Reverse(plan.steps[from].entries));
+        for from in below {
+            let Some(range) = steps[from].outside else { continue };
             // the message's own error is in what was divided and in what it was divided by, and is the same in both
-            let error = all.error - notes[from].error + (steps[from].depth + 1) as f64 * ROUNDOFF;
+            let error = folded(steps[from].outside_made, &outside)? - notes[from].error + ROUNDOFF;
             outside[from] = Note { error, least: ranges.of(range).least };
         }
         let Some(values) = values[index].take() else { continue };
-        let own = match steps[index].values_from {
-            Some(from) => {
-                in_range(notes[from].least.saturating_add(outside[from].least))?;
-                notes[from].error + outside[from].error + 2.0 * ROUNDOFF
-            }
-            None => all.error,
-        };
-        let own = own + steps[index].values_depth as f64 * ROUNDOFF;
+        let own = folded(steps[index].values_made, &outside)?;
         let (own, off) = posterior(SumProduct, values, own);
         posteriors[variable(plan, step)] = Some(own);
         error = error.max(off);

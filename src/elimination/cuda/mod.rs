@@ -20,7 +20,7 @@ mod words;
 
 pub(crate) use decoder::Decoder;
 pub(crate) use execution::{DeviceSemiring, Element, Execution, Resident};
-pub(crate) use program::Wanted;
+pub(crate) use program::{Made, Wanted};
 pub(crate) use propagation::{Propagating, Propagation};
 pub(crate) use stream::Streamed;
 

@@ -14,7 +14,7 @@ mod table;
 use super::tile::{Chip, Variant};
 use super::words::{BoxWords, DigitWords, FoldWords, InputWords, SettledWords, StepWords};
 use crate::elimination::plan::{EliminationPlan, Source, Step};
-pub(crate) use back::{Back, BackStep, Wanted};
+pub(crate) use back::{Back, BackStep, Made, Wanted};
 pub(crate) use describe::NEVER;
 use std::ops::Range;
 pub(crate) use table::{Content, DeviceTable};

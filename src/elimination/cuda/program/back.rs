@@ -3,6 +3,7 @@
 use super::{Program, Room, Settled, Task};
 use crate::elimination::cuda::tile::{BUSY, Chip, THREADS, split};
 use crate::elimination::plan::{EliminationPlan, Source};
+use std::cmp::Reverse;
 
 /// Combinations of a part, at least: what adds up the parts is a launch more.
 const PART: u64 = 1 << 11;
@@ -29,13 +30,22 @@ pub(crate) struct BackStep {
     pub message: Option<usize>,
     /// The range of what all else comes to, over its message.
     pub outside: Option<usize>,
-    /// Combinations that were folded to one entry of that, one after the other, at most.
-    pub depth: u64,
+    /// How that was folded, before it was divided.
+    pub outside_made: Made,
     /// What its combination comes to by the values of its variable, as a table.
     pub values: Option<usize>,
-    /// The same depth for these. Where they are made from a message and what all else comes to for it: the step of that.
-    pub values_depth: u64,
-    pub values_from: Option<usize>,
+    /// How these were folded.
+    pub values_made: Made,
+}
+
+/// How the combination of a step was folded to a table.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Made {
+    /// Combinations that were folded to one entry, one after the other, at most.
+    pub depth: u64,
+    /// The step of a message, if the table was made from that and what all else comes to for it: together they are the
+    /// combination, folded to a table that is larger.
+    pub from: Option<usize>,
 }
 
 /// A program of both directions, and where its results are.
@@ -72,9 +82,8 @@ impl Back {
                 Source::Message(from) => Some(from as usize).filter(|&from| wanted[from].outside),
                 _ => None,
             });
-            let below: Vec<usize> = below.collect();
-            // the cheapest place to take a variable's values from
-            let from = below.iter().copied().min_by_key(|&from| plan.steps[from].entries);
+            let mut below: Vec<usize> = below.collect();
+            below.sort_by_key(|&from| Reverse(plan.steps[from].entries));
             if below.is_empty() && !wanted[index].values {
                 continue;
             }
@@ -82,29 +91,34 @@ impl Back {
             joined.extend(outside[index]);
             let joined = program.pre_join(joined, step.joint, &mut tasks);
             let clique = plan.scope(index);
-            for &from in &below {
+            // folds to a scope what was folded least to one that has it
+            let mut fold = |program: &mut Program, scope: Box<[u32]>, outside: &[Option<usize>], known: &[usize]| {
+                let has = |&&from: &&usize| scope.iter().all(|p| plan.steps[from].scope.binary_search(p).is_ok());
+                let from = known.iter().filter(has).min_by_key(|&&from| plan.steps[from].entries).copied();
+                let (table, depth) = match from.and_then(|from| Some((from, outside[from]?))) {
+                    Some((from, rest)) => {
+                        let (own, inputs) = (&plan.steps[from], vec![program.messages[from], rest]);
+                        program.down(scope, &own.scope, inputs, own.entries, &mut tasks)
+                    }
+                    None => program.down(scope, &clique, joined.clone(), step.joint, &mut tasks),
+                };
+                (table, Made { depth, from })
+            };
+            for (number, &from) in below.iter().enumerate() {
                 let (message, scope) = (program.messages[from], plan.steps[from].scope.clone());
-                let (table, depth) = program.down(scope, &clique, joined.clone(), step.joint, &mut tasks);
+                let (table, made) = fold(&mut program, scope, &outside, &below[..number]);
                 let level = program.tables[table].made;
                 program.tables[message].last = program.tables[message].last.max(level);
                 outside[from] = Some(table);
                 steps[from].outside = Some(program.settle_later(table, Some(message)));
-                steps[from].depth = depth;
+                steps[from].outside_made = made;
             }
             if wanted[index].values {
                 let others = kept.iter().copied().filter(|p| step.scope.binary_search(p).is_ok());
                 let own = std::iter::once(step.position).chain(others).collect();
-                let (table, depth) = match from.and_then(|from| Some((from, outside[from]?))) {
-                    Some((from, rest)) => {
-                        let clique = plan.steps[from].scope.clone();
-                        let entries = plan.steps[from].entries;
-                        program.down(own, &clique, vec![program.messages[from], rest], entries, &mut tasks)
-                    }
-                    None => program.down(own, &clique, joined, step.joint, &mut tasks),
-                };
+                let (table, made) = fold(&mut program, own, &outside, &below);
                 program.results.push(table);
-                steps[index].values = Some(table);
-                (steps[index].values_depth, steps[index].values_from) = (depth, from);
+                (steps[index].values, steps[index].values_made) = (Some(table), made);
             }
         }
         let reach = program.tables.iter().all(|table| table.extent() < REACH);
