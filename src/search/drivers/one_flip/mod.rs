@@ -17,6 +17,9 @@ use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, Tran
 use crate::stop::Stop;
 use rayon::prelude::*;
 
+/// The form's value, and the values.
+type Solution = (Cost, Vec<bool>);
+
 pub(crate) struct OneFlip {
     rng: Rng,
     rounds: u32,
@@ -24,7 +27,7 @@ pub(crate) struct OneFlip {
     form: Option<Option<Quadratic>>,
     walkers: Vec<Walker>,
     /// Different solutions, the best first.
-    kept: Vec<(Cost, Vec<bool>)>,
+    kept: Vec<Solution>,
     /// Walks since one of them was better than the worst of these.
     failed: usize,
     /// Steps of a walk without anything better, for each variable.
@@ -67,7 +70,7 @@ impl OneFlip {
         self.rounds += 1;
         let (kept, patience) = (&self.kept, self.patience * form.variables() as u64);
         let turn = |walker: &mut Walker| walker.turn(form, kept, (work, patience), stop);
-        let turns: Vec<(Effort, Vec<(Cost, Vec<bool>)>)> = self.walkers.par_iter_mut().map(turn).collect();
+        let turns: Vec<(Effort, Vec<Solution>)> = self.walkers.par_iter_mut().map(turn).collect();
         let mut effort = Effort::default();
         for (turn, found) in turns {
             effort.add(&turn);
@@ -97,10 +100,10 @@ impl Walker {
     fn turn(
         &mut self,
         form: &Quadratic,
-        kept: &[(Cost, Vec<bool>)],
+        kept: &[Solution],
         (work, patience): (u64, u64),
         stop: &Stop,
-    ) -> (Effort, Vec<(Cost, Vec<bool>)>) {
+    ) -> (Effort, Vec<Solution>) {
         let (mut effort, mut found) = (Effort::default(), Vec::new());
         let (n, step_work) = (form.variables() as u64, walk::step_work(form));
         while effort.work < work && !stop.is_set() {
@@ -128,7 +131,7 @@ impl Walker {
 }
 
 /// A walk from a random place, or from the way between two of the solutions where there are enough; and steps of it.
-fn begin(form: &Quadratic, kept: &[(Cost, Vec<bool>)], rng: &mut Rng) -> (Walk, usize) {
+fn begin(form: &Quadratic, kept: &[Solution], rng: &mut Rng) -> (Walk, usize) {
     if kept.len() < KEPT {
         return (Walk::new(form, (0..form.variables()).map(|_| rng.below(2) == 1).collect()), 0);
     }
@@ -149,7 +152,7 @@ fn distance(a: &[bool], b: &[bool]) -> usize {
 }
 
 /// Keeps a solution if it is new and among the best.
-fn keep(kept: &mut Vec<(Cost, Vec<bool>)>, found: (Cost, Vec<bool>)) -> bool {
+fn keep(kept: &mut Vec<Solution>, found: Solution) -> bool {
     let at = kept.partition_point(|known| known.0 < found.0);
     let known = kept[at..].iter().take_while(|known| known.0 == found.0).any(|known| known.1 == found.1);
     if known || at >= KEPT {

@@ -50,9 +50,7 @@ impl Walk {
         let (n, value) = (form.variables(), form.value(&values));
         let blocks = n.div_ceil(BLOCK);
         let mut keys = vec![NONE; blocks * BLOCK];
-        for v in 0..n {
-            keys[v] = key(form.change(&values, v), 0);
-        }
+        keys.iter_mut().take(n).enumerate().for_each(|(v, own)| *own = key(form.change(&values, v), 0));
         Walk {
             best: values.clone(),
             values,
