@@ -1,7 +1,7 @@
 // The way back through a bucket tree, in a semiring with division, and what keeps sums of products in the range of
 // numbers.
 //
-// Along the way back a step's inputs are combined with what all else comes to, and folded to the axes of one table: over
+// Along the way back a step's inputs are combined with what all else comes to and folded to the axes of one table: over
 // many axes, where the steps of bucket.cu fold over one. The combination is never stored. Where a table has few entries
 // the combinations are cut into parts, whose blocks write side by side; a step of bucket.cu adds the parts up. So the
 // order of all sums is fixed by the shape.

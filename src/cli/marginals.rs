@@ -192,7 +192,7 @@ impl Work {
         Ok(exit)
     }
 
-    /// Gives the work to the device that was asked for; where none was named, to one that works, if the work is worth it
+    /// Gives the work to the device that was asked for; where none was named, to one that works, if the work pays
     /// or the CPU's memory does not do. It is done so many times.
     fn open(&self, prepared: &mut Prepared, times: f64, stop: &Stop) -> Result<(), Error> {
         let tree = prepared.tree();

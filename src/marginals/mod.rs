@@ -28,6 +28,8 @@
 //! ```
 
 mod bounds;
+#[cfg(test)]
+mod device_tests;
 mod evidence;
 mod many;
 mod map;

@@ -36,7 +36,7 @@ pub struct MarginalsFlags {
     #[arg(long, value_name = "ORDER", default_value = "best", value_parser = OrderChoice::parse,
         help_heading = help::BOUNDS)]
     order: OrderChoice,
-    /// Where to run: auto (a CUDA device where one works and it pays), cpu, cuda or cuda:I; marginal MAP runs on the CPU
+    /// Where to run: auto (a CUDA device where one works and it pays), cpu, cuda or cuda:I; --maximize is on the CPU
     #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::BOUNDS)]
     device: Choice,
     /// CPU threads [default: all]

@@ -161,7 +161,7 @@ impl<S: DeviceSemiring> Loaded<S> {
         Ok(kernel.is_some())
     }
 
-    /// Of tables that were settled, the bits of the largest entry before it was scaled, and those of the least one but 0,
+    /// Of tables that were settled, the bits of the largest entry before it was scaled, and of the least one but 0,
     /// inverted; 0 where there is none.
     pub fn ranges(&self, gpu: &Gpu) -> Result<Vec<[u64; 2]>, DeviceError> {
         let words = gpu.cuda().read(&self.descriptors.ranges)?;
