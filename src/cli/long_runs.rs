@@ -26,7 +26,9 @@ pub type Widths = Arc<OnceLock<[Option<u32>; 2]>>;
 
 #[derive(Args, Debug)]
 pub struct LongRunFlags {
-    /// Stop by a rule: "stall 30s", diminishing, "gap 5%" or "target COST"; repeated, the first that holds ends the run
+    /// Stop by a rule, may be repeated: "stall 30s", diminishing, "gap 5%", "target COST" [default: none]
+    ///
+    /// The first that holds ends the run.
     ///
     /// stall: no better solution for so long. diminishing: the second half of the time since the first solution brought
     /// at most a thousandth of all improvement, so that as much time again is expected to bring no more; not before 20

@@ -25,8 +25,8 @@ pub struct SolveFlags {
     input: InputFlags,
     /// Start from this solution, or from several by several options [default: none]
     ///
-    /// Where a solution has `-` in place of a value, or an object of names leaves a variable out, greedy choices complete
-    /// it. The run may change what was given, and its result is never worse than the best start.
+    /// Where a solution has `-` in place of a value, or an object of names leaves a variable out, greedy choices
+    /// complete it. The run may change what was given, and its result is never worse than the best start.
     #[arg(long, value_name = "SOL", help_heading = help::INPUT)]
     warm_start: Vec<PathBuf>,
     /// Stop after this wall-clock time, loading included [default: 60s, none with --rounds]

@@ -221,7 +221,7 @@ fn a_page_tells_a_run_and_needs_nothing_else() -> Result {
         &grouped(&result["cost"]),
         "Who improved what",
         "anneal",
-        "moves/s",
+        "Moves a second",
         "324",
         "induced width",
         "a state of the population",

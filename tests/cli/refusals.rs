@@ -63,7 +63,6 @@ fn bad_options_are_refused() -> Result {
         (&["--heuristic", "magic"], &["boltzmann", "my.toml"]),
         (&["--checkpoint", "/no/such/x"], &["/no/such/x"]),
         (&["--checkpoint-every", "5s"], &["--checkpoint"]),
-        (&["--report", "x.html"], &["--report", "reserved"]),
         (&["--resume", "/no/such/x"], &["/no/such/x"]),
         (&["--stop", "whim"], &["--stop", "stall 30s"]),
         (&["--stop", "gap 1%", "--gap", "2%"], &["--stop gap", "a run has one"]),

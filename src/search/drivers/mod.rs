@@ -45,14 +45,6 @@ const DRIVERS: &[Entry] = &[
         make: |setup| Some(Box::new(Tabu::new(setup.stream(), setup.device.clone()))),
     },
     Entry {
-        name: "one-flip",
-        about: "Tabu search and path relinking on binary variables in pairs",
-        on_device: false,
-        beside_device: true,
-        kernels: Vec::new,
-        make: |setup| Some(Box::new(OneFlip::new(setup.stream()))),
-    },
-    Entry {
         name: "lns",
         about: "Large-neighbourhood search with propagation",
         on_device: false,
@@ -83,6 +75,14 @@ const DRIVERS: &[Entry] = &[
         beside_device: true,
         kernels: Vec::new,
         make: |setup| Some(Box::new(Annealing::long(setup.stream()))),
+    },
+    Entry {
+        name: "one-flip",
+        about: "Tabu search and path relinking on binary variables in pairs",
+        on_device: false,
+        beside_device: true,
+        kernels: Vec::new,
+        make: |setup| Some(Box::new(OneFlip::new(setup.stream()))),
     },
     Entry {
         name: DriverChoice::GUIDED.0,

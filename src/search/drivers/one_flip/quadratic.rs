@@ -27,9 +27,8 @@ impl Quadratic {
     /// [`Error::Stopped`].
     pub fn of(problem: &Problem, stop: &Stop) -> Result<Option<Quadratic>, Error> {
         let n = problem.variables();
-        let pairs = problem.functions.iter().all(|function| function.scope.len() == 2);
         let entries = 2 * problem.functions.len();
-        if !is_binary(problem) || !pairs || u32::try_from(entries).is_err() {
+        if !is_binary(problem) || u32::try_from(entries).is_err() {
             return Ok(None);
         }
         let mut linear = Vec::with_capacity(n);
@@ -109,9 +108,10 @@ impl Quadratic {
     }
 }
 
-/// Whether all variables have two values.
+/// Whether all variables have two values and all functions two variables.
 pub(super) fn is_binary(problem: &Problem) -> bool {
-    problem.variables() > 0 && problem.domains.iter().all(|&domain| domain == 2)
+    let has_pairs = || problem.functions.iter().all(|function| function.scope.len() == 2);
+    problem.variables() > 0 && problem.domains.iter().all(|&domain| domain == 2) && has_pairs()
 }
 
 #[cfg(test)]
