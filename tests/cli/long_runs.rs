@@ -221,7 +221,6 @@ fn a_page_tells_a_run_and_needs_nothing_else() -> Result {
         &grouped(&result["cost"]),
         "Who improved what",
         "anneal",
-        "Moves a second",
         "324",
         "induced width",
         "a state of the population",
@@ -230,7 +229,9 @@ fn a_page_tells_a_run_and_needs_nothing_else() -> Result {
     ] {
         assert!(html.replace('\'', "&#39;").contains(word), "{word}: {html}");
     }
-    assert!(html.matches("<figure").count() == 3 && html.matches("<svg").count() == 3, "{html}");
+    // a run of less than half a second has no speed
+    let pictures = html.matches("<figure").count();
+    assert!((2..=3).contains(&pictures) && html.matches("<svg").count() == pictures, "{html}");
     assert!(!html.contains("http-equiv=\"refresh\""), "it has ended");
     let plain = html.replace("http://www.w3.org/2000/svg", "");
     assert!(!plain.contains("http://") && !plain.contains("https://"), "{plain}");
