@@ -193,6 +193,12 @@ impl RunPage {
             }
             last = Some(event);
         }
+        // a run that ends within its first second has the speed of all of it
+        let whole = self.events.first().zip(self.events.last()).filter(|(first, last)| last.time_s > first.time_s);
+        if let Some((first, last)) = whole.filter(|_| speeds.is_empty()) {
+            let speed = last.moves.saturating_sub(first.moves) as f64 / (last.time_s - first.time_s);
+            speeds.extend([first.time_s, last.time_s].map(|time| (time, speed, None)));
+        }
         let speed = Line::new("moves".into(), FOUND, false, speeds);
         plain(page, "speed", "Moves a second: assignments that changed a value", "moves/s", speed);
         page.put("</div>");
