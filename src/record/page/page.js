@@ -21,6 +21,14 @@ const at = (points, time) => {
   return low > 0 ? points[low - 1] : undefined;
 };
 
+// The name of a source without the size that it had, and its color, the same one in all figures.
+const kind = (source) => source?.split(/[(,]/)[0].trim();
+const known = [];
+const colorOf = (source) => {
+  if (!known.includes(kind(source))) known.push(kind(source));
+  return COLORS[(known.indexOf(kind(source)) + 1) % COLORS.length];
+};
+
 // Places on an axis, from 0 to 1, and round numbers along it.
 const axis = (from, to, log) => {
   const scale = log ? Math.log10 : (x) => x;
@@ -43,8 +51,7 @@ const figure = (element, { name, lines }) => {
   if (!all.length) return;
   const end = Math.max(...all.map((point) => point[0])) || 1;
   const first = Math.min(...all.map((point) => point[0]).filter((time) => time > 0), end);
-  const sources = [...new Set(all.map((point) => point[2]?.split(/[(,]/)[0].trim()).filter(Boolean))];
-  const colorOf = (source) => COLORS[(sources.indexOf(source.split(/[(,]/)[0].trim()) + 1) % COLORS.length];
+  const sources = [...new Set(all.map((point) => kind(point[2])).filter(Boolean))];
   const state = { from: 0, to: end, logTime: false, logValue: false };
   const svg = node("svg", { viewBox: `0 0 ${W} ${H}`, "font-size": 13, role: "img", "aria-label": name });
   const tools = document.createElement("div");
@@ -118,11 +125,11 @@ const figure = (element, { name, lines }) => {
       : node("rect", { x: Math.min(x(t), x(begun)), y: TOP, width: Math.abs(x(t) - x(begun)),
         height: H - TOP - BOTTOM, "fill-opacity": 0.2, fill: "#0072b2" });
     svg.append(mark);
-    const known = lines.flatMap((line) => {
+    const values = lines.flatMap((line) => {
       const point = at(line.points, t);
       return point ? [`${line.name} ${shown(point[1])}${point[2] ? ` (${point[2]})` : ""}`] : [];
     });
-    output.textContent = `${shown(Number(t.toPrecision(4)))} s: ${known.join(", ") || "nothing known"}`;
+    output.textContent = `${shown(Number(t.toPrecision(4)))} s: ${values.join(", ") || "nothing known"}`;
   };
   svg.addEventListener("pointermove", (event) => over(time(event)));
   svg.addEventListener("pointerdown", (event) => { begun = time(event); svg.setPointerCapture(event.pointerId); });
@@ -138,12 +145,17 @@ const figure = (element, { name, lines }) => {
   element.querySelector("svg").style.display = "none";
   const legend = document.createElement("div");
   legend.className = "tools";
-  for (const source of sources) {
-    const [key, dot] = [document.createElement("span"), node("svg", { viewBox: "0 0 10 10", class: "dot" })];
-    dot.append(node("circle", { cx: 5, cy: 5, r: 4, fill: colorOf(source) }));
-    key.append(dot, ` ${source}`);
+  const explain = (text, sample) => {
+    const [key, box] = [document.createElement("span"), node("svg", { viewBox: "0 0 20 10", class: "key" })];
+    box.append(sample);
+    key.append(box, ` ${text}`);
     legend.append(key);
+  };
+  for (const line of lines) {
+    explain(line.name, node("path", { d: "M0 5H20", stroke: line.color, "stroke-width": 2,
+      "stroke-dasharray": line.dashed ? "6 3" : "none" }));
   }
+  for (const source of sources) explain(source, node("circle", { cx: 10, cy: 5, r: 4, fill: colorOf(source) }));
   element.append(svg, legend, tools);
   draw();
 };
