@@ -50,7 +50,7 @@ pub struct LongRunFlags {
     /// Times go on from there; an existing --csv is continued. --time counts from the start of this process.
     #[arg(long, value_name = "FILE", help_heading = help::INPUT)]
     resume: Option<PathBuf>,
-    /// Share solutions and bounds with other processes through a folder
+    /// Share solutions and bounds with other processes through a folder [default: none]
     ///
     /// Each process has one file there and reads those of the others, on this machine or on others; none waits, and any
     /// may end or begin at any time. Solutions of others are evaluated again, bounds are believed for the same network.

@@ -15,7 +15,7 @@ fn rules_end_a_run_and_are_named() -> Result {
     let (_folder, path) = middle()?;
     let stopped = |rules: &[&str]| -> Result<Value> {
         let mut command = fangs();
-        let _ = command.args(["solve", "--json", "--device", "cpu", "--time", "100"]);
+        let _ = command.args(["solve", "--json", "--device", "cpu", "--time", "100", "--bound", "none"]);
         rules.iter().for_each(|rule| {
             let _ = command.args(["--stop", rule]);
         });
@@ -27,7 +27,11 @@ fn rules_end_a_run_and_are_named() -> Result {
     assert!(waited.is_some_and(|waited| (0.7..10.0).contains(&waited)), "{stalled}");
     assert_eq!(stopped(&["stall 50s", "gap 100%"])?["stopped_by"], "gap");
     assert_eq!(stopped(&["target 1000000", "diminishing"])?["stopped_by"], "target");
-    let told = fangs().args(["solve", "--time", "100", "--stop", "stall=300ms"]).arg(&path).assert().success();
+    let told = fangs()
+        .args(["solve", "--time", "100", "--bound", "none", "--stop", "stall=300ms"])
+        .arg(&path)
+        .assert()
+        .success();
     let told = String::from_utf8(told.get_output().stdout.clone())?;
     assert!(told.contains("no better solution for as long as --stop says"), "{told}");
     Ok(())
