@@ -56,7 +56,8 @@ impl OneFlip {
             self.kept.sort();
             self.form = Some(form);
         }
-        let Some(Some(form)) = &self.form else { return Ok(Effort::default()) };
+        // without a form a round counts as a whole one: alone, it is the bounds' turn
+        let Some(Some(form)) = &self.form else { return Ok(Effort { work: ROUND_WORK, ..Effort::default() }) };
         if self.walkers.is_empty() {
             let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
             let walker = |_| Walker { rng: self.rng.split(), walk: None, told: Cost::MAX };
