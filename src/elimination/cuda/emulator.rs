@@ -280,7 +280,7 @@ impl<'a, S: Settling> Emulator<'a, S> {
                 assert_eq!(inputs[group], begins[group + 1] - begins[group]);
                 for k in begins[group]..begins[group + 1] {
                     let input = &step.input[k as usize];
-                    assert_eq!(input.tile[(0..3).find(|digit| *digit != a && *digit != b).unwrap()], 0);
+                    assert_eq!(input.tile[3 - a - b], 0);
                     let mut stage = Vec::new();
                     for row in 0..tile[a] * tile[b] * tiles[a] * tiles[b] {
                         let (number, own) = (row % (tiles[a] * tiles[b]), row / (tiles[a] * tiles[b]));
@@ -325,7 +325,7 @@ impl<'a, S: Settling> Emulator<'a, S> {
                 let sum = |a: u64| -> S::Entry {
                     let entry = |(k, input): (usize, &InputWords)| {
                         // an input does not read the digit that its group leaves out
-                        let group = step.ends.iter().position(|&end| (k as u32) < end).unwrap();
+                        let group = step.ends.partition_point(|&end| end <= k as u32);
                         if let Some(missing) = [2, 1, 0].get(group) {
                             assert_eq!(input.tile[*missing], 0);
                         }

@@ -1,6 +1,6 @@
 //! Tabu search of single flips with path relinking, for networks of binary variables and functions of two: quadratic
 //! forms, cuts, spins. Walks begin at random places until there are enough solutions, then on the ways between two of
-//! them. Where these are used up all but the best begin anew, with walks of twice the patience.
+//! them. Where these are used up all but the best are given up, and walks have twice the patience.
 
 mod quadratic;
 mod walk;
@@ -32,20 +32,20 @@ pub(crate) struct OneFlip {
     failed: usize,
     /// Steps of a walk without anything better, for each variable.
     patience: u64,
+    /// The best value that the pool was told of.
+    told: Cost,
 }
 
 struct Walker {
     rng: Rng,
     /// None before its first round.
     walk: Option<Walk>,
-    /// The best value that the pool was told of.
-    told: Cost,
 }
 
 impl OneFlip {
     pub fn new(rng: Rng) -> Self {
         let (form, walkers, kept) = (None, Vec::new(), Vec::new());
-        OneFlip { rng, rounds: 0, form, walkers, kept, failed: 0, patience: PATIENCE }
+        OneFlip { rng, rounds: 0, form, walkers, kept, failed: 0, patience: PATIENCE, told: Cost::MAX }
     }
 
     fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, Error> {
@@ -60,7 +60,7 @@ impl OneFlip {
         let Some(Some(form)) = &self.form else { return Ok(Effort { work: ROUND_WORK, ..Effort::default() }) };
         if self.walkers.is_empty() {
             let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
-            let walker = |_| Walker { rng: self.rng.split(), walk: None, told: Cost::MAX };
+            let walker = |_| Walker { rng: self.rng.split(), walk: None };
             self.walkers = (0..count).map(walker).collect();
         }
         if let Some(elite) = pool.allowed() {
@@ -82,11 +82,14 @@ impl OneFlip {
                 }
             }
         }
-        for walker in &mut self.walkers {
-            let Some(walk) = walker.walk.as_ref().filter(|walk| walk.best_value < walker.told) else { continue };
-            walker.told = walk.best_value;
-            let values = walk.best.iter().map(|&one| u16::from(one)).collect();
+        // a walk that came to its end may have given way to another one within the round
+        let ended = self.kept.first().map(|(value, values)| (*value, values));
+        let walking = self.walkers.iter().filter_map(|walker| walker.walk.as_ref());
+        let all = walking.map(|walk| (walk.best_value, &walk.best)).chain(ended);
+        if let Some((value, best)) = all.min_by_key(|(value, _)| *value).filter(|(value, _)| *value < self.told) {
+            let values = best.iter().map(|&one| u16::from(one)).collect();
             pool.offer(&Elite::until(&context.tables, values, stop)?);
+            self.told = value;
         }
         if self.kept.len() >= KEPT && self.failed > KEPT * KEPT {
             self.kept.truncate(1);
@@ -110,17 +113,17 @@ impl Walker {
         while effort.work < work && !stop.is_set() {
             let mut steps = 0;
             let walk = match &mut self.walk {
-                Some(walk) if walk.idle < patience => walk,
+                Some(walk) if !walk.is_over(patience) => walk,
                 over => {
                     let (walk, way) = begin(form, kept, &mut self.rng);
-                    (steps, self.told) = (way as u64, Cost::MAX);
+                    steps = way as u64;
                     effort.work += n * form.degree() as u64;
                     over.insert(walk)
                 }
             };
-            let most = ((work - effort.work.min(work)) / step_work).clamp(1, patience.min(u64::from(u32::MAX / 2)));
+            let most = ((work - effort.work.min(work)) / step_work).clamp(1, patience.min(walk::LONGEST.into()));
             steps += u64::from(walk.advance(form, most as u32, &mut self.rng, stop));
-            if walk.idle >= patience {
+            if walk.is_over(patience) {
                 found.push((walk.best_value, walk.best.clone()));
             }
             effort.work += steps * step_work;
@@ -181,7 +184,7 @@ impl Driver for OneFlip {
     }
 
     fn rebase(&mut self, _: &SearchContext, translate: &Translate<'_>) {
-        self.form = None;
+        (self.form, self.told) = (None, Cost::MAX);
         self.walkers.clear();
         let kept = std::mem::take(&mut self.kept);
         let translated = kept.into_iter().filter_map(|(value, values)| {
@@ -189,5 +192,38 @@ impl Driver for OneFlip {
             Some((value, elite.values.iter().map(|&value| value == 1).collect()))
         });
         self.kept = translated.collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quadratic::tests::random;
+    use super::*;
+    use crate::search::testing::price;
+    use std::sync::Arc;
+
+    #[test]
+    fn the_pool_is_told_of_the_best_and_threads_change_nothing() {
+        let mut rng = Rng::new(9);
+        for n in [2, 9, 14] {
+            let problem = Arc::new(random(n, &mut rng));
+            let mut context = SearchContext::new(&problem, price(&problem), None, &mut rng);
+            context.portable = true;
+            let run = |threads: usize| {
+                let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+                workers.install(|| {
+                    let (mut pool, mut driver) = (Pool::default(), OneFlip::new(Rng::new(3)));
+                    let rounds: Vec<_> =
+                        (0..3).map(|_| driver.round(&context, &mut pool, &Stop::new()).moves).collect();
+                    assert_eq!(driver.kept.first().map(|kept| kept.0), Some(driver.told));
+                    (rounds, pool.best(), driver.kept)
+                })
+            };
+            let one = run(1);
+            let cost = |bits: u32| problem.cost(&(0..n).map(|v| bits >> v & 1).collect::<Vec<_>>());
+            let optimum = (0..1u32 << n).map(cost).min();
+            assert_eq!(Some(one.1 + problem.constant), optimum);
+            assert!(one == run(3) && one.0.iter().all(|&moves| moves > 0));
+        }
     }
 }

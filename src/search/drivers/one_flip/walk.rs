@@ -15,6 +15,8 @@ const TABU: i64 = 1 << 62;
 const TIME: u32 = 32;
 /// Padding of the last block.
 const NONE: i64 = i64::MAX;
+/// Steps after which a walk is over whatever it finds: steps are counted in 32 bits.
+pub(super) const LONGEST: u32 = 1 << 30;
 /// Steps between two looks at the stop flag.
 const LOOK_EVERY: u32 = 256;
 
@@ -28,7 +30,7 @@ pub(super) struct Walk {
     pub best: Vec<bool>,
     pub best_value: Cost,
     /// Steps since then.
-    pub idle: u64,
+    idle: u64,
     /// Variables flipped since the best.
     since: Vec<u32>,
     keys: Vec<i64>,
@@ -67,10 +69,16 @@ impl Walk {
         }
     }
 
-    /// Up to so many steps. Returns how many were made; fewer once `stop` is set or steps run out.
+    /// Whether it has found nothing better for so many steps, or has come too far.
+    pub fn is_over(&self, patience: u64) -> bool {
+        self.idle >= patience || self.step >= LONGEST
+    }
+
+    /// Up to so many steps, at most [`LONGEST`], of a walk that is not over. Returns how many were made; fewer once
+    /// `stop` is set.
     pub fn advance(&mut self, form: &Quadratic, steps: u32, rng: &mut Rng, stop: &Stop) -> u32 {
         let mut made = 0;
-        while made < steps && !stop.is_set() && self.step < u32::MAX - steps {
+        while made < steps && !stop.is_set() {
             let some = LOOK_EVERY.min(steps - made);
             pulp::Arch::new().dispatch(Steps { walk: self, form, steps: some, rng });
             made += some;
