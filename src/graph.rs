@@ -4,7 +4,10 @@ use crate::error::Error;
 use crate::model::Problem;
 use crate::rng::Rng;
 use crate::stop::Stop;
+use rayon::prelude::*;
 
+/// Variables of a thread's turn, between two looks at the stop flag.
+const TURN: usize = 1 << 12;
 /// Room for variables, the threads of a device's block, from which color classes need not be of even width.
 const WIDE: usize = 1024;
 /// Members of a region between two looks at the stop flag.
@@ -22,11 +25,54 @@ pub(crate) struct Graph {
 impl Graph {
     /// The graph of a core.
     pub fn new(problem: &Problem, stop: &Stop) -> Result<Self, Error> {
-        let mut graph = Graph { starts: vec![0], neighbours: Vec::new() };
-        for list in stop.each(&problem.neighbours(stop)?) {
-            graph.neighbours.extend(list?);
-            graph.starts.push(graph.neighbours.len() as u32);
+        let n = problem.variables();
+        let mut ends = vec![0usize; n];
+        for function in stop.each(&problem.functions) {
+            let scope = &function?.scope;
+            scope.iter().for_each(|&v| ends[v as usize] += scope.len() - 1);
         }
+        let mut all = 0;
+        ends.iter_mut().for_each(|end| all += std::mem::replace(end, all));
+        let mut lists = vec![0u32; all];
+        for function in stop.each(&problem.functions) {
+            let scope = &function?.scope;
+            for &v in scope {
+                for &u in scope.iter().filter(|&&u| u != v) {
+                    lists[ends[v as usize]] = u;
+                    ends[v as usize] += 1;
+                }
+            }
+        }
+        // variables that share several functions stand in lists several times
+        let parts = (0..n.div_ceil(TURN)).into_par_iter().map(|part| {
+            stop.check()?;
+            let variables = part * TURN..n.min((part + 1) * TURN);
+            let (mut degrees, mut once) = (Vec::with_capacity(TURN), Vec::new());
+            for v in variables {
+                let before = once.len();
+                once.extend_from_slice(&lists[if v == 0 { 0 } else { ends[v - 1] }..ends[v]]);
+                once[before..].sort_unstable();
+                let mut kept = before;
+                for k in before..once.len() {
+                    if k == before || once[k] != once[k - 1] {
+                        once[kept] = once[k];
+                        kept += 1;
+                    }
+                }
+                once.truncate(kept);
+                degrees.push((kept - before) as u32);
+            }
+            Ok((degrees, once))
+        });
+        let mut graph = Graph { starts: Vec::with_capacity(n + 1), neighbours: Vec::with_capacity(all) };
+        graph.starts.push(0);
+        for (degrees, once) in parts.collect::<Result<Vec<(Vec<u32>, Vec<u32>)>, Error>>()? {
+            for degree in degrees {
+                graph.starts.push(graph.starts[graph.starts.len() - 1] + degree);
+            }
+            graph.neighbours.extend(once);
+        }
+        graph.neighbours.shrink_to_fit();
         Ok(graph)
     }
 

@@ -1,6 +1,9 @@
 //! All threads start here. Where the system allows no more (limits of processes, of address space), fewer do the work.
 
+use crate::error::Error;
 use crate::memory;
+use crate::stop::Stop;
+use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
 use std::io;
@@ -119,6 +122,29 @@ impl<'a, T: Send + 'static> IntoIterator for &'a Large<T> {
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.iter()
+    }
+}
+
+/// Items of a part of a long list: some milliseconds.
+const PART: usize = 1 << 14;
+
+/// What parts of a list come to, in order: side by side on a thread of a pool, one after the other on others. What is
+/// short comes to its end, whatever the flag says.
+///
+/// # Errors
+/// [`Error::Stopped`].
+pub fn finish_in_parts<T: Sync, R: Send>(
+    items: &[T],
+    stop: &Stop,
+    of: impl Fn(&[T]) -> R + Sync,
+) -> Result<Vec<R>, Error> {
+    let of = |part: &[T]| {
+        let result = of(part);
+        if part.len() == PART && stop.is_set() { Err(Error::Stopped) } else { Ok(result) }
+    };
+    match rayon::current_thread_index() {
+        Some(_) if items.len() > PART => items.par_chunks(PART).map(of).collect(),
+        _ => items.chunks(PART).map(of).collect(),
     }
 }
 

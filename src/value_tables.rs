@@ -4,15 +4,17 @@
 //! Entries are i32. Where a core's costs are too wide they are shifted right (a state's energy is still the exact sum
 //! in 64 bits, see [`ValueTables::energy`]); a forbidden entry costs [`ValueTables::hard`].
 
+mod in_turn;
 mod quantization;
+mod together;
 
 use self::quantization::{Forbidding, quantize, quantum};
 use crate::device::shared::constants;
 use crate::error::Error;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Problem};
 use crate::stop::Stop;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
-use std::hash::Hasher;
+use crate::tensor::storage::Storage;
+use crate::threads;
 use std::sync::Arc;
 
 /// A variable's row never sums to more than this, so that ratings and their differences fit i32.
@@ -55,7 +57,7 @@ pub(crate) struct ValueTables {
     /// What a forbidden entry costs, in entries' units.
     pub hard: i32,
     pub forbidding: Forbidding,
-    entries: Vec<i32>,
+    entries: Storage<i32>,
     unary: Vec<u32>,
     ranges: Vec<u32>,
     incidences: Vec<Incidence>,
@@ -77,57 +79,25 @@ impl ValueTables {
     /// The same, or [`Error::Stopped`].
     pub fn until(problem: &Arc<Problem>, price: Cost, stop: &Stop) -> Result<ValueTables, Error> {
         let n = problem.variables();
-        let (shift, hard, forbidding) = quantum(problem, price, stop)?;
+        let (quantum, incidence) = rayon::join(|| quantum(problem, price, stop), || problem.incidence_until(stop));
+        let ((shift, hard, forbidding), incidence) = (quantum?, incidence?);
         let mut tables = ValueTables {
             problem: problem.clone(),
             width: problem.domains.iter().map(|&d| padded(d)).collect(),
             shift,
             hard,
             forbidding,
-            entries: Vec::new(),
+            entries: Storage::default(),
             unary: Vec::with_capacity(n),
             ranges: Vec::with_capacity(n + 1),
             incidences: Vec::new(),
             functions: Vec::new(),
             further: Vec::new(),
-            in_place: vec![Vec::new(); n],
+            in_place: Vec::new(),
         };
-        for v in stop.each(0..n) {
-            let (v, start) = (v?, tables.entries.len());
-            tables.unary.push(start as u32);
-            let quantized = problem.unary[v].iter().map(|&cost| quantize(cost, shift, hard));
-            tables.entries.extend(quantized);
-            tables.entries.resize(start + tables.width[v] as usize, PADDING);
+        if !together::lay_out(&mut tables, &incidence, stop)? {
+            in_turn::lay_out(&mut tables, &incidence, stop)?;
         }
-        // most functions are pairs of variables, each with rows of its own
-        let rows = 2 * problem.functions.len();
-        let incidence = problem.incidence_until(stop)?;
-        let mut layout = Layout {
-            by_table: FxHashMap::with_capacity_and_hasher(rows, FxBuildHasher),
-            by_content: FxHashMap::with_capacity_and_hasher(rows, FxBuildHasher),
-            scratch: Vec::new(),
-        };
-        for item in stop.each(incidence.iter().enumerate()) {
-            let (v, incident) = item?;
-            tables.ranges.push(tables.incidences.len() as u32);
-            for &f in incident {
-                let function = &problem.functions[f as usize];
-                match &function.table {
-                    Table::Dense(table)
-                        if function.combinations(&problem.domains) <= COPY_LIMIT
-                            && tables.entries.len() + 8 * table.len() < u32::MAX as usize =>
-                    {
-                        let position = function.scope.iter().position(|&u| u as usize == v).unwrap_or(0);
-                        let base = layout.place(&mut tables, function, table, position);
-                        tables.push_incidence(function, position, base);
-                        tables.functions.push(f);
-                    }
-                    _ => tables.in_place[v].push(f),
-                }
-            }
-        }
-        tables.ranges.push(tables.incidences.len() as u32);
-        tables.entries.shrink_to_fit();
         Ok(tables)
     }
 
@@ -163,7 +133,13 @@ impl ValueTables {
 
     /// Number of functions on a variable, those read in place included.
     pub fn degree(&self, variable: usize) -> usize {
-        self.incidences(variable).len() + self.in_place[variable].len()
+        self.incidences(variable).len() + self.in_place(variable).len()
+    }
+
+    /// The functions on a variable that are read where they are.
+    #[inline(always)]
+    fn in_place(&self, variable: usize) -> &[u32] {
+        self.in_place.get(variable).map_or(&[], Vec::as_slice)
     }
 
     /// For each function with copied rows, its variables and their incidences, as (function, variable, incidence) in
@@ -238,7 +214,7 @@ impl ValueTables {
     pub fn larger_neighbours(&self, variable: usize) -> impl Iterator<Item = u32> {
         let copied = self.incidences(variable).iter().filter(|incidence| Self::binary(incidence).is_none());
         let others = copied.flat_map(|incidence| self.others(incidence).map(|pair| pair.0));
-        let in_place = self.in_place[variable].iter().flat_map(|&f| self.problem.functions[f as usize].scope.iter());
+        let in_place = self.in_place(variable).iter().flat_map(|&f| self.problem.functions[f as usize].scope.iter());
         others.chain(in_place.copied().filter(move |&u| u as usize != variable))
     }
 
@@ -325,7 +301,7 @@ impl ValueTables {
                 }
             }
         }
-        if !self.in_place[variable].is_empty() {
+        if !self.in_place(variable).is_empty() {
             self.rate_in_place(variable, values, row);
         }
     }
@@ -354,7 +330,7 @@ impl ValueTables {
     #[cold]
     fn rate_in_place(&self, variable: usize, values: &[u16], row: &mut [i32]) {
         let domain = self.domain(variable);
-        for &f in &self.in_place[variable] {
+        for &f in self.in_place(variable) {
             let function = &self.problem.functions[f as usize];
             for (value, total) in row[..domain].iter_mut().enumerate() {
                 let of = |u: u32| if u as usize == variable { value as u32 } else { u32::from(values[u as usize]) };
@@ -376,8 +352,14 @@ impl ValueTables {
             let (unary, &value) = item?;
             energy.add(unary[value as usize], self.price());
         }
-        for function in stop.finish(&self.problem.functions) {
-            energy.add(self.entry(function?, values), self.price());
+        let parts = threads::finish_in_parts(&self.problem.functions, stop, |functions| {
+            let mut energy = Energy::default();
+            functions.iter().for_each(|function| energy.add(self.entry(function, values), self.price()));
+            energy
+        });
+        for Energy { total, violations } in parts? {
+            energy.total = energy.total.saturating_add(total);
+            energy.violations += violations;
         }
         Ok(energy)
     }
@@ -394,28 +376,28 @@ impl ValueTables {
         function.cost_at(&self.problem.domains, |v| u32::from(values[v as usize]))
     }
 
-    fn push_incidence(&mut self, function: &CostFunction, position: usize, base: u32) {
+    /// A function as seen from one of its variables, whose rows begin at `base`; pairs beyond two go to `further`.
+    fn incidence_of(
+        &self,
+        function: &CostFunction,
+        position: usize,
+        base: u32,
+        further: &mut Vec<(u32, u32)>,
+    ) -> Incidence {
+        let mut incidence = Incidence { base, further: further.len() as u32, ..Incidence::default() };
         let mut stride = self.width[function.scope[position] as usize];
-        let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(function.scope.len() - 1);
-        for (k, &u) in function.scope.iter().enumerate().rev() {
-            if k != position {
-                pairs.push((u, stride));
-                stride *= self.problem.domains[u as usize];
+        let others = function.scope.iter().enumerate().rev().filter(|&(k, _)| k != position);
+        for (count, (_, &u)) in others.enumerate() {
+            match count {
+                // for arity 2 the second is the first, which moves nothing
+                0 => (incidence.first, incidence.first_stride, incidence.second) = (u, stride, u),
+                1 => (incidence.second, incidence.second_stride) = (u, stride),
+                _ => further.push((u, stride)),
             }
+            stride *= self.problem.domains[u as usize];
         }
-        let (first, first_stride) = pairs[0];
-        let (second, second_stride) = pairs.get(1).copied().unwrap_or((first, 0));
-        let further = self.further.len() as u32;
-        self.further.extend(pairs.iter().skip(2));
-        self.incidences.push(Incidence {
-            base,
-            first,
-            first_stride,
-            second,
-            second_stride,
-            further,
-            further_len: self.further.len() as u32 - further,
-        });
+        incidence.further_len = further.len() as u32 - incidence.further;
+        incidence
     }
 }
 
@@ -448,51 +430,12 @@ fn padded(domain: u32) -> u32 {
     }
 }
 
-/// Places oriented tables, each content once.
-struct Layout {
-    by_table: FxHashMap<(*const Cost, usize, usize), u32>,
-    by_content: FxHashMap<u64, u32>,
-    scratch: Vec<i32>,
-}
-
-impl Layout {
-    /// Where the rows of `table` seen from `position` stand; lays them out where they do not stand yet.
-    fn place(
-        &mut self,
-        tables: &mut ValueTables,
-        function: &CostFunction,
-        table: &Arc<[Cost]>,
-        position: usize,
-    ) -> u32 {
-        let size = |v: u32| tables.problem.domains[v as usize] as usize;
-        let outer: usize = function.scope[..position].iter().map(|&v| size(v)).product();
-        let domain = size(function.scope[position]);
-        let inner: usize = function.scope[position + 1..].iter().map(|&v| size(v)).product();
-        let key = (table.as_ptr(), domain, inner);
-        if let Some(&base) = self.by_table.get(&key) {
-            return base;
+/// Writes a table's rows as seen from a variable of `domain` values, `inner` entries apart, each row `width` entries.
+fn orient(table: &[Cost], [domain, inner, width]: [usize; 3], quantize: impl Fn(Cost) -> i32, rows: &mut [i32]) {
+    for (run, costs) in table.chunks_exact(inner).enumerate() {
+        let (before, value) = (run / domain, run % domain);
+        for (after, &cost) in costs.iter().enumerate() {
+            rows[(before * inner + after) * width + value] = quantize(cost);
         }
-        let width = tables.width[function.scope[position] as usize] as usize;
-        self.scratch.clear();
-        self.scratch.resize(outer * inner * width, 0);
-        for (run, costs) in table.chunks_exact(inner).enumerate() {
-            let (before, value) = (run / domain, run % domain);
-            for (after, &cost) in costs.iter().enumerate() {
-                self.scratch[(before * inner + after) * width + value] = quantize(cost, tables.shift, tables.hard);
-            }
-        }
-        let mut hasher = FxHasher::default();
-        for &entry in &self.scratch {
-            hasher.write_i32(entry);
-        }
-        let next = tables.entries.len() as u32;
-        // of different tables with one hash only the first is found again
-        let base = *self.by_content.entry(hasher.finish()).or_insert(next);
-        let base = if base != next && tables.entries[base as usize..].starts_with(&self.scratch) { base } else { next };
-        if base == next {
-            tables.entries.extend_from_slice(&self.scratch);
-        }
-        let _ = self.by_table.insert(key, base);
-        base
     }
 }

@@ -63,6 +63,8 @@ pub struct Bounder {
     best_z: Option<u32>,
     /// Combinations of the largest dense plan finished.
     highest: u64,
+    /// The best bound told of that shifting came to on its way.
+    told: Cost,
 }
 
 #[derive(Debug)]
@@ -91,7 +93,7 @@ struct Turn {
 impl Bounder {
     /// Nothing is done yet.
     pub fn new(options: BounderOptions) -> Self {
-        Bounder { done: options.choice == BoundChoice::None, options, ..Bounder::default() }
+        Bounder { done: options.choice == BoundChoice::None, options, told: Cost::MIN, ..Bounder::default() }
     }
 
     /// Says there what is being done.
@@ -224,7 +226,8 @@ impl Bounder {
             if let Some(result) = solved(reduced, upper) {
                 return (!std::mem::replace(&mut self.done, true)).then_some(result);
             }
-            if self.schedule.is_none() && self.orders.is_empty() && self.order(&reduced.problem, stop) {
+            let follows = self.schedule.is_none() && self.orders.is_empty() && !self.is_vast(&reduced.problem);
+            if follows && self.order(&reduced.problem, stop) {
                 return None;
             }
             self.begin(reduced, upper, stop);
@@ -235,7 +238,10 @@ impl Bounder {
                 let before = shift.work_done();
                 let progress = shift.advance(tuning::SLICE, stop);
                 self.work += (shift.work_done() - before).max(1) * tuning::SHIFT_WORK;
-                if progress == Progress::More { None } else { self.finish_shift(upper, stop) }
+                match progress {
+                    Progress::More => self.shifted_so_far(upper),
+                    _ => self.finish_shift(upper, stop),
+                }
             }
             Work::Search(turn) => {
                 let before = turn.search.work_done();
@@ -294,6 +300,23 @@ impl Bounder {
         };
         self.notices.push_back(Notice::PlanFailed(format!("{error}; going on {goes_on}")));
         self.schedule.iter_mut().for_each(|schedule| schedule.after(error));
+    }
+
+    /// Whether costs are shifted and nothing else is done: orders and plans take longer than most runs.
+    fn is_vast(&self, problem: &Problem) -> bool {
+        self.options.choice.strategies().shift && problem.variables() + problem.functions.len() >= tuning::VAST
+    }
+
+    /// The bound of cost shifting at work, told of now and then where its passes take long.
+    fn shifted_so_far(&mut self, upper: Cost) -> Option<BoundResult> {
+        let Some(Running { reduced, .. }) = &self.running else { return None };
+        if !self.is_vast(&reduced.problem) {
+            return None;
+        }
+        let above = self.told.max(reduced.problem.constant);
+        let result = self.so_far(upper, above.saturating_add((upper - above) / tuning::VAST_STEPS))?;
+        self.told = result.lower;
+        Some(result)
     }
 
     fn finish_shift(&mut self, upper: Cost, stop: &Stop) -> Option<BoundResult> {
@@ -418,7 +441,9 @@ impl Bounder {
         let mut sizes = SizeSchedule::new(orders, memory, z).exact_work(exact_work);
         (sizes.spill, sizes.work) = (spill, self.highest / 2);
         let certified = reduced.reducer.steps().is_some();
-        let schedule = BoundSchedule::new(&reduced.problem, sizes, choice.strategies()).keep_journal(certified);
+        let strategies = choice.strategies();
+        let strategies = if self.is_vast(&reduced.problem) { strategies.shifting_alone() } else { strategies };
+        let schedule = BoundSchedule::new(&reduced.problem, sizes, strategies).keep_journal(certified);
         let mut schedule = schedule.on(self.gpu.as_ref(), self.device_use);
         schedule.resume(std::mem::take(&mut self.searches));
         schedule

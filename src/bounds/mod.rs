@@ -188,6 +188,11 @@ const NOTHING: Strategies = Strategies {
 };
 
 impl Strategies {
+    /// Cost shifting, if it is one of these, and nothing else.
+    fn shifting_alone(&self) -> Strategies {
+        Strategies { shift: self.shift, ..NOTHING }
+    }
+
     /// Whether something works on what cost shifting between functions leaves.
     fn go_on_from_shifting(&self) -> bool {
         self.shifted || self.graphs != Graphs::None || self.rows

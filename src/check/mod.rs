@@ -36,6 +36,7 @@ pub use potentials::verify;
 pub use replay::Replay;
 
 use crate::model::{Cost, CostFunction, FORBIDDEN, Function, Network, SparseTable, Table};
+use rayon::prelude::*;
 
 /// The cost of an assignment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,20 +75,32 @@ const ASKED: usize = 1 << 12;
 ///
 /// # Panics
 /// As [`evaluate`].
-pub fn evaluate_unless(network: &Network, assignment: &[u32], gives_up: impl Fn() -> bool) -> Option<Evaluation> {
+pub fn evaluate_unless(network: &Network, assignment: &[u32], gives_up: impl Fn() -> bool + Sync) -> Option<Evaluation> {
     assert_eq!(assignment.len(), network.domains().len(), "one value for every variable");
-    let (mut sum, mut violated) = (0i128, Vec::new());
     let domains = network.domains();
-    for (index, function) in network.all_functions().enumerate() {
-        if index % ASKED == 0 && gives_up() {
+    let part = |first: usize| {
+        if gives_up() {
             return None;
         }
-        match function_cost(function, domains, assignment) {
-            FORBIDDEN.. => violated.push(index),
-            cost => sum += i128::from(cost),
+        let (mut sum, mut violated) = (0i128, Vec::new());
+        for index in first..network.function_count().min(first + ASKED) {
+            let function = network.function(index).expect("a number below that of all functions");
+            match function_cost(function, domains, assignment) {
+                FORBIDDEN.. => violated.push(index),
+                cost => sum += i128::from(cost),
+            }
         }
-    }
-    let soft = saturate(sum);
+        Some((sum, violated))
+    };
+    let begins = 0..network.function_count().div_ceil(ASKED);
+    // by other threads only where there are some: outside of a pool all processors' would begin
+    let parts: Option<Vec<(i128, Vec<usize>)>> = match rayon::current_thread_index() {
+        Some(_) => begins.into_par_iter().map(|begin| part(begin * ASKED)).collect(),
+        None => begins.map(|begin| part(begin * ASKED)).collect(),
+    };
+    let parts = parts?;
+    let soft = saturate(parts.iter().map(|(sum, _)| sum).sum());
+    let violated: Vec<usize> = parts.into_iter().flat_map(|(_, violated)| violated).collect();
     let cost = if violated.is_empty() { soft } else { FORBIDDEN };
     Some(Evaluation { cost, soft, violated, top: network.top() })
 }

@@ -102,7 +102,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         core_density: density(problem.neighbours(&stop)?),
         infeasible: reducer.infeasible(),
         reduction: reducer.report(),
-        search: Footprint::of(&problem),
+        search: Footprint::of(&network, &problem),
         orders: orders.iter().map(|(method, order)| OrderLine::new(*method, order)).collect(),
         pseudo_trees,
         memory: config.memory,
@@ -291,8 +291,10 @@ impl fmt::Display for Description {
         if self.infeasible {
             writeln!(f, "  the reductions prove that there is no solution")?;
         }
-        let [tables, state] = [self.search.table_bytes, self.search.state_bytes].map(HumanBytes);
+        let Footprint { table_bytes, state_bytes, run_bytes, .. } = self.search;
+        let [tables, state, run] = [table_bytes, state_bytes, run_bytes].map(HumanBytes);
         writeln!(f, "  a search reads {tables} of tables and keeps {state} a state")?;
+        writeln!(f, "  a run takes about {run}, states and bounds besides")?;
         writeln!(f, "\n{:<20}{:>7}{:>18}{:>18}", "order of elimination", "width", "joint entries", "largest table")?;
         for OrderLine { order, induced_width, joint_entries, largest_table } in &self.orders {
             let number = |number: &Option<f64>| number.map_or("huge".into(), |number| format!("{number:.3e}"));

@@ -7,7 +7,7 @@
 
 use crate::elimination::decode::add_function;
 use crate::error::Error;
-use crate::model::{Cost, FORBIDDEN, Problem};
+use crate::model::{Cost, FORBIDDEN, Problem, Readers};
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
 use crate::threads::Large;
@@ -95,7 +95,7 @@ impl LocalFound {
 struct Moves<'a> {
     problem: &'a Problem,
     neighbours: Large<Vec<u32>>,
-    incidence: Large<Vec<u32>>,
+    incidence: Readers,
     /// The least cost of each function: it is violated where it costs more.
     least: Vec<Cost>,
 }

@@ -59,16 +59,28 @@ fn assign_in<S: ?Sized, H: LocalHeuristic<S>>(
     draw: u64,
     (ratings, weights): (&mut [H::Rating], &mut [u32]),
 ) -> Option<usize> {
+    let Some(possibility) = choose(heuristic, state, variable, draw, (ratings, weights)) else {
+        heuristic.could_not_assign(state, variable);
+        return None;
+    };
+    heuristic.assign(state, variable, possibility);
+    Some(possibility)
+}
+
+/// The possibility that [`assign_variable`] takes, `None` where all have weight 0; their ratings stay where they were
+/// made.
+#[inline(always)]
+pub(crate) fn choose<S: ?Sized, H: LocalHeuristic<S>>(
+    heuristic: &H,
+    state: &S,
+    variable: usize,
+    draw: u64,
+    (ratings, weights): (&mut [H::Rating], &mut [u32]),
+) -> Option<usize> {
     heuristic.rate_all(state, variable, ratings);
     let aggregate = heuristic.aggregate_all(ratings);
     let total = heuristic.map_all(ratings, &aggregate, weights);
-    if total == 0 {
-        heuristic.could_not_assign(state, variable);
-        return None;
-    }
-    let possibility = select(weights, below(draw, total));
-    heuristic.assign(state, variable, possibility);
-    Some(possibility)
+    (total > 0).then(|| select(weights, below(draw, total)))
 }
 
 /// Possibilities of a segment. Segments are passed by their sums, which vectorise; prefix sums are made within

@@ -25,6 +25,7 @@ mod successors;
 
 pub use active::Active;
 pub use dispatch::{ByType, Dispatch, Heuristics, Uniform};
+pub(crate) use engine::choose;
 pub use engine::{Scratch, State, assign_active, assign_active_by, assign_variable, select};
 pub use heuristic::LocalHeuristic;
 pub use order::Order;

@@ -32,7 +32,7 @@ pub use network::{Builder, Network, Notation, Variable};
 pub use policy::{DecisionRule, Policy, PolicyFile, PolicyGraph, PolicyNode, Rules};
 pub use pomdp::{Agent, Pomdp, SparseRows};
 pub use potentials::{Factor, LEAST_EXPONENT, Potentials};
-pub use problem::Problem;
+pub use problem::{Problem, Readers};
 pub use reading::{Decimal, Numbers, Reading, Scale, Stated};
 pub use scaled::{ROUNDOFF, Scaled, scale};
 pub(crate) use tables::Tables;

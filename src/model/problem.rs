@@ -1,14 +1,15 @@
 //! The reduced problem of a network.
 
-use super::{Cost, CostFunction, FORBIDDEN, add};
+use super::{Cost, CostFunction, add};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::threads::{self, Large};
+use std::ops::Index;
 
 /// A cost network in the form that search and inference work on.
 ///
-/// All entries are at least 0; a forbidden entry is exactly [`FORBIDDEN`]; unary costs are separate; every
-/// function has an arity of at least 2 and no two functions have the same scope (in ascending order). An
+/// All entries are at least 0; a forbidden entry is exactly [`FORBIDDEN`](super::FORBIDDEN); unary costs are
+/// separate; every function has an arity of at least 2 and no two functions have the same scope (in ascending order). An
 /// assignment counts as a solution only where its total is below `top`.
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -37,7 +38,7 @@ impl Problem {
         self.domains.len()
     }
 
-    /// The cost of an assignment, [`FORBIDDEN`] where an entry forbids it. Not capped at `top`.
+    /// The cost of an assignment, [`FORBIDDEN`](super::FORBIDDEN) where an entry forbids it. Not capped at `top`.
     pub fn cost(&self, assignment: &[u32]) -> Cost {
         self.cost_until(assignment, &Stop::new()).expect("the flag is not set")
     }
@@ -52,13 +53,12 @@ impl Problem {
             let (unary, &value) = item?;
             total = add(total, unary[value as usize]);
         }
-        for function in stop.finish(&self.functions) {
-            if total >= FORBIDDEN {
-                return Ok(FORBIDDEN);
-            }
-            total = add(total, function?.cost(&self.domains, assignment));
-        }
-        Ok(total)
+        let of_part = |functions: &[CostFunction]| {
+            let cost = |total, function: &CostFunction| add(total, function.cost(&self.domains, assignment));
+            functions.iter().fold(0, cost)
+        };
+        let parts = threads::finish_in_parts(&self.functions, stop, of_part)?;
+        Ok(parts.into_iter().fold(total, add))
     }
 
     /// The variables that share a function with each variable, ascending.
@@ -83,7 +83,7 @@ impl Problem {
     }
 
     /// For each variable, the indices of the functions that read it, ascending.
-    pub fn incidence(&self) -> Large<Vec<u32>> {
+    pub fn incidence(&self) -> Readers {
         self.incidence_until(&Stop::new()).expect("the flag is not set")
     }
 
@@ -91,12 +91,37 @@ impl Problem {
     ///
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn incidence_until(&self, stop: &Stop) -> Result<Large<Vec<u32>>, Error> {
-        let mut incidence = Large::from(vec![Vec::new(); self.variables()]);
+    pub fn incidence_until(&self, stop: &Stop) -> Result<Readers, Error> {
+        let n = self.variables();
+        let mut starts = vec![0u32; n + 1];
+        for function in stop.each(&self.functions) {
+            function?.scope.iter().for_each(|&v| starts[v as usize + 1] += 1);
+        }
+        (0..n).for_each(|v| starts[v + 1] += starts[v]);
+        let (mut free, mut functions) = (starts.clone(), vec![0; starts[n] as usize]);
         for item in stop.each((0..).zip(&self.functions)) {
             let (index, function) = item?;
-            function.scope.iter().for_each(|&v| incidence[v as usize].push(index));
+            for &v in &function.scope {
+                functions[free[v as usize] as usize] = index;
+                free[v as usize] += 1;
+            }
         }
-        Ok(incidence)
+        Ok(Readers { starts, functions })
+    }
+}
+
+/// For each variable, the indices of the functions that read it, ascending: two lists, whatever the size.
+#[derive(Clone, Debug, Default)]
+pub struct Readers {
+    starts: Vec<u32>,
+    functions: Vec<u32>,
+}
+
+impl Index<usize> for Readers {
+    type Output = [u32];
+
+    #[inline]
+    fn index(&self, variable: usize) -> &[u32] {
+        &self.functions[self.starts[variable] as usize..self.starts[variable + 1] as usize]
     }
 }

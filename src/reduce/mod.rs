@@ -25,6 +25,7 @@ mod ties;
 #[cfg(test)]
 mod ties_tests;
 mod tuning;
+mod unreduced;
 mod value_bounds;
 mod worklist;
 
@@ -212,18 +213,7 @@ impl Reducer {
     /// [`Error::Memory`] with how much it would take.
     pub fn fitting_problem(&self, stop: &Stop) -> Result<Problem, Error> {
         let problem = self.problem_until(stop)?;
-        let (mut widest, mut pairs) = (0, 0u64);
-        for function in stop.each(&problem.functions) {
-            let arity = function?.scope.len();
-            widest = widest.max(arity);
-            pairs += (arity as u64).pow(2);
-        }
-        let what = || format!("which variables share a function ({widest} in the largest one)");
-        if pairs > u64::from(u32::MAX) {
-            let most = u32::MAX;
-            return Err(Error::Memory(format!("{} is a matter of {pairs} pairs, {most} are kept at most", what())));
-        }
-        memory::must_fit(pairs * PAIR_BYTES, what)?;
+        fits(&problem, stop)?;
         Ok(problem)
     }
 
@@ -399,6 +389,25 @@ impl Reducer {
         threads::free(sharing, self.functions.len());
         Ok(())
     }
+}
+
+/// Whether search and bounds have room for a problem.
+///
+/// # Errors
+/// [`Error::Memory`] with how much it would take.
+fn fits(problem: &Problem, stop: &Stop) -> Result<(), Error> {
+    let (mut widest, mut pairs) = (0, 0u64);
+    for function in stop.each(&problem.functions) {
+        let arity = function?.scope.len();
+        widest = widest.max(arity);
+        pairs += (arity as u64).pow(2);
+    }
+    let what = || format!("which variables share a function ({widest} in the largest one)");
+    if pairs > u64::from(u32::MAX) {
+        let most = u32::MAX;
+        return Err(Error::Memory(format!("{} is a matter of {pairs} pairs, {most} are kept at most", what())));
+    }
+    memory::must_fit(pairs * PAIR_BYTES, what)
 }
 
 /// A reduced problem and how it came from the network. One that is reduced further does not make bounds of this one

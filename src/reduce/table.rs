@@ -181,10 +181,11 @@ fn forbid(table: &mut Table, limit: Cost) {
 
 /// The address of a table, and whether it is shared.
 pub(super) fn address(table: &Table) -> (usize, bool) {
-    match table {
-        Table::Dense(costs) => (costs.as_ptr() as usize, Arc::strong_count(costs) > 1),
-        Table::Sparse(sparse) => (Arc::as_ptr(sparse) as usize, Arc::strong_count(sparse) > 1),
-    }
+    let holders = match table {
+        Table::Dense(costs) => Arc::strong_count(costs),
+        Table::Sparse(sparse) => Arc::strong_count(sparse),
+    };
+    (table.address(), holders > 1)
 }
 
 /// Stores equal tables once.

@@ -5,13 +5,16 @@ use super::drivers::annealing::cuda::CudaPopulation;
 use super::drivers::annealing::generation::{Generation, Population, steps};
 use super::drivers::guided::speed::passes;
 use super::drivers::tuning::annealing::GREEDY_SWEEPS;
+use super::run::passes;
 use super::scheduler::driver::SearchContext;
+use super::tuning::run::{FUNCTION_BYTES, REDUCING_BYTES};
 use crate::device::{Cuda, DeviceError};
 use crate::heuristics::ValueHeuristic;
 use crate::model::{Network, Problem};
 use crate::reduce::Reducer;
 use crate::rng::Rng;
 use crate::stop::Stop;
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Instant;
@@ -64,13 +67,27 @@ pub struct Footprint {
     pub table_bytes: u64,
     /// Bytes of a state of the population and of its child.
     pub state_bytes: u64,
+    /// Bytes of a run at most, about: the network, its reductions, the tables as the search reads them, once more where
+    /// it begins before the reductions have ended. States and bounds come besides.
+    pub run_bytes: u64,
 }
 
 impl Footprint {
-    /// That of a core.
-    pub fn of(problem: &Arc<Problem>) -> Footprint {
+    /// That of a network and its core.
+    pub fn of(network: &Network, problem: &Arc<Problem>) -> Footprint {
         let context = SearchContext::new(problem, problem.top, None, &mut Rng::new(1));
-        Footprint { table_bytes: context.tables.bytes(), state_bytes: state_bytes(&context) as u64 }
+        let table_bytes = context.tables.bytes();
+        let (mut tables, mut places, mut known) = (0, 0, FxHashSet::default());
+        for function in network.expanded().functions() {
+            places += function.scope.len() as u64;
+            if known.insert(function.table.address()) {
+                tables += function.table.bytes() as u64;
+            }
+        }
+        let whole = tables + network.expanded().functions().len() as u64 * FUNCTION_BYTES;
+        let cores = 1 + u64::from(passes::suits(network));
+        let run_bytes = whole + tables + places * REDUCING_BYTES + cores * table_bytes;
+        Footprint { table_bytes, state_bytes: state_bytes(&context) as u64, run_bytes }
     }
 }
 

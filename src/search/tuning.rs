@@ -21,6 +21,9 @@ pub(super) mod core {
     /// Work of a sweep above which a core is large all the same: many states would wait for each other too long
     /// (results/notes/large-cores.md).
     pub const LARGE_SWEEP: u64 = 400_000;
+    /// Work of a sweep above which a core is vast: all threads make one state's sweeps together, as each alone would take
+    /// longer than a second for the first solution.
+    pub const VAST_SWEEP: u64 = 10_000_000;
     /// Variables of a tree of a forest, at most, where a core is large: a device assigns the levels of a tree one after
     /// the other.
     pub const LARGE_TREE: u32 = 64;
@@ -129,6 +132,15 @@ pub(super) mod run {
     pub const VISITS: u64 = 8;
     /// Entries that it looks at after kicks: less than a millisecond.
     pub const KICKED: u64 = 1 << 17;
+    /// Variables, and places in scopes, from which on the first solution comes from passes over all functions: the
+    /// greedy one takes longer than a tenth of a second then.
+    pub const VAST: [usize; 2] = [1 << 14, 1 << 17];
+    /// Passes that let variables take better values: each costs what is left to gain about a third (results/scale).
+    pub const PASSES: usize = 8;
+    /// Bytes of a function of a network, its table not counted, twice: the network's and that of a core.
+    pub const FUNCTION_BYTES: u64 = 200;
+    /// Bytes that reductions take for each place of a scope beside copies of all tables.
+    pub const REDUCING_BYTES: u64 = 200;
     /// Seconds that the loop has to answer the stop flag.
     pub const PATIENCE: f64 = 0.12;
 }

@@ -49,6 +49,12 @@ impl<E: Entry> Storage<E> {
     }
 }
 
+impl<E> From<Vec<E>> for Storage<E> {
+    fn from(entries: Vec<E>) -> Self {
+        Storage(Place::Heap(entries))
+    }
+}
+
 impl<E> Default for Storage<E> {
     fn default() -> Self {
         Storage(Place::Heap(Vec::new()))

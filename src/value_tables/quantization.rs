@@ -4,6 +4,10 @@ use super::ROW_LIMIT;
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Problem, Table};
 use crate::stop::Stop;
+use rayon::prelude::*;
+
+/// Functions or variables of a thread's turn, between two looks at the stop flag.
+const TURN: usize = 1 << 12;
 
 /// A cost in the rows' units, rounded to the nearest; a forbidden one is `hard`.
 #[inline(always)]
@@ -33,37 +37,37 @@ pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<(u3
     let n = problem.variables();
     let mut soft = vec![0 as Cost; n];
     let mut hard = vec![0 as Cost; n];
-    let mut note = |scope: &[u32], costs: &mut dyn Iterator<Item = Cost>| {
-        let (mut largest, mut forbids) = (0, 0);
+    let look = |costs: &mut dyn Iterator<Item = Cost>| {
+        let (mut largest, mut forbids) = (0, false);
         for cost in costs {
-            if cost >= FORBIDDEN {
-                forbids = 1;
-            } else {
-                largest = largest.max(cost);
-            }
+            if cost >= FORBIDDEN { forbids = true } else { largest = largest.max(cost) }
         }
-        for &v in scope {
-            soft[v as usize] = soft[v as usize].saturating_add(largest);
-            hard[v as usize] += forbids;
-        }
-        (forbids > 0, largest == 0)
+        (largest, forbids)
     };
-    for item in stop.each(problem.unary.iter().enumerate()) {
-        let (v, unary) = item?;
-        let _ = note(&[v as u32], &mut unary.iter().copied());
+    let of_unary = problem.unary.par_chunks(TURN).map(|unary| {
+        stop.check()?;
+        Ok(unary.iter().map(|costs| look(&mut costs.iter().copied())).collect())
+    });
+    let of_functions = problem.functions.par_chunks(TURN).map(|functions| {
+        stop.check()?;
+        Ok(functions.iter().map(|function| look(&mut function.table.costs())).collect())
+    });
+    let of_unary = of_unary.collect::<Result<Vec<Vec<(Cost, bool)>>, Error>>()?;
+    let of_functions = of_functions.collect::<Result<Vec<Vec<(Cost, bool)>>, Error>>()?;
+    for item in stop.each(of_unary.into_iter().flatten().enumerate()) {
+        let (v, (largest, forbids)) = item?;
+        (soft[v], hard[v]) = (largest, Cost::from(forbids));
     }
     let (mut some, mut pure) = (0, 0);
-    for function in stop.each(&problem.functions) {
-        let function = function?;
-        match &function.table {
-            Table::Dense(table) => {
-                let (forbids, free) = note(&function.scope, &mut table.iter().copied());
-                some += usize::from(forbids);
-                pure += usize::from(forbids && free);
-            }
-            Table::Sparse(table) => {
-                let _ = note(&function.scope, &mut table.iter().map(|(_, cost)| cost).chain([table.default_cost()]));
-            }
+    for item in stop.each(problem.functions.iter().zip(of_functions.into_iter().flatten())) {
+        let (function, (largest, forbids)) = item?;
+        for &v in &function.scope {
+            soft[v as usize] = soft[v as usize].saturating_add(largest);
+            hard[v as usize] += Cost::from(forbids);
+        }
+        if matches!(function.table, Table::Dense(_)) {
+            some += usize::from(forbids);
+            pure += usize::from(forbids && largest == 0);
         }
     }
     let widest = soft.iter().copied().max().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! A part of a core: some variables have a choice of values, all others keep theirs.
 
 use super::value_tables::ValueTables;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, SparseTable, Table, add};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Readers, SparseTable, Table, add};
 use std::sync::Arc;
 
 /// A variable of a core and the values, all different, that it may take.
@@ -12,7 +12,7 @@ pub(crate) type Choice = (u32, Vec<u16>);
 pub(crate) struct Whole<'a> {
     pub tables: &'a ValueTables,
     /// By variable the functions that read it.
-    pub incidence: &'a [Vec<u32>],
+    pub incidence: &'a Readers,
 }
 
 /// The values that the variables have outside of a part.

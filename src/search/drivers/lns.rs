@@ -17,19 +17,18 @@ use super::tuning::lns::{
 };
 use crate::bounds::{Probe, Probed};
 use crate::error::Error;
-use crate::model::{Cost, FORBIDDEN};
+use crate::model::{Cost, FORBIDDEN, Readers};
 use crate::rng::Rng;
 use crate::search::context::subproblem::{Base, Choice, Subproblem, Whole};
 use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate};
 use crate::stop::Stop;
-use crate::threads::Large;
 use rayon::prelude::*;
 
 pub(crate) struct Lns {
     rng: Rng,
     states: Vec<LnsState>,
     /// By variable the functions that read it.
-    incidence: Large<Vec<u32>>,
+    incidence: Readers,
 }
 
 /// One of them.
@@ -50,7 +49,7 @@ struct LnsState {
 
 impl Lns {
     pub fn new(rng: Rng) -> Self {
-        Lns { rng, states: Vec::new(), incidence: Large::default() }
+        Lns { rng, states: Vec::new(), incidence: Readers::default() }
     }
 
     fn open(&mut self, context: &SearchContext, stop: &Stop) -> Result<(), Error> {
@@ -266,6 +265,11 @@ fn improve(
 }
 
 impl Driver for Lns {
+    fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
+        // its states would be made anew for longer than they are searched
+        !context.is_vast()
+    }
+
     fn begins(&self, _: &SearchContext) -> u64 {
         BEGIN
     }

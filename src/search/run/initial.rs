@@ -1,12 +1,13 @@
 //! What a run begins with, before threads, reductions and tables are made.
 
-use super::greedy;
 use super::messages::{Message, Totals};
-use crate::check;
+use super::{greedy, passes};
+use crate::check::{self, Evaluation};
 use crate::model::{Cost, FORBIDDEN, Network, Number};
 use crate::rng::Rng;
 use crate::search::options::Options;
 use crate::stop::Stop;
+use crate::threads;
 use std::ops::ControlFlow;
 
 /// The source of what the caller gave.
@@ -31,11 +32,8 @@ impl InitialSolution {
             Some((resumed.upper?, found.value, &found.values))
         });
         let (mut upper, mut best) = known.map_or((FORBIDDEN, None), |(upper, value, _)| (upper, Some(value)));
-        let mut found = |assignment: &[u32], source: &str| {
-            // once the run is over nobody waits for one more
-            let gives_up = || stop.is_set() && best.is_some();
-            if let Some(evaluation) = check::evaluate_unless(network, assignment, gives_up)
-                && evaluation.is_solution()
+        let mut hear = |evaluation: &Evaluation, assignment: &[u32], source: &str| {
+            if evaluation.is_solution()
                 && evaluation.cost < upper
                 && let Some(value) = evaluation.value(network, assignment)
             {
@@ -46,6 +44,23 @@ impl InitialSolution {
                 let (solution, source) = (assignment.into(), source.to_string());
                 tell(Message::Solution { cost: upper, value, solution, source, totals });
             }
+            (upper, best.is_some())
+        };
+        let mut is_known = known.is_some();
+        let has_rounds = options.rounds != Some(0) && lower < network.top();
+        let begins = options.warm_starts.is_empty() && known.is_none() && has_rounds;
+        let has_room = || greedy::fits(network.expanded());
+        if let Some((values, evaluation)) = (begins && has_room()).then(|| by_passes(network, options, stop)).flatten() {
+            let _ = hear(&evaluation, &values, "greedy");
+            return InitialSolution { assignments: vec![values], upper, value: best };
+        }
+        let mut found = |assignment: &[u32], source: &str| {
+            // once the run is over nobody waits for one more
+            let gives_up = || stop.is_set() && is_known;
+            let evaluation = check::evaluate_unless(network, assignment, gives_up);
+            let Some(evaluation) = evaluation else { return ControlFlow::Continue(()) };
+            let upper;
+            (upper, is_known) = hear(&evaluation, assignment, source);
             if upper > lower { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         let own = network.domains().len();
@@ -56,7 +71,6 @@ impl InitialSolution {
             assignment.truncate(own);
             assignment
         };
-        let has_room = || greedy::fits(network.expanded());
         let mut assignments = Vec::new();
         for start in &options.warm_starts {
             let is_whole = start.iter().all(Option::is_some);
@@ -72,7 +86,6 @@ impl InitialSolution {
         if let Some((.., values)) = known.filter(|_| assignments.is_empty()) {
             assignments.push(values.clone());
         }
-        let has_rounds = options.rounds != Some(0) && lower < network.top();
         if assignments.is_empty() && has_rounds && has_room() {
             assignments.push(choose(&[], "greedy", &mut found));
         }
@@ -83,4 +96,16 @@ impl InitialSolution {
     pub fn found(&self) -> Option<(Cost, Number)> {
         self.value.map(|value| (self.upper, value))
     }
+}
+
+/// A solution by passes over all functions, if the network is so large and there is one; by all threads, which later
+/// steps start again in less than a millisecond.
+fn by_passes(network: &Network, options: &Options, stop: &Stop) -> Option<(Vec<u32>, Evaluation)> {
+    let workers = if passes::suits(network) { threads::pool(options.threads()).ok()? } else { return None };
+    let found = workers.install(|| {
+        let values = passes::assignment(network, stop).ok()?;
+        let evaluation = check::evaluate(network, &values);
+        Some((values, evaluation))
+    });
+    found.filter(|(_, evaluation)| evaluation.is_solution())
 }

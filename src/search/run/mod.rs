@@ -9,8 +9,10 @@ pub(crate) mod handover;
 pub(crate) mod initial;
 pub(crate) mod keeping;
 pub(crate) mod messages;
+pub(crate) mod passes;
 mod places;
 pub(crate) mod publisher;
+mod reducing;
 pub(crate) mod rules;
 mod tighten;
 mod troubles;
@@ -19,6 +21,7 @@ use self::goal::{Meeting, reached, settled};
 use self::handover::DeviceHandover;
 use self::initial::InitialSolution;
 use self::messages::{Ending, Message, Totals};
+use self::reducing::Reducing;
 use super::drivers::annealing::state::LONGEST;
 use super::drivers::guided;
 use super::event::StoppedBy;
@@ -36,7 +39,7 @@ use crate::elimination::Gpu;
 use crate::error::Error;
 use crate::heuristics::Needs;
 use crate::model::{Cost, FORBIDDEN, Network, Number, Problem};
-use crate::reduce::{ReducedProblem, Reducer, ValueBounds};
+use crate::reduce::{ReducedProblem, ValueBounds};
 use crate::rng::{Rng, mix};
 use crate::search::tuning::{
     POLLING,
@@ -76,6 +79,10 @@ pub(crate) struct Run<'a> {
     /// Best total proven, in the network's units.
     lower: Cost,
     values: ValueBounds,
+    /// Values that the core's tables hold.
+    size: u64,
+    /// While the first reductions are on their way: the core is the network as it is.
+    reducing: Option<Reducing>,
     /// `upper` at the last reduction and the search work done by then.
     tightened: (Cost, u64),
     /// Whether there are no threads for parts of the run.
@@ -99,26 +106,12 @@ impl<'a> Run<'a> {
         // a run that goes on does not repeat its draws
         let draw = resumed.map_or(options.seed, |resumed| mix(options.seed, resumed.checkpoint.rounds));
         let mut rng = Rng::new(draw);
-        let mut reducer = if options.certificate {
-            Reducer::logged(network, options.reduce, stop)?
-        } else {
-            Reducer::new(network, options.reduce, stop)?
-        };
-        // a heuristic of the user knows the network's variables
-        if options.heuristic.is_none() {
-            reducer.merge_ties(stop);
-        }
-        if stop.is_set() {
-            return Err(Error::Stopped);
-        }
-        let problem = Arc::new(reducer.fitting_problem(stop)?);
-        if let Some(heuristic) = &options.heuristic {
-            let fits = heuristic.fits(&problem);
-            fits.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
-        }
-        let lower = if reducer.infeasible() { network.top() } else { problem.constant };
+        // where no thread can be started the reductions come first
+        let beside = if Reducing::suits(network, options) { Reducing::start(network, stop).ok() } else { None };
+        let core = reducing::first_core(network, options, beside.is_some(), stop)?;
+        let least = core.problem.constant.max(network.least());
+        let lower = if core.reducer.infeasible() { network.top() } else { least };
         let (totals, meeting) = (Totals::resumed(options), Meeting::new(first.upper.min(network.top()), stop));
-        let core = ReducedProblem { reducer: Arc::new(reducer), problem };
         let proof = Proof::reductions(&core.reducer).map(Box::new);
         tell(Message::Bound { bound: lower, source: "trivial".into(), totals, proof });
         let lower = resumed.map_or(lower, |resumed| lower.max(resumed.checkpoint.bound.cost));
@@ -145,7 +138,7 @@ impl<'a> Run<'a> {
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
         let bounds = ConcurrentBounds::new(options, gpu.zip(for_bounds), meeting.clone());
         let values = ValueBounds::new(&core.reducer, stop)?;
-        if options.facts {
+        if options.facts && beside.is_none() {
             tell(Message::facts(&core, &context, options));
         }
         let has_search = fits_search(&core.problem);
@@ -155,6 +148,8 @@ impl<'a> Run<'a> {
             stop,
             tell,
             values,
+            size: reducing::size(&core.problem),
+            reducing: beside,
             core,
             budget: TimeBudget::new(options.rounds.is_none(), context.sweep_work),
             context,
@@ -184,9 +179,9 @@ impl<'a> Run<'a> {
             );
             (self.tell)(Message::Lost { source: "search".into(), message });
         }
-        // drivers have better ones than the greedy solution at once
+        // drivers have better ones than the greedy solution at once, but on vast cores
         let resumed = self.options.keeping.resumed().is_some();
-        let wanted = resumed || !self.options.warm_starts.is_empty() || self.options.heuristic.is_some();
+        let wanted = self.context.is_vast() || resumed || !self.options.warm_starts.is_empty() || self.options.heuristic.is_some();
         for first in std::mem::take(&mut self.first).iter().filter(|_| wanted) {
             self.offer_projected(first);
         }
@@ -198,6 +193,7 @@ impl<'a> Run<'a> {
                 break reason;
             }
             self.take_device()?;
+            self.take_reduced();
             self.split_threads();
             self.meet_keepers()?;
             if self.core.problem.variables() == 0 {
@@ -302,8 +298,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let (upper, work) = self.tightened;
-        let size: u64 = self.core.problem.functions.iter().map(|f| f.table.bytes() as u64 / 8).sum();
-        if self.upper < upper && self.budget.search_work - work > size.saturating_mul(TIGHTEN_EVERY) {
+        if self.upper < upper && self.budget.search_work - work > self.size.saturating_mul(TIGHTEN_EVERY) {
             self.tighten();
         }
         Ok(())
@@ -380,7 +375,8 @@ impl<'a> Run<'a> {
         self.tell_of_losses();
         if self.bounds.are_parted() || self.device.cuda.is_some() && self.options.rounds.is_none() {
             if self.budget.search_work > 0 || !self.has_search {
-                self.bounds.begin(&self.core, upper, self.context.is_large(), self.stop);
+                let one = self.context.is_large() && !self.context.is_vast();
+                self.bounds.begin(&self.core, upper, one, self.stop);
             }
             return Ok(false);
         }
@@ -399,7 +395,8 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         // slices leave threads idle: in turns a run of two used one and a half (results/scheduler)
-        if self.options.rounds.is_none() && rayon::current_num_threads() > 1 && !bounds.takes_turns() {
+        let is_beside = self.context.is_vast() || !bounds.takes_turns();
+        if self.options.rounds.is_none() && rayon::current_num_threads() > 1 && is_beside {
             self.bounds.begin(&self.core, upper, true, self.stop);
             return Ok(false);
         }
@@ -431,7 +428,9 @@ impl<'a> Run<'a> {
         if let Some(bounds) = self.bounds.here() {
             bounds.note(closed);
         }
-        if let Some(values) = step.value_bounds.take() {
+        // the values of the network as it is are not those that the reductions have left
+        let is_known = |step: &BoundResult| self.reducing.is_some() || !step.reduced.reducer.is_unreduced();
+        if let Some(values) = step.value_bounds.take().filter(|_| is_known(&step)) {
             self.values.learn(&step.reduced.reducer, &values, reason, self.stop);
             threads::free(values, step.reduced.problem.variables());
             self.look_at_reduced();

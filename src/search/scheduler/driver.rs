@@ -20,7 +20,7 @@ use crate::search::drivers::annealing::tree_move::Forest;
 use crate::search::drivers::tabu::restarts::interchangeable;
 use crate::search::drivers::tabu::walk::Layout;
 use crate::search::options::Options;
-use crate::search::tuning::core::{LARGE_CLASS, LARGE_SWEEP, LARGE_TREE};
+use crate::search::tuning::core::{LARGE_CLASS, LARGE_SWEEP, LARGE_TREE, VAST_SWEEP};
 use crate::stop::Stop;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -47,6 +47,7 @@ pub(crate) struct SearchContext {
     /// How many values there are, where all are interchangeable, as colors are.
     pub interchangeable: Option<usize>,
     is_large: bool,
+    is_vast: bool,
     /// Temperatures.
     pub schedule: Schedule,
     /// What every assignment pays besides.
@@ -106,6 +107,7 @@ impl SearchContext {
             strides: strides(classes.len(), is_large),
             classes,
             is_large,
+            is_vast: false,
             forest_draw: rng.draw(),
             forests: Lazy::default(),
             region_draw: rng.draw(),
@@ -134,6 +136,7 @@ impl SearchContext {
         let price = problem.top.saturating_sub(problem.constant).max(1);
         let mut context = SearchContext::until(problem, price, options.population, rng, stop)?;
         context.portable = options.rounds.is_some();
+        context.is_vast = !context.portable && context.sweep_work > VAST_SWEEP && options.population.is_none();
         context.origin = Some(reducer.clone());
         Ok(Arc::new(context))
     }
@@ -148,7 +151,8 @@ impl SearchContext {
     pub fn regions_until(&self, stop: &Stop) -> Result<&[u32], Error> {
         let made = self.regions.get(|| {
             let n = self.variables();
-            let count = (2_000_000 / n.max(1)).clamp(32, 256) as u64;
+            // as many as 32 of 62500 variables have, and no fewer than four
+            let count = (2_000_000 / n.max(1)).clamp(4, 256) as u64;
             let grow = |region: &mut Region, k| {
                 let mut rng = Rng::new(mix(self.region_draw, k));
                 region.grow(&self.graph, n, &mut rng, stop).map(<[u32]>::to_vec)
@@ -222,6 +226,12 @@ impl SearchContext {
     /// Whether few states with long sweeps, which are merged by parts, do better than many with short ones.
     pub fn is_large(&self) -> bool {
         self.is_large
+    }
+
+    /// Whether one state's sweeps are work for all threads of the CPU. Not where a run must be repeated, on a device
+    /// too.
+    pub fn is_vast(&self) -> bool {
+        self.is_vast
     }
 }
 
@@ -423,6 +433,9 @@ pub(crate) struct Pool {
 
 pub(crate) const POOL: usize = 32;
 
+/// Values of all elites that move to another core, at most: each elite is lifted, projected and evaluated.
+const MOVED_VALUES: usize = 1 << 22;
+
 impl Pool {
     /// Without elites; `solved` where an allowed assignment is known elsewhere.
     pub fn new(solved: bool) -> Self {
@@ -445,9 +458,11 @@ impl Pool {
     }
 
     pub fn rebase(&mut self, translate: &Translate<'_>) {
-        for elite in std::mem::take(&mut self.elites) {
-            translate(&elite.values).iter().for_each(|elite| self.offer(elite));
-        }
+        let mut elites = std::mem::take(&mut self.elites);
+        let values = elites.first().map_or(1, |elite| elite.values.len().max(1));
+        elites.truncate((MOVED_VALUES / values).max(1));
+        let moved: Vec<Option<Elite>> = elites.par_iter().map(|elite| translate(&elite.values)).collect();
+        moved.iter().flatten().for_each(|elite| self.offer(elite));
     }
 
     /// The assertion ladder: energies of allowed elites against recomputed ones.

@@ -61,6 +61,14 @@ impl ThreadSplit {
     /// for each. `Some(None)` where the system has no threads for that.
     pub fn of_the_cpu(context: &SearchContext, pool: &Pool) -> Option<Option<ThreadSplit>> {
         let all = rayon::current_num_threads();
+        if context.is_vast() && all >= PART {
+            // all other threads make the sweeps of one state
+            let parts = || {
+                let search = Threads::start(all - all / PART)?;
+                Some(ThreadSplit { search, bounds: Threads::start(all / PART)?, drivers: None })
+            };
+            return Some(parts());
+        }
         if all < LEAST || !pool.solved || context.is_large() || context.is_coloring() {
             return None;
         }

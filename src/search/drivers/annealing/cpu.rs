@@ -1,5 +1,8 @@
-//! The population on the CPU: offspring in parallel, one thread a child.
+//! The population on the CPU: offspring in parallel, one thread a child, or on vast cores all threads.
 
+mod growth;
+
+use self::growth::Growing;
 use super::crossover::PartitionCrossover;
 use super::generation::{Generation, Offspring, Plan, Population, Replacement, Tally, decision};
 use super::heat_bath::{AllFunctions, HeatBath};
@@ -39,6 +42,8 @@ pub(crate) struct CpuPopulation {
     /// Moves that a child last made in its first sweep, by where its temperature began. They say no more than how to do
     /// the next.
     first_moves: [u64; COLD_SHARES.len()],
+    /// The child that all threads are making.
+    growing: Option<Growing>,
 }
 
 #[derive(Clone, Debug)]
@@ -244,6 +249,9 @@ pub(crate) fn clipped(wanted: usize, most: usize, told: &mut Option<String>) -> 
 pub(crate) fn suitable_states(context: &SearchContext, base_sweeps: u32, epoch: u32) -> usize {
     // a run that must be repeated does not depend on threads
     let threads = if context.portable { 1 } else { rayon::current_num_threads() };
+    if context.is_vast() {
+        return 1;
+    }
     if context.is_large() {
         let least = if begins_with_few(context, epoch) { 1 } else { LARGE_POPULATION[usize::from(threads > 1)] };
         return threads.max(least);
@@ -253,9 +261,28 @@ pub(crate) fn suitable_states(context: &SearchContext, base_sweeps: u32, epoch: 
     (FIRST_STATES.max(FIRST_FOR_EACH * threads) << epoch.min(8)).min(most)
 }
 
+impl CpuPopulation {
+    /// The best of these, and the best without violations, if those are better than all before.
+    fn better<'a>(&mut self, all: impl Iterator<Item = &'a Elite> + Clone) -> Vec<Elite> {
+        let mut found = Vec::new();
+        for (allowed, known) in [(false, &mut self.best), (true, &mut self.best_allowed)] {
+            let all = all.clone().filter(|elite| !allowed || elite.energy.violations == 0);
+            if let Some(best) = all.min_by_key(|elite| elite.energy.total).filter(|e| e.energy.total < *known) {
+                *known = best.energy.total;
+                found.push(best.clone());
+            }
+        }
+        found
+    }
+}
+
 impl Population for CpuPopulation {
     fn suitable_states(&mut self, context: &SearchContext, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError> {
         Ok(suitable_states(context, base_sweeps, epoch))
+    }
+
+    fn is_together(&self, context: &SearchContext) -> bool {
+        context.is_vast()
     }
 
     fn most_states(&self, context: &SearchContext) -> Result<usize, DeviceError> {
@@ -265,7 +292,10 @@ impl Population for CpuPopulation {
     fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite]) -> Result<(), DeviceError> {
         // made here: a thread that made them amid offspring might be given another child, which would wait for them for
         // ever
-        let _ = rayon::join(|| context.layout(), || context.regions());
+        if !self.is_together(context) {
+            let _ = rayon::join(|| context.layout(), || context.regions());
+        }
+        self.growing = None;
         self.offspring.clear();
         self.elites = seeds.to_vec();
         self.elites.resize(states, Elite::none());
@@ -286,6 +316,9 @@ impl Population for CpuPopulation {
         slots: Range<usize>,
         stop: &Stop,
     ) -> Result<Offspring, DeviceError> {
+        if self.is_together(context) {
+            return Ok(self.grow(context, generation, slots.start, stop));
+        }
         let population = &*self;
         let make = |slot| {
             STORAGE.with_borrow_mut(|storage| {
@@ -302,16 +335,7 @@ impl Population for CpuPopulation {
                 self.first_moves[child.plan.cold] = child.first_moves;
             }
         }
-        let mut better = |allowed: bool, known: &mut i64| {
-            let all = children.iter().map(|child| &child.elite);
-            let best = all.filter(|elite| !allowed || elite.energy.violations == 0).min_by_key(|e| e.energy.total);
-            if let Some(best) = best.filter(|best| best.energy.total < *known) {
-                *known = best.energy.total;
-                offspring.best.push(best.clone());
-            }
-        };
-        better(false, &mut self.best);
-        better(true, &mut self.best_allowed);
+        offspring.best = self.better(children.iter().map(|child| &child.elite));
         self.offspring.extend(children);
         Ok(offspring)
     }

@@ -181,6 +181,8 @@ pub(crate) struct Offspring {
     pub ratings: u64,
     /// How many were made; fewer than asked for after a stop.
     pub made: usize,
+    /// Sweeps of one that is still in the making, or was until now.
+    pub sweeps: u32,
     /// The best child, and the best without violations, if those are better than all before.
     pub best: Vec<Elite>,
 }
@@ -211,6 +213,12 @@ pub(crate) trait Population: Send {
     /// How much work it does in the time that a core of the CPU does one unit.
     fn speed(&self) -> u64 {
         1
+    }
+
+    /// Whether all threads make one child together.
+    fn is_together(&self, context: &SearchContext) -> bool {
+        let _ = context;
+        false
     }
 
     /// Whether all offspring of a generation take about as long as a few: they are then made at once.

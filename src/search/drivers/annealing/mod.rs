@@ -47,6 +47,8 @@ fn child_work(context: &SearchContext, sweeps: u32) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open { sweeps: u32 },
+    /// From a solution that is known, where all threads make one child: each longer and hotter than the last.
+    Climb { sweeps: u32 },
     Evolve,
 }
 
@@ -59,8 +61,9 @@ pub(crate) struct Annealing {
     states: usize,
     /// What they were on a core that has changed since: the next round begins with them.
     moved: Option<Vec<Elite>>,
-    /// Whether the core was a large one.
+    /// Whether the core was a large one, and whether all threads made one child together.
     large: bool,
+    together: bool,
     /// Sweeps of the anneals that begin a population, where they are [long](Annealing::long).
     long: Option<u32>,
     /// Children of the generation in progress, for the first slots.
@@ -98,6 +101,7 @@ impl Annealing {
             states: 0,
             moved: None,
             large: false,
+            together: false,
             long: None,
             made: 0,
             generation: None,
@@ -145,6 +149,9 @@ impl Annealing {
 
     /// What offspring need of a core is there after that.
     fn prepare(&self, context: &SearchContext, stop: &Stop) -> Result<(), Error> {
+        if self.device.is_none() && self.population.is_together(context) {
+            return Ok(());
+        }
         let on_host = self.device.is_none();
         let layout = || if on_host { context.layout_until(stop).map(drop) } else { Ok(()) };
         let (layout, regions) = rayon::join(layout, || context.regions_until(stop).map(drop));
@@ -196,8 +203,19 @@ impl Annealing {
     /// The numbers of the next generation.
     fn next_generation(&mut self, context: &SearchContext) -> Result<Generation, DeviceError> {
         let draw = self.rng.draw();
+        // an anneal that opens says where temperatures end
+        let opens = matches!(self.phase, Phase::Open { .. });
+        if self.temperatures.is_empty() && !opens && self.population.is_together(context) {
+            self.narrow(context)?;
+        }
+        let mut cold = self.operators.cold.thresholds();
         let (subpopulation, sweeps) = match self.phase {
             Phase::Open { sweeps } => (0, sweeps),
+            Phase::Climb { sweeps } => {
+                let choice = (sweeps / FIRST_SWEEPS).ilog2() as usize;
+                cold = std::array::from_fn(|k| if k < choice { 0 } else { u32::MAX });
+                (self.states, sweeps)
+            }
             Phase::Evolve => (self.subpopulation(context), self.sweeps),
         };
         if subpopulation > 0 && self.temperatures.len() > 1 {
@@ -211,7 +229,7 @@ impl Annealing {
             draw,
             subpopulation: subpopulation as u32,
             sweeps,
-            cold: self.operators.cold.thresholds(),
+            cold,
             region: self.operators.region.thresholds(),
             // forests are not waited for before there is a solution
             tree: if subpopulation == 0 || !self.makes_tree_moves(context) {
@@ -238,7 +256,11 @@ impl Annealing {
             effort.note = self.choose_backend(context)?;
             // what the CPU has found while the device opened; on large cores it is taken in later
             let boards = self.device.is_some() && !context.portable && !context.is_large();
-            self.begin_kind(context, if boards { pool.elites() } else { &[] }, false)?;
+            let climbs = self.population.is_together(context) && !pool.elites().is_empty();
+            self.begin_kind(context, if boards || climbs { pool.elites() } else { &[] }, false)?;
+            if climbs {
+                self.phase = Phase::Climb { sweeps: FIRST_SWEEPS };
+            }
             effort.clipped = self.clipped.take();
         }
         let round_work = ROUND_WORK * self.population.speed();
@@ -246,7 +268,7 @@ impl Annealing {
         let threads = if context.portable { 1 } else { rayon::current_num_threads() as u64 };
         let mut work = 0;
         loop {
-            if self.phase == Phase::Evolve && context.forests_until(stop).is_err() {
+            if self.phase == Phase::Evolve && !self.population.is_together(context) && context.forests_until(stop).is_err() {
                 return Ok(());
             }
             let generation = match self.generation {
@@ -271,12 +293,20 @@ impl Annealing {
                 pool.offer(elite);
             }
             self.made += offspring.made;
-            work += child_work * offspring.made as u64;
+            let done = match offspring.sweeps {
+                0 => child_work * offspring.made as u64,
+                sweeps => u64::from(sweeps) * context.sweep_work,
+            };
+            work += done;
+            if self.population.is_together(context) {
+                // a generation is many rounds' work
+                self.work += done;
+            }
             effort.moves += offspring.moves;
             effort.ratings += offspring.ratings;
             effort.work = work / self.population.speed();
             if let Some(replacement) = replacement {
-                self.work += work;
+                self.work += if self.population.is_together(context) { 0 } else { work };
                 self.made = 0;
                 self.generation = None;
                 self.follow(context, &generation, &replacement)?;
@@ -293,7 +323,9 @@ impl Annealing {
     /// Not where one takes longer than the sweeps between two of them: what a generation gains misleads there (rnd1000;
     /// results/notes/search-cuda.md).
     fn makes_tree_moves(&self, context: &SearchContext) -> bool {
-        !context.forests().is_empty() && self.population.tree_sweeps(context) < f64::from(TREE_EVERY)
+        !self.population.is_together(context)
+            && !context.forests().is_empty()
+            && self.population.tree_sweeps(context) < f64::from(TREE_EVERY)
     }
 
     /// What follows from a finished generation.
@@ -304,15 +336,17 @@ impl Annealing {
         replacement: &Replacement,
     ) -> Result<(), DeviceError> {
         if let Phase::Open { sweeps } = self.phase {
-            self.phase = if sweeps == FIRST_SWEEPS { self.opening(context) } else { Phase::Evolve };
-            if self.temperatures.is_empty() {
-                let samples = self.population.top(4)?;
-                let samples: Vec<&[u16]> = samples.iter().map(|elite| &elite.values[..]).collect();
-                let steps_to = |&end: &f64| steps(context.schedule.narrowed(&context.tables, &samples, end));
-                let ends = if context.is_large() { ENDS.len() } else { 1 };
-                self.temperatures = ENDS[..ends].iter().map(steps_to).collect();
-                self.heat(0)?;
-            }
+            self.phase = match sweeps {
+                // each anneal as long as all before it together, as an end of one is what is told
+                _ if self.population.is_together(context) && sweeps < LONG_SWEEPS => Phase::Open { sweeps: 2 * sweeps },
+                FIRST_SWEEPS => self.opening(context),
+                _ => Phase::Evolve,
+            };
+            return if self.temperatures.is_empty() { self.narrow(context) } else { Ok(()) };
+        }
+        if let Phase::Climb { sweeps } = self.phase {
+            self.phase = if sweeps < LONG_SWEEPS { Phase::Climb { sweeps: 2 * sweeps } } else { Phase::Evolve };
+            self.best = self.best.min(replacement.best);
             return Ok(());
         }
         let tree_factor = 1.0 + self.population.tree_sweeps(context) / f64::from(generation.sweeps.min(TREE_EVERY));
@@ -331,6 +365,16 @@ impl Annealing {
             self.begin_epoch(context)?;
         }
         Ok(())
+    }
+
+    /// Narrows the temperatures by what has settled.
+    fn narrow(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
+        let samples = self.population.top(4)?;
+        let samples: Vec<&[u16]> = samples.iter().map(|elite| &elite.values[..]).collect();
+        let steps_to = |&end: &f64| steps(context.schedule.narrowed(&context.tables, &samples, end));
+        let ends = if context.is_large() { ENDS.len() } else { 1 };
+        self.temperatures = ENDS[..ends].iter().map(steps_to).collect();
+        self.heat(0)
     }
 
     /// What follows where a generation takes long: longer offspring, then others' parts, then a new pool.
@@ -380,7 +424,8 @@ impl Annealing {
     /// Begins on a core that is large where the last one, if any, was not, or the other way round: offspring that suit
     /// the one are too long for the other, and too few or too many.
     fn begin_kind(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
-        (self.large, self.epoch) = (context.is_large(), 0);
+        (self.large, self.together) = (context.is_large(), self.population.is_together(context));
+        self.epoch = 0;
         self.sweeps = self.base_sweeps(context);
         if self.phase != Phase::Evolve {
             self.phase = Phase::Open { sweeps: FIRST_SWEEPS };
@@ -395,7 +440,7 @@ impl Annealing {
         if self.states == 0 {
             // a run that goes on from a checkpoint
             self.open(context, elites, true)
-        } else if self.large == context.is_large() {
+        } else if (self.large, self.together) == (context.is_large(), self.population.is_together(context)) {
             self.reopen(context, elites, true)
         } else {
             self.begin_kind(context, elites, true)

@@ -309,7 +309,7 @@ impl<S: DeviceSearch> Driver for WalkDriver<S> {
     fn fits(&self, context: &SearchContext, pool: &Pool) -> bool {
         // what no device walks is the CPU's, beside it
         let here = self.device.is_none() || S::fits_device(context);
-        here && self.search.can_walk(context) && self.search.pays(context, pool)
+        here && !context.is_vast() && self.search.can_walk(context) && self.search.pays(context, pool)
     }
 
     fn kernels(&self, context: &SearchContext) -> Option<Source> {

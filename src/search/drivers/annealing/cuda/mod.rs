@@ -252,7 +252,7 @@ impl CudaPopulation {
         made: usize,
     ) -> Result<Offspring, DeviceError> {
         let Counters { moves, ratings, offspring: summary, .. } = *counters;
-        let mut offspring = Offspring { moves, ratings, made, best: Vec::new() };
+        let mut offspring = Offspring { moves, ratings, made, ..Offspring::default() };
         let found =
             [(summary.best, summary.best_slot, self.best), (summary.allowed, summary.allowed_slot, self.best_allowed)];
         for (total, slot, known) in found {

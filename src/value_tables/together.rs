@@ -1,0 +1,212 @@
+//! The rows of a large core, laid out by all threads: those of one table once, whatever else is equal.
+
+use super::quantization::quantize;
+use super::{COPY_LIMIT, Incidence, PADDING, ValueTables, orient};
+use crate::error::Error;
+use crate::model::{CostFunction, Readers, Table};
+use crate::stop::Stop;
+use crate::tensor::storage::Storage;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Functions from which on a core is laid out so: one thread takes some hundredths of a second for these.
+const MANY: usize = 1 << 16;
+/// Variables of a thread's turn, between two looks at the stop flag.
+const TURN: usize = 1 << 10;
+/// Parts of the tables' addresses, each looked through by a thread.
+const PARTS: usize = 64;
+
+/// Some neighbouring variables: their functions with their places in the scopes, and entries of the rows of each, none
+/// where those of an earlier function with its table stand for them.
+struct Turn {
+    variables: Range<usize>,
+    seen: Vec<(u32, u32, u32)>,
+    entries: usize,
+}
+
+/// Lays out the rows of a core of many dense tables whose rows are few enough; returns whether it is one.
+pub(super) fn lay_out(tables: &mut ValueTables, readers: &Readers, stop: &Stop) -> Result<bool, Error> {
+    if tables.problem.functions.len() < MANY { Ok(false) } else { of_any(tables, readers, stop) }
+}
+
+fn of_any(tables: &mut ValueTables, readers: &Readers, stop: &Stop) -> Result<bool, Error> {
+    let problem = tables.problem.clone();
+    let (n, functions) = (problem.variables(), &problem.functions);
+    let suits = |function: &CostFunction| {
+        matches!(function.table, Table::Dense(_)) && function.combinations(&problem.domains) <= COPY_LIMIT
+    };
+    if !functions.par_iter().with_min_len(TURN).all(suits) {
+        return Ok(false);
+    }
+    let domain = |v: u32| problem.domains[v as usize] as usize;
+    let firsts = firsts(functions, domain, stop)?;
+    let width = &tables.width;
+    let turns = (0..n.div_ceil(TURN)).into_par_iter().map(|turn| {
+        stop.check()?;
+        let variables = turn * TURN..n.min((turn + 1) * TURN);
+        let mut turn = Turn { variables: variables.clone(), seen: Vec::new(), entries: 0 };
+        for v in variables {
+            for &f in &readers[v] {
+                let scope = &functions[f as usize].scope;
+                let position = scope.iter().position(|&u| u as usize == v).unwrap_or(0);
+                let others = || scope.iter().filter(|&&u| u as usize != v).map(|&u| domain(u)).product::<usize>();
+                let length = if firsts[f as usize] == f { others() * width[v] as usize } else { 0 };
+                turn.entries += length;
+                turn.seen.push((f, position as u32, length as u32));
+            }
+        }
+        Ok(turn)
+    });
+    let turns = turns.collect::<Result<Vec<Turn>, Error>>()?;
+    let of_unary: usize = width.iter().map(|&width| width as usize).sum();
+    let entries = of_unary + turns.iter().map(|turn| turn.entries).sum::<usize>();
+    if entries + PADDING as usize / 8 >= u32::MAX as usize {
+        return Ok(false);
+    }
+    // where the rows of each function begin, as seen from each of its variables
+    let mut places = Vec::with_capacity(functions.len());
+    let mut count = 0usize;
+    for function in stop.each(functions) {
+        places.push(count);
+        count += function?.scope.len();
+    }
+    let bases: Vec<AtomicU32> = std::iter::repeat_with(AtomicU32::default).take(count).collect();
+    let base = |f: u32, position: u32| &bases[places[firsts[f as usize] as usize] + position as usize];
+    let mut storage = Storage::<i32>::try_new(entries)?;
+    let (mut unary, mut rest) = storage.split_at_mut(of_unary);
+    let mut begin = of_unary;
+    let mut rows = Vec::with_capacity(turns.len());
+    for turn in &turns {
+        let (own, own_unary);
+        (own, rest) = rest.split_at_mut(turn.entries);
+        let of_unary = &width[turn.variables.clone()];
+        (own_unary, unary) = unary.split_at_mut(of_unary.iter().map(|&width| width as usize).sum());
+        rows.push((turn, begin, own_unary, own));
+        begin += turn.entries;
+    }
+    let quantize = |cost| quantize(cost, tables.shift, tables.hard);
+    rows.into_par_iter().try_for_each(|(turn, mut begin, mut unary, mut rows)| {
+        stop.check()?;
+        for v in turn.variables.clone() {
+            let own;
+            (own, unary) = unary.split_at_mut(width[v] as usize);
+            own.fill(PADDING);
+            own.iter_mut().zip(&problem.unary[v]).for_each(|(entry, &cost)| *entry = quantize(cost));
+        }
+        for &(f, position, length) in turn.seen.iter().filter(|(.., length)| *length > 0) {
+            let function = &functions[f as usize];
+            let Table::Dense(table) = &function.table else { continue };
+            let (v, behind) = (function.scope[position as usize], &function.scope[position as usize + 1..]);
+            let own;
+            (own, rows) = rows.split_at_mut(length as usize);
+            let inner = behind.iter().map(|&u| domain(u)).product();
+            orient(table, [domain(v), inner, width[v as usize] as usize], quantize, own);
+            base(f, position).store(begin as u32, Ordering::Relaxed);
+            begin += length as usize;
+        }
+        Ok::<(), Error>(())
+    })?;
+    let seen = turns.par_iter().map(|turn| {
+        stop.check()?;
+        let mut further = Vec::new();
+        let all = turn.seen.iter().map(|&(f, position, _)| {
+            let base = base(f, position).load(Ordering::Relaxed);
+            tables.incidence_of(&functions[f as usize], position as usize, base, &mut further)
+        });
+        Ok((all.collect(), further))
+    });
+    let seen = seen.collect::<Result<Vec<(Vec<Incidence>, Vec<(u32, u32)>)>, Error>>()?;
+    tables.entries = storage;
+    tables.incidences.reserve_exact(count);
+    tables.functions.reserve_exact(count);
+    for (turn, (incidences, further)) in turns.iter().zip(seen) {
+        stop.check()?;
+        let before = tables.further.len() as u32;
+        tables.further.extend(further);
+        let moved = |incidence: Incidence| Incidence { further: incidence.further + before, ..incidence };
+        tables.incidences.extend(incidences.into_iter().map(moved));
+        tables.functions.extend(turn.seen.iter().map(|seen| seen.0));
+    }
+    let (mut unary, mut incidences) = (0, 0);
+    tables.ranges.push(0);
+    for v in stop.each(0..n) {
+        let v = v?;
+        tables.unary.push(unary);
+        unary += tables.width[v];
+        incidences += readers[v].len() as u32;
+        tables.ranges.push(incidences);
+    }
+    Ok(true)
+}
+
+/// For each function the first one that has its table, with as many values along its scope.
+fn firsts(functions: &[CostFunction], domain: impl Fn(u32) -> usize + Sync, stop: &Stop) -> Result<Vec<u32>, Error> {
+    let addresses: Vec<usize> = functions.par_iter().with_min_len(TURN).map(|f| f.table.address()).collect();
+    // what the allocator aligns by says nothing
+    let part_of = |address: usize| (address >> 4) % PARTS;
+    let parts = (0..PARTS).into_par_iter().map(|part| {
+        stop.check()?;
+        let (mut known, mut repeated) = (FxHashMap::default(), Vec::new());
+        for (f, &address) in (0u32..).zip(&addresses).filter(|(_, address)| part_of(**address) == part) {
+            let first = *known.entry(address).or_insert(f);
+            let sizes = |f: u32| functions[f as usize].scope.iter().map(|&v| domain(v));
+            if first != f && sizes(first).eq(sizes(f)) {
+                repeated.push((f, first));
+            }
+        }
+        Ok(repeated)
+    });
+    let mut firsts: Vec<u32> = (0..functions.len() as u32).collect();
+    for (f, first) in parts.collect::<Result<Vec<_>, Error>>()?.into_iter().flatten() {
+        firsts[f as usize] = first;
+    }
+    Ok(firsts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::model::FORBIDDEN;
+    use crate::reduce::Reducer;
+    use crate::rng::Rng;
+    use std::sync::Arc;
+
+    #[test]
+    fn rows_say_the_same_however_they_are_laid_out() {
+        let mut rng = Rng::new(4);
+        let mut laid_out = 0;
+        for (family, settings) in [
+            ("grid", vec![("side", "9"), ("d", "5"), ("p2", "0.1")]),
+            ("random", vec![("n", "40"), ("d", "3"), ("p2", "0.2")]),
+            ("parity", vec![]),
+            ("potts", vec![]),
+        ] {
+            let network = generate(family, &settings, 3).expect("a family");
+            let problem = Arc::new(Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
+            let one = ValueTables::new(&problem, FORBIDDEN);
+            let mut other = ValueTables::new(&problem, FORBIDDEN);
+            (other.unary, other.ranges, other.incidences) = Default::default();
+            (other.functions, other.further, other.in_place) = Default::default();
+            if !of_any(&mut other, &problem.incidence(), &Stop::new()).expect("not stopped") {
+                continue;
+            }
+            laid_out += 1;
+            assert!(one.functions == other.functions && one.ranges == other.ranges, "{family}");
+            for _ in 0..20 {
+                let values: Vec<u16> = problem.domains.iter().map(|&d| rng.index(d as usize) as u16).collect();
+                for v in 0..problem.variables() {
+                    let rate = |tables: &ValueTables| {
+                        let mut row = vec![0; tables.width[v] as usize];
+                        tables.rate(v, &values, &mut row, |_| true);
+                        row
+                    };
+                    assert_eq!(rate(&one), rate(&other), "{family}, variable {v}");
+                }
+            }
+        }
+        assert!(laid_out >= 3, "{laid_out}");
+    }
+}
