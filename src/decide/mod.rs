@@ -7,6 +7,7 @@
 //! above.
 
 mod alpha;
+mod device;
 mod diagram;
 mod flat;
 mod idid;
@@ -19,11 +20,13 @@ mod tests;
 mod tree;
 mod tuning;
 
+pub use device::Device;
 pub use diagram::solve_diagram;
 pub use flat::{flat_idid, flat_pomdp};
 pub use solve::{solve_idid, solve_pomdp};
 
 use crate::model::Policy;
+use std::sync::Arc;
 
 /// How a problem is solved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +79,8 @@ pub struct Options {
     pub nodes: usize,
     /// Most policies that a search tries.
     pub exact_limit: f64,
+    /// Where to run.
+    pub device: Arc<Device>,
 }
 
 impl Default for Options {
@@ -90,6 +95,7 @@ impl Default for Options {
             memory: crate::memory::available() / 2,
             nodes: 1 << 20,
             exact_limit: 1e6,
+            device: Arc::default(),
         }
     }
 }

@@ -31,6 +31,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("min_conflicts.cuh", include_str!("../../heuristics/min_conflicts.cuh")),
     ("mini_bucket.cuh", include_str!("../../heuristics/mini_bucket.cuh")),
     ("network.cuh", include_str!("../../heuristics/network.cuh")),
+    ("pairs.cu", include_str!("../../kernels/pairs.cu")),
     ("propagate.cu", include_str!("../../kernels/propagate.cu")),
     ("rng.cuh", include_str!("../../kernels/rng.cuh")),
     ("satellite.cuh", include_str!("../../heuristics/satellite.cuh")),

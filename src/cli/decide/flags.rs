@@ -3,13 +3,14 @@
 use crate::cli::output::Files;
 use crate::cli::{help, values};
 use clap::Args;
-use fangs::decide::{Method, Options};
+use fangs::decide::{Device, Method, Options};
 use fangs::device::Choice;
 use fangs::formats::{Decision, DecisionFormat, Source};
 use fangs::model::{Diagram, Pomdp};
 use fangs::record::Verbosity;
 use fangs::{Error, memory};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Args, Debug)]
@@ -43,7 +44,7 @@ pub struct DecideFlags {
     /// Most policies that are tried for a diagram whose decisions forget
     #[arg(long, value_name = "N", default_value = "1e6", value_parser = values::finite, help_heading = help::SEARCH)]
     exact_limit: f64,
-    /// Where to run: auto and cpu are the CPU; cuda is refused
+    /// Where to run: auto (a CUDA device where one works and it pays), cpu, cuda or cuda:I
     #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::BUDGET)]
     device: Choice,
     /// CPU threads [default: all]
@@ -86,6 +87,7 @@ pub struct Config {
     method: Method,
     nodes: usize,
     exact_limit: f64,
+    pub device: Choice,
     pub threads: Option<usize>,
     pub time: Duration,
     memory: u64,
@@ -99,9 +101,6 @@ impl TryFrom<Box<DecideFlags>> for Config {
     type Error = Error;
 
     fn try_from(flags: Box<DecideFlags>) -> Result<Self, Error> {
-        if let Choice::Cuda(_) = flags.device {
-            return Err(Error::Usage("fangs decide runs on the CPU only: --device cpu, or auto".into()));
-        }
         let source = Source::new(&flags.file);
         if flags.format.is_none() {
             match &source {
@@ -127,6 +126,7 @@ impl TryFrom<Box<DecideFlags>> for Config {
             method: flags.method,
             nodes: flags.nodes,
             exact_limit: flags.exact_limit,
+            device: flags.device,
             threads: flags.threads,
             time: flags.time,
             memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
@@ -146,7 +146,7 @@ impl Config {
     }
 
     /// The options of a problem, whose names are known now.
-    pub fn options(&self, decision: &Decision) -> Result<Options, Error> {
+    pub fn options(&self, decision: &Decision, device: &Arc<Device>) -> Result<Options, Error> {
         let states = match decision {
             Decision::Diagram(_) => None,
             Decision::Pomdp(pomdp) => Some(pomdp.as_ref()),
@@ -171,6 +171,7 @@ impl Config {
             memory: self.memory,
             nodes: self.nodes,
             exact_limit: self.exact_limit,
+            device: device.clone(),
         })
     }
 }
