@@ -1,7 +1,7 @@
 //! Interactive dynamic influence diagrams of level 1 (Adoe, Chen, Doshi, sections 2.2 and 4): the other agent's models
 //! are solved and expanded, and become states of what the first agent faces.
 
-use super::process::Process;
+use super::process::{Link, Process};
 use super::tree::{Room, Tree};
 use super::tuning::INDIFFERENT;
 use crate::error::Error;
@@ -42,7 +42,7 @@ impl Models {
     ///
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn new(idid: &Idid, room: Room, stop: &Stop) -> Result<Option<Models>, Error> {
+    pub fn new(idid: &Idid, room: Room<'_>, stop: &Stop) -> Result<Option<Models>, Error> {
         let (other, begun) = (&idid.other, Instant::now());
         let mut roots: Vec<Vec<f64>> = Vec::new();
         let mut weights: Vec<f64> = Vec::new();
@@ -259,5 +259,39 @@ impl Process for Faced<'_> {
                 }
             }
         }
+    }
+
+    fn links(&self, step: usize, action: usize) -> Vec<Link> {
+        let frame = self.frame;
+        let (states, seen) = (frame.states.len(), frame.agents[1].observations.len());
+        let layer = &self.models.layers[step];
+        let (models, wide) = (layer.actions.len(), self.states(step + 1));
+        let after = wide / states;
+        let mut links = Vec::new();
+        for (j, takers) in self.takers[step].iter().enumerate() {
+            let joint = action * self.takers[step].len() + j;
+            for state in 0..states {
+                for &(to, p) in frame.transitions[joint].row(state) {
+                    for &(o, q) in frame.observations[joint].row(to as usize) {
+                        let (mine, theirs) = (o as usize / seen, o as usize % seen);
+                        let link = |&(model, often): &(u32, f64)| Link {
+                            from: (state * models) as u32 + model,
+                            to: (mine * wide + to as usize * after) as u32
+                                + layer.next[model as usize][j * seen + theirs],
+                            p: p * often * q,
+                        };
+                        links.extend(takers.iter().map(link));
+                    }
+                }
+            }
+        }
+        links
+    }
+
+    fn work(&self, step: usize) -> f64 {
+        let takers = &self.takers[step];
+        let of = |joint: usize| self.frame.transitions[joint].entries() + self.frame.observations[joint].entries();
+        let all = (0..self.actions() * takers.len()).map(|joint| takers[joint % takers.len()].len() * of(joint));
+        all.sum::<usize>() as f64
     }
 }

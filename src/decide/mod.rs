@@ -7,9 +7,13 @@
 //! above.
 
 mod alpha;
+mod beliefs;
 mod device;
+#[cfg(test)]
+mod device_tests;
 mod diagram;
 mod flat;
+mod front;
 mod idid;
 mod limid;
 mod pairs;
@@ -20,6 +24,7 @@ mod tests;
 mod tree;
 mod tuning;
 
+pub(crate) use beliefs::sources;
 pub use device::Device;
 pub use diagram::solve_diagram;
 pub use flat::{flat_idid, flat_pomdp};

@@ -139,6 +139,34 @@ fn little_room_or_time_gives_bounds_or_nothing() -> Result {
 }
 
 #[test]
+fn a_device_is_used_where_it_is_named_and_the_cpu_goes_on_where_it_fails() -> Result {
+    if common::gpu().is_none() {
+        return Ok(());
+    }
+    let (_folder, tiger, coin) = folder()?;
+    for (path, arguments) in
+        [(&tiger, &["--horizon", "4"][..]), (&tiger, &["--horizon", "4", "--method", "eliminate"]), (&coin, &[])]
+    {
+        let on = |device: &str| {
+            let mut command = fangs();
+            let _ = command.args(["decide", "--json", "--device", device]).args(arguments).arg(path);
+            command
+        };
+        let (host, device) = (object(&mut on("cpu"), 0)?, object(&mut on("cuda:0"), 0)?);
+        assert_eq!((&host["device"], &device["device"]), (&"cpu".into(), &"cuda:0".into()));
+        let number = |found: &Value, name: &str| found[name].as_f64().ok_or(format!("{name} is no number"));
+        let error = number(&host, "error_bound")? + number(&device, "error_bound")?;
+        assert!((number(&host, "meu")? - number(&device, "meu")?).abs() <= error, "{host} {device}");
+        assert_eq!(host["first_decision"], device["first_decision"]);
+        let lost = on("cuda:0").env("FANGS_FAIL_LAUNCH", "2").assert().success().get_output().clone();
+        let found: Value = serde_json::from_slice(&lost.stdout)?;
+        assert_eq!((&found["device"], &found["meu"]), (&"cpu".into(), &host["meu"]));
+        assert!(String::from_utf8(lost.stderr)?.contains("going on on the CPU"));
+    }
+    Ok(())
+}
+
+#[test]
 fn what_does_not_fit_is_refused() -> Result {
     let (folder, tiger, coin) = folder()?;
     let decide = |arguments: &[&str], file: &Path| {
@@ -147,7 +175,8 @@ fn what_does_not_fit_is_refused() -> Result {
         command
     };
     refused(&mut decide(&[], &tiger), &["--horizon"])?;
-    refused(&mut decide(&["--horizon", "2", "--device", "cuda"], &tiger), &["CPU"])?;
+    refused(&mut decide(&["--horizon", "2", "--device", "cuda:4096"], &tiger), &["device cuda:4096: ", "auto"])?;
+    refused(&mut decide(&["--device", "cuda:4096"], &coin), &["device cuda:4096: "])?;
     refused(&mut decide(&["--horizon", "2", "--belief", "0.5,0.6"], &tiger), &["--belief", "sum to 1"])?;
     refused(&mut decide(&["--horizon", "2", "--belief", "middle"], &tiger), &["--belief", "middle"])?;
     refused(&mut decide(&["--horizon", "2", "--observe", "0=1"], &tiger), &["--observe"])?;

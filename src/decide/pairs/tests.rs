@@ -24,12 +24,14 @@ fn random_table(rng: &mut Rng, pairs: &Pairs, scope: &[u32], utility: bool) -> P
     Potential { scope: scope.into(), table: (0..entries).map(|_| entry(rng)).collect() }
 }
 
-/// A chance variable with many functions, behind decisions that see each other.
+/// A chance variable with many functions: probabilities of half of the others, utilities of all, of which the second
+/// half are decisions.
 fn hub(rng: &mut Rng, domain: u32, leaves: u32, probabilities: u32, utilities: u32) -> Pairs {
     let domains = [domain].into_iter().chain((0..leaves).map(|_| 2 + rng.below(3) as u32)).collect();
     let mut pairs = Pairs { domains, ..Pairs::default() };
+    let half = leaves / 2;
     for number in 0..probabilities {
-        let made = random_table(rng, &pairs, &[0, 1 + number % leaves], false);
+        let made = random_table(rng, &pairs, &[0, 1 + number % half], false);
         pairs.probabilities.push(made);
     }
     for number in 0..utilities {
@@ -38,8 +40,8 @@ fn hub(rng: &mut Rng, domain: u32, leaves: u32, probabilities: u32, utilities: u
         let made = random_table(rng, &pairs, &scope, true);
         pairs.utilities.push(made);
     }
-    let half = leaves / 2;
-    pairs.blocks = vec![(false, vec![0]), (false, (1..=half).collect())];
+    let decisions = (half + 1..=leaves).collect();
+    pairs.blocks = vec![(false, vec![0]), (true, decisions), (false, (1..=half / 2).collect())];
     pairs
 }
 
