@@ -15,6 +15,8 @@ mod diagram;
 mod flat;
 mod front;
 mod idid;
+#[cfg(test)]
+mod level_tests;
 mod limid;
 mod pairs;
 mod process;

@@ -85,7 +85,7 @@ pub fn solve_idid(
         changed.belief = checked(belief, &idid.frame)?;
     }
     if let Some(discount) = options.discount {
-        changed.other.discount = discount;
+        changed.set_discount(discount);
     }
     if let Some(horizon) = options.horizon {
         if horizon > idid.other_horizon {

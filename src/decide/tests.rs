@@ -95,21 +95,23 @@ fn little_room_gives_bounds() -> Result<(), Error> {
     Ok(())
 }
 
+/// Probabilities as a line of text.
+pub(super) fn random_rows(count: usize, rng: &mut Rng) -> String {
+    let weights: Vec<f64> = (0..count).map(|_| rng.below(4) as f64).collect();
+    let sum: f64 = weights.iter().sum();
+    let entry = |w: &f64| if sum > 0.0 { w / sum } else { 1.0 / count as f64 };
+    weights.iter().map(|w| entry(w).to_string()).collect::<Vec<_>>().join(" ")
+}
+
 /// A random process; rows are of hundredths, so that equal beliefs occur.
 pub(super) fn random_process(rng: &mut Rng) -> Pomdp {
     let (states, actions, seen) = (1 + rng.index(4), 1 + rng.index(3), 1 + rng.index(3));
     let mut text =
         format!("discount: 0.9\nvalues: reward\nstates: {states}\nactions: {actions}\nobservations: {seen}\n");
-    let row = |count: usize, rng: &mut Rng| {
-        let weights: Vec<f64> = (0..count).map(|_| rng.below(4) as f64).collect();
-        let sum: f64 = weights.iter().sum();
-        let entry = |w: &f64| if sum > 0.0 { w / sum } else { 1.0 / count as f64 };
-        weights.iter().map(|w| entry(w).to_string()).collect::<Vec<_>>().join(" ")
-    };
     for action in 0..actions {
         for state in 0..states {
-            text += &format!("T: {action} : {state}\n{}\n", row(states, rng));
-            text += &format!("O: {action} : {state}\n{}\n", row(seen, rng));
+            text += &format!("T: {action} : {state}\n{}\n", random_rows(states, rng));
+            text += &format!("O: {action} : {state}\n{}\n", random_rows(seen, rng));
             text += &format!("R: {action} : {state} : * : * {}\n", rng.below(21) as f64 - 10.0);
         }
     }
