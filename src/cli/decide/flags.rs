@@ -99,7 +99,7 @@ impl TryFrom<Box<DecideFlags>> for Config {
     type Error = Error;
 
     fn try_from(flags: Box<DecideFlags>) -> Result<Self, Error> {
-        if let Choice::Cuda(_) = flags.device {
+        if flags.device.is_named() {
             return Err(Error::Usage("fangs decide runs on the CPU only: --device cpu, or auto".into()));
         }
         let source = Source::new(&flags.file);
