@@ -45,7 +45,8 @@ pub struct DecideFlags {
     #[arg(long, value_name = "N", default_value = "1e6", value_parser = values::finite, help_heading = help::SEARCH)]
     exact_limit: f64,
     /// Where to run: auto (a CUDA device where one works and it pays), cpu, cuda or cuda:I
-    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::BUDGET)]
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Choice::of_one,
+        help_heading = help::BUDGET)]
     device: Choice,
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::BUDGET)]
