@@ -43,7 +43,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             let (decision, warnings) = read_decision(&source, format, &stop)?;
             console.warn_of(&warnings);
             with(&told, |told| told.load_s = told.clock.seconds());
-            let options = config.options(&decision, &device)?;
+            let mut options = config.options(&decision)?;
+            options.device = device.clone();
             if config.device.is_named() {
                 drop(opening.wait(&stop)?);
             }
