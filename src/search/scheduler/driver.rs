@@ -3,6 +3,7 @@
 //! To add a driver: write a file with a type that implements [`Driver`], and add its line to the list in
 //! `drivers/mod.rs`. A driver makes bounded rounds; it never reads the clock, prints, or writes files.
 
+use super::lazy::Lazy;
 use crate::device::{Compiled, DeviceError, Source};
 use crate::elimination::Outcome;
 use crate::error::Error;
@@ -24,7 +25,7 @@ use crate::search::tuning::core::{LARGE_CLASS, LARGE_SWEEP, LARGE_TREE, VAST_SWE
 use crate::stop::Stop;
 use rayon::prelude::*;
 use serde::Serialize;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A core prepared for local search.
 #[derive(Debug)]
@@ -232,38 +233,6 @@ impl SearchContext {
     /// too.
     pub fn is_vast(&self) -> bool {
         self.is_vast
-    }
-}
-
-/// What is made when it is first asked for, unless that is stopped.
-#[derive(Debug)]
-struct Lazy<T> {
-    made: OnceLock<T>,
-    /// Held by who makes it: others wait.
-    making: Mutex<()>,
-}
-
-impl<T> Default for Lazy<T> {
-    fn default() -> Self {
-        Lazy { made: OnceLock::new(), making: Mutex::default() }
-    }
-}
-
-impl<T> Lazy<T> {
-    fn get(&self, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
-        if let Some(made) = self.made.get() {
-            return Ok(made);
-        }
-        let making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = match self.made.get() {
-            Some(made) => made,
-            None => {
-                let made = make()?;
-                self.made.get_or_init(|| made)
-            }
-        };
-        drop(making);
-        Ok(made)
     }
 }
 

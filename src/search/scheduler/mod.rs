@@ -8,6 +8,7 @@ pub(crate) mod concurrent_bounds;
 mod concurrent_drivers;
 pub(crate) mod driver;
 pub(crate) mod group;
+mod lazy;
 pub(crate) mod portfolio;
 pub(crate) mod shares;
 pub(crate) mod threads;
