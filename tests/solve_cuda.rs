@@ -233,6 +233,60 @@ fn a_device_that_fails_costs_no_solution() {
     }
 }
 
+#[test]
+fn rounds_on_two_devices_are_equal_whatever_their_order() {
+    let (Some(()), Some(_gpu)) = (common::two_gpus(), gpu()) else { return };
+    for (name, network) in networks() {
+        let options = || Options::default().with(|options| (options.rounds, options.seed) = (Some(30), 5));
+        let runs = [[0, 1], [0, 1], [1, 0]].map(|list| run(&network, Choice::Several(list.into()), options()));
+        let told = |summary: &Summary| {
+            let Summary { cost, bound, rounds, moves, ratings, population, solution, .. } = summary.clone();
+            (cost, bound, rounds, moves, ratings, population, solution)
+        };
+        for (again, device) in runs.iter().zip(["cuda:0,1", "cuda:0,1", "cuda:1,0"]) {
+            assert_eq!(told(&runs[0]), told(again), "{name}");
+            assert!(again.status == fangs::search::Status::Optimal || again.device == device, "{}", again.device);
+        }
+        let one = run(&network, Choice::Cuda(0), options());
+        assert!(one.status == fangs::search::Status::Optimal || runs[0].moves > one.moves, "{name}");
+    }
+}
+
+#[test]
+fn one_of_two_devices_that_fails_leaves_the_other_at_work() {
+    let (Some(()), Some(_gpu)) = (common::two_gpus(), gpu()) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, rows) = (folder.path().join("grid.wcsp"), folder.path().join("rows.csv"));
+    let mut generated = Command::cargo_bin("fangs").expect("the program is built");
+    let _ = generated.args(["generate", "grid", "--side", "25", "--p2", "0.2", "-o"]).arg(&file).assert().success();
+    for (launch, lost, left) in [
+        ("0:2", "cuda:0", "cuda:1"),
+        ("0:40", "cuda:0", "cuda:1"),
+        ("1:2", "cuda:1", "cuda:0"),
+        ("1:40", "cuda:1", "cuda:0"),
+    ] {
+        for budget in [["-t", "3"], ["--rounds", "30"]] {
+            let mut solved = Command::cargo_bin("fangs").expect("the program is built");
+            let _ = solved.args(["solve", "--device", "cuda:all", "--threads", "2", "--json", "--csv"]).arg(&rows);
+            let _ = solved.args(budget).arg(&file).env("FANGS_FAIL_LAUNCH", launch).env("CUDA_VISIBLE_DEVICES", "0,1");
+            let output = solved.assert().success().get_output().clone();
+            let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+            let (warning, goes_on) = (format!("warning: {lost}: "), format!("going on on {left}"));
+            assert!(errors.contains(&warning) && errors.matches(&goes_on).count() == 1, "{launch}: {errors}");
+            let summary: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
+            assert_eq!(summary["device"], left, "{launch} {budget:?}");
+            assert!(summary["cost"].is_number());
+        }
+    }
+    let mut solved = Command::cargo_bin("fangs").expect("the program is built");
+    let _ =
+        solved.args(["solve", "--device", "cuda:0,1", "-t", "3", "--json"]).arg(&file).env("FANGS_FAIL_LAUNCH", "60");
+    let output = solved.assert().success().get_output().clone();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(errors.matches("going on on ").count(), 2, "{errors}");
+    assert!(errors.contains("going on on the CPU") && errors.contains("going on on cuda:"), "{errors}");
+}
+
 /// Exact plans and heavy nodes that lose the device: the bound goes on on the CPU, and is no less true.
 #[test]
 fn a_device_that_fails_costs_no_bound() {

@@ -205,7 +205,7 @@ class Network:
             seed: the seed of every random choice.
             gap: the run ends at this relative gap between cost and bound.
             target: the run ends at a cost as good as this.
-            device: ``auto``, ``cpu``, ``cuda`` or ``cuda:I``.
+            device: ``auto``, ``cpu``, ``cuda`` or ``cuda:I``; several as ``cuda:0,1`` or ``cuda:all``.
             threads: threads of the CPU; all of them if None.
             population: states that are kept; by memory and problem if None.
             warm_starts: an assignment to start from, or a list of them. A dict may leave variables out and an array

@@ -62,9 +62,14 @@ pub fn choice<T>(name: &str, what: &str, all: impl Iterator<Item = (&'static str
     Err(usage(format!("{what}={name:?}: expected one of {}", names.join(", "))))
 }
 
-/// A device by its name.
+/// A device, or several, by name.
 pub fn device(name: &str) -> PyResult<Choice> {
     name.parse().map_err(|expected: String| usage(format!("device={name:?}: {expected}")))
+}
+
+/// The device of work that one does.
+pub fn one_device(name: &str) -> PyResult<Choice> {
+    Choice::of_one(name).map_err(|expected| usage(format!("device={name:?}: {expected}")))
 }
 
 impl Arguments<'_> {

@@ -3,7 +3,7 @@
 use crate::event::{array, number};
 use crate::names::named;
 use crate::network::Network;
-use crate::options::{choice, device, duration, method};
+use crate::options::{choice, duration, method, one_device};
 use crate::wait::wait;
 use fangs::bounds::{Bounder, BounderOptions, DeviceUse, Step};
 use fangs::check;
@@ -305,7 +305,7 @@ impl Network {
         let mut options = BounderOptions::default();
         (options.choice, options.z, options.spill) = (choice, z, spill);
         options.memory = memory.unwrap_or(options.memory);
-        let (own, device, stop) = (network.clone(), self::device(device)?, Stop::new());
+        let (own, device, stop) = (network.clone(), one_device(device)?, Stop::new());
         let clock = Clock::start(Instant::now(), duration(time)?, &stop);
         let proved = wait(py, &stop, move |stop| prove(&own, options, device, stop));
         drop(clock);

@@ -25,7 +25,8 @@ pub struct DcopFlags {
     #[arg(long, value_name = "SHARE", default_value_t = 0.5, help_heading = help::INPUT)]
     p2: f64,
     /// Where to run besides the CPU: auto (a CUDA device where one works), cpu, cuda or cuda:I
-    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::BOUNDS)]
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Choice::of_one,
+        help_heading = help::BOUNDS)]
     device: Choice,
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::BOUNDS)]

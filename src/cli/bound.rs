@@ -26,7 +26,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let stop = signals::listen()?;
     let clock = Clock::start(started, Some(config.time), &stop);
     values::use_threads(config.threads)?;
-    let device = Opening::start(config.device);
+    let device = Opening::start(config.device.clone());
     let solution =
         config.output.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let certificate =
@@ -148,7 +148,7 @@ impl Bounding {
         if let (Some(reducer), Ordering::Promising | Ordering::Rule(_)) = (&mut reducer, ordering) {
             reducer.merge_ties(stop);
         }
-        if device.choice() != Choice::Auto {
+        if *device.choice() != Choice::Auto {
             self.open(device, stop)?;
         }
         let Some(reducer) = reducer else { return Ok(()) };

@@ -32,7 +32,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let stop = signals::listen()?;
     let clock = Clock::start(started, Some(config.time), &stop);
     values::use_threads(config.threads)?;
-    let device = Opening::start(config.device);
+    let device = Opening::start(config.device.clone());
     let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let mut trace = Rows::create(config.trace.clone())?;
     let config = Arc::new(config);

@@ -7,7 +7,7 @@ mod report;
 use super::{Exit, output, signals, values, worker};
 use fangs::Error;
 use fangs::decide::{Device, Solution, solve_diagram, solve_idid, solve_pomdp};
-use fangs::device::{Choice, Opening};
+use fangs::device::Opening;
 use fangs::formats::{Decision, read_decision};
 use fangs::record::{Console, CsvFile};
 use fangs::search::{Clock, Event, EventKind};
@@ -30,10 +30,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let told = Arc::new(Mutex::new(Told { clock, csv, solution: None, load_s: 0.0, ticked: 0 }));
     with(&told, |told| told.event(EventKind::Start));
     // a device that was named opens while the file is read
-    let opening = match config.device {
-        Choice::Cuda(_) => Opening::start(config.device),
-        choice => Opening::new(choice),
-    };
+    let choice = config.device.clone();
+    let opening = if choice.is_named() { Opening::start(choice) } else { Opening::new(choice) };
     let warning = Console::new(config.verbosity);
     let device = Arc::new(Device::new(opening.clone(), move |text| warning.warn(text)));
     let work = {
@@ -45,8 +43,9 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             let (decision, warnings) = read_decision(&source, format, &stop)?;
             console.warn_of(&warnings);
             with(&told, |told| told.load_s = told.clock.seconds());
-            let options = config.options(&decision, &device)?;
-            if let Choice::Cuda(_) = config.device {
+            let mut options = config.options(&decision)?;
+            options.device = device.clone();
+            if config.device.is_named() {
                 drop(opening.wait(&stop)?);
             }
             let mut tell = |solution: &Solution| with(&told, |told| told.take(solution.clone()));

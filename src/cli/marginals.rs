@@ -137,10 +137,8 @@ struct Work {
 impl Work {
     fn new(config: Config, console: &Console, clock: &Clock, stop: &Stop) -> Result<Self, Error> {
         // a device that was named opens while the file is read
-        let device = match config.device {
-            Choice::Cuda(_) => Opening::start(config.device),
-            choice => Opening::new(choice),
-        };
+        let choice = config.device.clone();
+        let device = if choice.is_named() { Opening::start(choice) } else { Opening::new(choice) };
         let (potentials, evidence) = config.input.load(console, stop)?;
         let order = match config.order.resolve(potentials.domains.len(), stop)? {
             Ordering::Promising => OrderChoice::Best,
@@ -197,7 +195,7 @@ impl Work {
     fn open(&self, prepared: &mut Prepared, times: f64, stop: &Stop) -> Result<(), Error> {
         let tree = prepared.tree();
         let pays = Gpu::pays(tree.clique_entries as f64 * times) || tree.bytes > self.config.memory;
-        if self.device.choice() == Choice::Auto && !pays {
+        if *self.device.choice() == Choice::Auto && !pays {
             return Ok(());
         }
         if let Some(cuda) = self.device.wait(stop)?.cuda {

@@ -53,7 +53,9 @@ pub struct SolveFlags {
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = help::SEARCH)]
     seed: u64,
-    /// Where to run: auto (a CUDA device where one works), cpu, cuda or cuda:I
+    /// Where to run: auto (a CUDA device where one works), cpu, cuda or cuda:I; several as cuda:0,1 or cuda:all
+    ///
+    /// On several devices each has a population; they tell each other after each round what they found.
     #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::SEARCH)]
     device: Choice,
     /// CPU threads [default: all]
@@ -178,7 +180,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let resumed = keepers.resumed().cloned();
     let before = resumed.as_ref().map_or(0.0, |checkpoint| checkpoint.time_s);
     let clock = Clock::start(started, options.time, &stop).after(before);
-    options.device = Opening::start(options.device.choice());
+    options.device = Opening::start(options.device.choice().clone());
 
     let picture = config.plot.as_deref().map(|path| output::as_usage(PictureFile::new(path))).transpose()?;
     let solution =

@@ -35,7 +35,8 @@ pub struct TryFlags {
     #[arg(long, help_heading = help::SEARCH)]
     alone: bool,
     /// Where to run: auto, cpu, cuda or cuda:I
-    #[arg(long, value_name = "DEVICE", default_value = "cpu", help_heading = help::SEARCH)]
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = Choice::of_one,
+        help_heading = help::SEARCH)]
     device: Choice,
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::SEARCH)]

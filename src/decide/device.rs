@@ -58,8 +58,8 @@ impl Device {
     /// pays or the host cannot do it.
     pub(super) fn gpu(&self, work: f64, needed: bool, stop: &Stop) -> Result<Option<Arc<Gpu>>, Error> {
         let choice = self.opening.choice();
-        let wanted = choice != Choice::Auto || needed || Gpu::pays(work);
-        if choice == Choice::Cpu || !wanted || self.state().lost {
+        let wanted = *choice != Choice::Auto || needed || Gpu::pays(work);
+        if *choice == Choice::Cpu || !wanted || self.state().lost {
             return Ok(None);
         }
         if let Some(gpu) = &self.state().gpu {

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
+use super::choice::there;
 use super::find::{self, devices, failed};
 use super::modules::Modules;
 use super::nvrtc::Nvrtc;
@@ -50,11 +51,8 @@ impl Cuda {
 
     fn context_of(ordinal: usize) -> Result<(Info, Arc<CudaContext>), DeviceError> {
         let all = devices()?;
-        let count = all.len();
         let Some(info) = all.into_iter().nth(ordinal) else {
-            let known =
-                if count == 1 { "the only one is cuda:0".into() } else { format!("there are {count}, from cuda:0") };
-            return Err(DeviceError::Unusable(format!("there is no CUDA device {ordinal}: {known}")));
+            return Err(DeviceError::Unusable(format!("there is no CUDA device {ordinal}: {}", there())));
         };
         let context = CudaContext::new(ordinal).map_err(failed(format!("opening CUDA device {ordinal}")))?;
         Ok((info, context))

@@ -26,14 +26,22 @@ pub struct Kernel {
     name: String,
 }
 
-/// Counts launches and fails from the one numbered `FANGS_FAIL_LAUNCH` on. Tests of the installed program need it:
-/// nothing else makes a healthy device fail.
-fn fail_on_purpose(what: impl FnOnce() -> String) -> Result<(), DeviceError> {
-    static NUMBER: OnceLock<Option<u64>> = OnceLock::new();
+/// Counts launches and fails from the one on that `FANGS_FAIL_LAUNCH` names: `N`, or `I:N` where only those of device I
+/// count and fail. Tests of the installed program need it: nothing else makes a healthy device fail.
+fn fail_on_purpose(device: usize, what: impl FnOnce() -> String) -> Result<(), DeviceError> {
+    static NAMED: OnceLock<Option<(Option<usize>, u64)>> = OnceLock::new();
     static LAUNCHES: AtomicU64 = AtomicU64::new(0);
-    let read = || std::env::var("FANGS_FAIL_LAUNCH").ok()?.parse().ok();
-    match *NUMBER.get_or_init(read) {
-        Some(number) if LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1 >= number => {
+    let read = || {
+        let text = std::env::var("FANGS_FAIL_LAUNCH").ok()?;
+        match text.split_once(':') {
+            Some((device, number)) => Some((Some(device.parse().ok()?), number.parse().ok()?)),
+            None => Some((None, text.parse().ok()?)),
+        }
+    };
+    match *NAMED.get_or_init(read) {
+        Some((named, number))
+            if named.is_none_or(|named| named == device) && LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1 >= number =>
+        {
             Err(DeviceError::Failed { what: what(), cause: format!("FANGS_FAIL_LAUNCH is {number}") })
         }
         _ => Ok(()),
@@ -112,7 +120,7 @@ impl Kernel {
         arguments: impl for<'b> FnOnce(&'b mut LaunchArgs<'a>) -> &'b mut LaunchArgs<'a>,
     ) -> Result<(), DeviceError> {
         let what = || format!("launching {} with {grid} blocks of {threads} threads and {shared} bytes", self.name);
-        fail_on_purpose(what)?;
+        fail_on_purpose(stream.context().ordinal(), what)?;
         let config = LaunchConfig { grid_dim: (grid, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: shared };
         let mut builder = stream.launch_builder(&self.function);
         let _ = arguments(&mut builder);

@@ -120,10 +120,15 @@ impl Cuda {
         if target.is_empty() {
             return Ok(());
         }
+        let failed = failed("setting device memory");
+        // the thread may have used another device
+        if let Err(error) = self.context().bind_to_thread() {
+            return Err(failed(error));
+        }
         let (address, _guard) = target.device_ptr(stream);
         // SAFETY: the memory is the slice's; any bits are values of the types stored on devices.
         let set = unsafe { result::memset_d8_async(address, byte, target.num_bytes(), stream.cu_stream()) };
-        set.map_err(failed("setting device memory"))
+        set.map_err(failed)
     }
 
     /// Copies from device memory to device memory.

@@ -6,6 +6,8 @@ pub(crate) mod context;
 mod cuda;
 pub(crate) mod drivers;
 mod event;
+#[cfg(test)]
+mod list_tests;
 pub mod measure;
 mod options;
 mod run;

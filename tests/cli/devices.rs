@@ -59,3 +59,31 @@ fn a_device_that_is_missing_is_refused() -> Result {
     }
     Ok(())
 }
+
+#[test]
+fn lists_of_devices_that_are_none_are_refused() -> Result {
+    let (seen, usable) = seen()?;
+    let (_folder, path) = folder_with("four.wcsp", FOUR)?;
+    // what is there is named, or why nothing is
+    let there = match seen["cuda"]["devices"].as_array().map_or(0, Vec::len) {
+        0 => seen["cuda"]["reason"].as_str().ok_or("no reason")?,
+        1 => "the only one is cuda:0",
+        _ => "there are cuda:0,1",
+    };
+    let solve = |device: &str, expected: &[&str]| {
+        refused(fangs().args(["solve", "--time", "20", "--device", device]).arg(&path), expected)
+    };
+    solve("cuda:0,0", &["cuda:0 is named twice", there])?;
+    solve("cuda:", &["no device is named", there])?;
+    solve("cuda:0,4096", &["fangs: device cuda:0,4096: ", there])?;
+    solve("cuda:0,", &["cuda:0,1", "cuda:all"])?;
+    if !usable {
+        solve("cuda:all", &["fangs: device cuda:all: ", "auto"])?;
+    }
+    for command in ["bound", "marginals", "dcop"] {
+        for device in ["cuda:0,1", "cuda:all"] {
+            refused(fangs().args([command, "--device", device]).arg(&path), &["one device", "`fangs solve`"])?;
+        }
+    }
+    Ok(())
+}

@@ -43,6 +43,11 @@ pub fn gpu() -> Option<Arc<Cuda>> {
     needs("FANGS_REQUIRE_GPU", Choice::Cuda(0).open())?.cuda
 }
 
+/// Two devices.
+pub fn two_gpus() -> Option<()> {
+    needs("FANGS_REQUIRE_TWO_GPUS", Choice::Several(vec![0, 1]).open()).map(drop)
+}
+
 /// The CUDA compiler.
 #[cfg(feature = "cuda")]
 pub fn nvrtc() -> Option<&'static fangs::device::nvrtc::Nvrtc> {

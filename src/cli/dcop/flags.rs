@@ -72,7 +72,8 @@ pub struct DcopFlags {
         help_heading = help::BUDGET)]
     time: Duration,
     /// Where to run: auto (a CUDA device where one works), cpu, cuda or cuda:I
-    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::SEARCH)]
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Choice::of_one,
+        help_heading = help::SEARCH)]
     device: Choice,
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::SEARCH)]

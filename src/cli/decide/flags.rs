@@ -3,7 +3,7 @@
 use crate::cli::output::Files;
 use crate::cli::{help, values};
 use clap::Args;
-use fangs::decide::{Device, Method, Options};
+use fangs::decide::{Method, Options};
 use fangs::device::Choice;
 use fangs::formats::{Decision, DecisionFormat, Source};
 use fangs::model::{Diagram, Pomdp};
@@ -45,7 +45,8 @@ pub struct DecideFlags {
     #[arg(long, value_name = "N", default_value = "1e6", value_parser = values::finite, help_heading = help::SEARCH)]
     exact_limit: f64,
     /// Where to run: auto (a CUDA device where one works and it pays), cpu, cuda or cuda:I
-    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::BUDGET)]
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Choice::of_one,
+        help_heading = help::BUDGET)]
     device: Choice,
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::BUDGET)]
@@ -145,8 +146,8 @@ impl Config {
         self.threads.unwrap_or_else(all)
     }
 
-    /// The options of a problem, whose names are known now.
-    pub fn options(&self, decision: &Decision, device: &Arc<Device>) -> Result<Options, Error> {
+    /// The options of a problem, whose names are known now, on the CPU.
+    pub fn options(&self, decision: &Decision) -> Result<Options, Error> {
         let states = match decision {
             Decision::Diagram(_) => None,
             Decision::Pomdp(pomdp) => Some(pomdp.as_ref()),
@@ -171,7 +172,7 @@ impl Config {
             memory: self.memory,
             nodes: self.nodes,
             exact_limit: self.exact_limit,
-            device: device.clone(),
+            device: Arc::default(),
         })
     }
 }

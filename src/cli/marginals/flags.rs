@@ -37,7 +37,8 @@ pub struct MarginalsFlags {
         help_heading = help::BOUNDS)]
     order: OrderChoice,
     /// Where to run: auto (a CUDA device where one works and it pays), cpu, cuda or cuda:I; --maximize is on the CPU
-    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::BOUNDS)]
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Choice::of_one,
+        help_heading = help::BOUNDS)]
     device: Choice,
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::BOUNDS)]
@@ -89,7 +90,7 @@ impl TryFrom<MarginalsFlags> for Config {
 
     fn try_from(flags: MarginalsFlags) -> Result<Self, Error> {
         let on_host = flags.maximize.is_some();
-        if let (Choice::Cuda(_), true) = (flags.device, on_host) {
+        if flags.device.is_named() && on_host {
             return Err(Error::Usage(format!(
                 "--device {}: --maximize runs on the CPU; use auto or cpu",
                 flags.device

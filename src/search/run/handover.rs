@@ -55,14 +55,17 @@ impl DeviceHandover {
     /// Waits for the device, then for the kernels that its first rounds take.
     fn new(opening: Opening, kernels: FirstKernels, met: &Stop, stop: &Stop) -> io::Result<DeviceHandover> {
         let (over, left) = (met.below(), stop.below());
-        let choice = opening.choice();
+        let choice = opening.choice().clone();
         let thread = threads::start("handover", {
             let (stop, over, busy) = (left.clone(), over.clone(), Busy::new());
             move || {
                 let opened = opening.wait(&stop);
-                if let Ok(Opened { cuda: Some(cuda), .. }) = &opened {
+                if let Ok(Opened { cuda: Some(cuda), others, .. }) = &opened {
                     // what is wrong with one is found again where it is used
                     drop(kernels.source(cuda).map(|source| cuda.load(&source)));
+                    for other in others.iter().flatten() {
+                        drop(kernels.source(other).map(|source| other.load(&source)));
+                    }
                 }
                 over.set(Cause::Time);
                 drop(busy);
@@ -82,7 +85,7 @@ impl DeviceHandover {
         Some(thread.join().unwrap_or_else(|panic| {
             let what = format!("opening the device ended by an internal error ({})", threads::message(&*panic));
             match self.choice {
-                Choice::Auto => Ok(Opened { cuda: None, reason: Some(DeviceError::Unusable(what)) }),
+                Choice::Auto => Ok(Opened { reason: Some(DeviceError::Unusable(what)), ..Opened::default() }),
                 _ => Err(Error::Internal(what)),
             }
         }))
@@ -91,12 +94,12 @@ impl DeviceHandover {
     /// The run is over before it went to a device: where it was made. A device that was asked for by its number has to
     /// be there all the same.
     pub fn missed(opening: &Opening, stop: &Stop) -> Result<String, Error> {
-        let opened = match opening.choice() {
-            Choice::Cuda(_) => opening.wait(stop).map(Some).or_else(|error| match error {
+        let opened = match opening.choice().is_named() {
+            true => opening.wait(stop).map(Some).or_else(|error| match error {
                 Error::Stopped => Ok(None),
                 refused => Err(refused),
             })?,
-            Choice::Auto | Choice::Cpu => opening.poll()?,
+            false => opening.poll()?,
         };
         let without = opened.filter(|opened| opened.cuda.is_none());
         Ok(without.map_or("on the CPU: the run was over before a device was there".into(), |opened| opened.to_string()))
@@ -133,7 +136,7 @@ mod tests {
         let reason = DeviceError::Unusable("it stayed away".into());
         let summary = solve(&network, &options, &Stop::new(), &mut |event| match event.kind {
             EventKind::Solution if event.round > 0 => {
-                device.arrive(Ok(Opened { cuda: None, reason: Some(reason.clone()) }));
+                device.arrive(Ok(Opened { reason: Some(reason.clone()), ..Opened::default() }));
                 after += usize::from(!notes.is_empty());
             }
             EventKind::Note => notes.push(event.message.clone().unwrap_or_default()),

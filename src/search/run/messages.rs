@@ -50,8 +50,13 @@ pub(crate) enum Message {
         source: String,
         message: String,
     },
-    /// The device or the disk has failed, and the run survives.
+    /// The disk has failed, or bounds on a device, and the run survives.
     Warning(String),
+    /// A device has failed, and the run goes on on what is left.
+    DeviceLost {
+        message: String,
+        left: String,
+    },
 }
 
 impl Message {

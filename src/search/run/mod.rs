@@ -61,7 +61,7 @@ pub(crate) struct Run<'a> {
     /// What is known beside the loop as well.
     meeting: Meeting,
     rng: Rng,
-    /// The device, as long as it works; the CPU without one.
+    /// The devices, as long as they work; the CPU without one.
     device: Opened,
     /// While there is a device on its way.
     handover: Option<DeviceHandover>,
@@ -140,7 +140,7 @@ impl<'a> Run<'a> {
         }
         let parts = || ThreadSplit::beside_device(Portfolio::may_split(options), context.is_large());
         let (for_bounds, for_drivers) = device.cuda.is_some().then(parts).map(|all| (all.bounds, all.drivers)).unzip();
-        let group = DriverGroup::new(options, device.cuda.clone(), for_drivers.flatten(), meeting.clone(), &mut rng);
+        let group = DriverGroup::new(options, &device, for_drivers.flatten(), meeting.clone(), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
         let bounds = ConcurrentBounds::new(options, gpu.zip(for_bounds), meeting.clone());
@@ -213,7 +213,9 @@ impl<'a> Run<'a> {
         if self.handover.is_some() {
             (self.tell)(Message::Note(DeviceHandover::missed(&self.options.device, self.stop)?));
         }
-        if let Some(source) = self.group.finish(&mut self.pool) {
+        if let Some((source, Effort { moves, ratings, .. })) = self.group.finish(&mut self.pool) {
+            self.totals.moves += moves;
+            self.totals.ratings += ratings;
             self.look_at_pool(source)?;
         }
         self.tell_last_states();
@@ -269,7 +271,7 @@ impl<'a> Run<'a> {
         self.totals.rounds += 1;
         self.totals.moves += moves;
         self.totals.ratings += ratings;
-        self.totals.population = self.group.turns.population();
+        self.totals.population = self.group.population();
         self.budget.note_round(began, work, picks.rounds > 0);
         if self.budget.is_stalled() {
             self.bounds.have_device(began.elapsed());
@@ -290,6 +292,8 @@ impl<'a> Run<'a> {
             (self.tell)(Message::Nonsense(nonsense));
         }
         if let Some(error) = lost {
+            // others that are gone as well do not take its place
+            self.tell_of_losses();
             self.lose_device(&error);
         }
         // also where the pool's best is an old one with violations

@@ -41,7 +41,8 @@ pub(crate) struct EventPublisher<'a> {
     best_source: Arc<str>,
     /// What each keeper was last told, and whether it has failed.
     states: Vec<(State, bool)>,
-    lost: bool,
+    /// What is left to work on, once a device has failed.
+    left: Option<String>,
     next_tick: f64,
     facts: Option<Arc<Facts>>,
     /// What rules look at, and the flag that they set.
@@ -77,7 +78,7 @@ impl<'a> EventPublisher<'a> {
             best_at: None,
             best_source: "trivial".into(),
             states: vec![(state, false); options.keeping.keepers.len()],
-            lost: false,
+            left: None,
             next_tick: clock.seconds().floor() + 1.0,
             facts: None,
             rules,
@@ -250,7 +251,10 @@ impl<'a> EventPublisher<'a> {
                 self.source = before;
             }
             Message::Warning(message) => {
-                self.lost = true;
+                let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+            }
+            Message::DeviceLost { message, left } => {
+                self.left = Some(left);
                 let _ = self.tell_with(EventKind::Warning, Some(message.into()));
             }
         }
@@ -310,9 +314,10 @@ impl<'a> EventPublisher<'a> {
         let stopped_by = reached(self.network, options, self.found(), self.bound)
             .unwrap_or(ending.as_ref().map_or(stopped_by, |ending| ending.stopped_by));
         // a loop that did not answer in time has worked where it could
-        let device = match (&ending, options.device.poll()) {
-            (Some(ending), _) => ending.device.clone(),
-            (None, Ok(Some(opened))) if self.search_began.is_some() && !self.lost => opened.name(),
+        let device = match (&ending, &self.left, options.device.poll()) {
+            (Some(ending), ..) => ending.device.clone(),
+            (None, Some(left), _) => left.clone(),
+            (None, None, Ok(Some(opened))) if self.search_began.is_some() => opened.name(),
             _ => "cpu".into(),
         };
         let cost = self.best.as_ref().map(|(value, _)| *value);
@@ -372,14 +377,15 @@ mod tests {
         let mut observe = |event: &Event| told.push((event.kind, event.message.clone()));
         let mut publisher = EventPublisher::new(&network, &clock, &options, &Stop::new(), &mut observe);
         publisher.hear(Message::Note("on cuda:0".into()));
-        publisher.hear(Message::Warning("cuda:0: it broke; going on on the CPU".into()));
+        let message = "cuda:0: it broke; going on on cuda:1".into();
+        publisher.hear(Message::DeviceLost { message, left: "cuda:1".into() });
         assert_eq!(publisher.search_began, None, "the search begins with its own news");
         let summary = publisher.finish(1, None, StoppedBy::Time);
-        assert_eq!((summary.device.as_str(), summary.status), ("cpu", Status::Unknown));
+        assert_eq!((summary.device.as_str(), summary.status), ("cuda:1", Status::Unknown));
         let expected = [
             (EventKind::Start, None),
             (EventKind::Note, Some("on cuda:0".into())),
-            (EventKind::Warning, Some("cuda:0: it broke; going on on the CPU".into())),
+            (EventKind::Warning, Some("cuda:0: it broke; going on on cuda:1".into())),
             (EventKind::End, None),
         ];
         assert_eq!(told, expected);

@@ -4,18 +4,25 @@ use super::Run;
 use super::messages::Message;
 use crate::bounds::Notice;
 use crate::device::DeviceError;
+use crate::elimination::Gpu;
 use crate::search::scheduler::portfolio::Lost;
 
 impl Run<'_> {
     /// The device has failed: says so once, and the run goes on without it.
     pub(super) fn lose_device(&mut self, error: &DeviceError) {
-        if let Some(message) = self.device.lose(error) {
-            // made beside the device until now
-            self.budget.begin_turns();
-            self.bounds.lose_device();
-            self.group.lose_device(&mut self.pool);
-            (self.tell)(Message::Warning(message));
+        let Some(message) = self.device.lose(error) else { return };
+        match self.device.cuda.clone() {
+            // bounds move with the drivers that take turns; those of a run that must be repeated are the CPU's
+            Some(next) if self.options.rounds.is_none() => self.bounds.change_device(Gpu::new(next)),
+            Some(_) => {}
+            None => {
+                // made beside the device until now
+                self.budget.begin_turns();
+                self.bounds.lose_device();
+            }
         }
+        self.group.lose_device(&mut self.pool);
+        (self.tell)(Message::DeviceLost { message, left: self.device.name() });
     }
 
     /// What bounds have to tell besides results.
@@ -29,8 +36,12 @@ impl Run<'_> {
         }
     }
 
-    /// Whether bounds or drivers have ended by an internal error: the rest goes on.
+    /// Whether further devices have failed, or bounds or drivers have ended by an internal error: the rest goes on.
     pub(super) fn tell_of_losses(&mut self) {
+        while let Some((place, error)) = self.group.take_failed(&mut self.pool) {
+            let message = self.device.lose_other(place, &error);
+            (self.tell)(Message::DeviceLost { message, left: self.device.name() });
+        }
         if let Some(what) = self.bounds.take_lost() {
             let message = format!("the bounds ended by an internal error ({what}); the run goes on without them");
             (self.tell)(Message::Lost { source: "bounds".into(), message });

@@ -27,8 +27,8 @@ impl<T: Send + 'static, R: Send + 'static> BackgroundTask<T, R> {
     }
 
     /// The value, unless a task has it; no task begins any more.
-    pub fn take(self) -> Option<T> {
-        self.here
+    pub fn take(&mut self) -> Option<T> {
+        self.here.take()
     }
 
     /// Begins a task, if none has the value. Where `threads` are its own a thread waits for what it has them do, unless

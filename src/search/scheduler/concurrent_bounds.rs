@@ -116,6 +116,11 @@ impl ConcurrentBounds {
         }
     }
 
+    /// Another device takes the place of the one that has failed.
+    pub fn change_device(&mut self, gpu: Arc<Gpu>) {
+        self.board(gpu, self.threads.clone());
+    }
+
     /// The bounds, unless they are at work elsewhere.
     pub fn here(&mut self) -> Option<&mut Bounds> {
         self.task.here()

@@ -291,10 +291,21 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
+    /// Adds what others did meanwhile; of what there is to say, one of a kind. What was lost is theirs to tell.
     pub fn add(&mut self, other: &Effort) {
         self.moves += other.moves;
         self.ratings += other.ratings;
         self.work += other.work;
+        self.picks.add(&other.picks);
+        let first = |own: &mut Option<String>, other: &Option<String>| {
+            if own.is_none() {
+                own.clone_from(other);
+            }
+        };
+        first(&mut self.note, &other.note);
+        first(&mut self.clipped, &other.clipped);
+        first(&mut self.nonsense, &other.nonsense);
+        first(&mut self.fault, &other.fault);
     }
 }
 
@@ -442,6 +453,12 @@ impl Pool {
     /// Energy of the best, larger than any where there is none.
     pub fn best(&self) -> Cost {
         self.elites.first().map_or(Cost::MAX, |elite| elite.energy.total)
+    }
+
+    /// Keeps what another pool has.
+    pub fn take_in(&mut self, other: &Pool) {
+        self.solved |= other.solved;
+        other.elites.iter().for_each(|elite| self.offer(elite));
     }
 
     pub fn rebase(&mut self, translate: &Translate<'_>) {

@@ -5,6 +5,7 @@ pub(crate) mod bandit;
 pub(crate) mod bounds;
 pub(crate) mod budget;
 pub(crate) mod concurrent_bounds;
+mod concurrent_drivers;
 pub(crate) mod driver;
 pub(crate) mod group;
 pub(crate) mod portfolio;

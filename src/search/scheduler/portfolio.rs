@@ -49,6 +49,7 @@ pub(crate) struct Portfolio {
 
 struct Member {
     name: &'static str,
+    on_device: bool,
     driver: Box<dyn Driver>,
     begun: bool,
 }
@@ -75,6 +76,14 @@ impl Portfolio {
             opening: if timed { Duration::ZERO } else { FIRST_TIME },
             ..Portfolio::default()
         }
+    }
+
+    /// These drivers, in turns of equal work: each with its name and whether devices have it.
+    #[cfg(test)]
+    pub fn of(drivers: Vec<(&'static str, bool, Box<dyn Driver>)>) -> Self {
+        let member = |(name, on_device, driver)| Member { name, on_device, driver, begun: false };
+        let drivers = drivers.into_iter().map(member).collect();
+        Portfolio { drivers, rounds: FIRST, opening: FIRST_TIME, ..Portfolio::default() }
     }
 
     /// Whether drivers that no device has may work by themselves: not where they are not asked for, nor where all take
@@ -167,7 +176,7 @@ impl Portfolio {
             turn => turn.unwrap_or(0),
         };
         let before = pool.best();
-        let (Member { name, driver, begun }, began) = (&mut self.drivers[turn], Instant::now());
+        let (Member { name, driver, begun, .. }, began) = (&mut self.drivers[turn], Instant::now());
         let (name, is_first) = (*name, !std::mem::replace(begun, true));
         self.activity.step(name);
         let round = || {
@@ -218,6 +227,12 @@ impl Portfolio {
         Self::without_opening(few)
     }
 
+    /// Those that no device has.
+    pub fn without_device(mut self) -> Portfolio {
+        self.drivers.retain(|member| !member.on_device);
+        self
+    }
+
     /// Takes drivers in again: from now on all take turns.
     pub fn join(&mut self, others: Portfolio) {
         self.drivers.extend(others.drivers);
@@ -250,7 +265,11 @@ impl Portfolio {
 /// Those of the drivers that the options name which `take_part`.
 fn members(setup: &mut Setup<'_>, take_part: impl Fn(&Entry) -> bool) -> Vec<Member> {
     let named = setup.options.driver.drivers().filter(|driver| take_part(driver));
-    named.filter_map(|entry| Some(Member { name: entry.name, driver: (entry.make)(setup)?, begun: false })).collect()
+    let member = |entry: &Entry| {
+        let Entry { name, on_device, .. } = *entry;
+        Some(Member { name, on_device, driver: (entry.make)(setup)?, begun: false })
+    };
+    named.filter_map(member).collect()
 }
 
 #[cfg(test)]
