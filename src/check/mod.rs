@@ -77,7 +77,11 @@ const ASKED: usize = 1 << 12;
 ///
 /// # Panics
 /// As [`evaluate`].
-pub fn evaluate_unless(network: &Network, assignment: &[u32], gives_up: impl Fn() -> bool + Sync) -> Option<Evaluation> {
+pub fn evaluate_unless(
+    network: &Network,
+    assignment: &[u32],
+    gives_up: impl Fn() -> bool + Sync,
+) -> Option<Evaluation> {
     assert_eq!(assignment.len(), network.domains().len(), "one value for every variable");
     let domains = network.domains();
     let part = |first: usize| {

@@ -86,8 +86,7 @@ impl Part {
         stop.check()?;
         let mut part = Part::default();
         for function in functions {
-            let sizes: Vec<usize> =
-                function.scope.iter().map(|&v| network.domains()[v as usize] as usize).collect();
+            let sizes: Vec<usize> = function.scope.iter().map(|&v| network.domains()[v as usize] as usize).collect();
             match &function.scope[..] {
                 [] => part.constant = add(part.constant, function.min(network.domains())),
                 &[v] => part.unary.push((v, table::dense(&function.table, &sizes).to_vec())),
@@ -183,7 +182,8 @@ mod tests {
         // scopes out of order, equal ones, negative costs, constants
         let mut builder = Network::builder("mixed");
         let [u, v, w] = [2, 3, 2].map(|domain| builder.variable(domain).expect("a variable"));
-        let table = |seed: Cost| (0..12).map(|k| if k == 3 { FORBIDDEN } else { (k * seed) % 7 - 2 }).collect::<Vec<_>>();
+        let table =
+            |seed: Cost| (0..12).map(|k| if k == 3 { FORBIDDEN } else { (k * seed) % 7 - 2 }).collect::<Vec<_>>();
         for (scope, seed) in [([w, v, u], 5), ([u, v, w], 3), ([v, u, w], 4)] {
             let _ = builder.dense(&scope, table(seed)).expect("a table");
         }

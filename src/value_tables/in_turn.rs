@@ -66,13 +66,7 @@ struct Layout {
 
 impl Layout {
     /// Where the rows of `table` seen from `position` stand; lays them out where they do not stand yet.
-    fn place(
-        &mut self,
-        tables: &ValueTables,
-        function: &CostFunction,
-        table: &Arc<[Cost]>,
-        position: usize,
-    ) -> u32 {
+    fn place(&mut self, tables: &ValueTables, function: &CostFunction, table: &Arc<[Cost]>, position: usize) -> u32 {
         let size = |v: u32| tables.problem.domains[v as usize] as usize;
         let outer: usize = function.scope[..position].iter().map(|&v| size(v)).product();
         let domain = size(function.scope[position]);

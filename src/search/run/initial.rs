@@ -50,7 +50,8 @@ impl InitialSolution {
         let has_rounds = options.rounds != Some(0) && lower < network.top();
         let begins = options.warm_starts.is_empty() && known.is_none() && has_rounds;
         let has_room = || greedy::fits(network.expanded());
-        if let Some((values, evaluation)) = (begins && has_room()).then(|| by_passes(network, options, stop)).flatten() {
+        if let Some((values, evaluation)) = (begins && has_room()).then(|| by_passes(network, options, stop)).flatten()
+        {
             let _ = hear(&evaluation, &values, "greedy");
             return InitialSolution { assignments: vec![values], upper, value: best };
         }

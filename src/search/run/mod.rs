@@ -181,7 +181,10 @@ impl<'a> Run<'a> {
         }
         // drivers have better ones than the greedy solution at once, but on vast cores
         let resumed = self.options.keeping.resumed().is_some();
-        let wanted = self.context.is_vast() || resumed || !self.options.warm_starts.is_empty() || self.options.heuristic.is_some();
+        let wanted = self.context.is_vast()
+            || resumed
+            || !self.options.warm_starts.is_empty()
+            || self.options.heuristic.is_some();
         for first in std::mem::take(&mut self.first).iter().filter(|_| wanted) {
             self.offer_projected(first);
         }

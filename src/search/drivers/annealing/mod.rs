@@ -46,9 +46,13 @@ fn child_work(context: &SearchContext, sweeps: u32) -> u64 {
 /// What a generation's offspring do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    Open { sweeps: u32 },
+    Open {
+        sweeps: u32,
+    },
     /// From a solution that is known, where all threads make one child: each longer and hotter than the last.
-    Climb { sweeps: u32 },
+    Climb {
+        sweeps: u32,
+    },
     Evolve,
 }
 
@@ -268,7 +272,10 @@ impl Annealing {
         let threads = if context.portable { 1 } else { rayon::current_num_threads() as u64 };
         let mut work = 0;
         loop {
-            if self.phase == Phase::Evolve && !self.population.is_together(context) && context.forests_until(stop).is_err() {
+            if self.phase == Phase::Evolve
+                && !self.population.is_together(context)
+                && context.forests_until(stop).is_err()
+            {
                 return Ok(());
             }
             let generation = match self.generation {

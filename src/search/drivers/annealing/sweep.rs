@@ -147,15 +147,13 @@ mod tests {
             one.values = problem.domains.iter().map(|&d| rng.index(d as usize) as u16).collect();
             let (mut other, mut picks) = (one.clone(), Vec::new());
             for temperature in [context.schedule.hot, context.schedule.cold, 0.0] {
-                let boltzmann =
-                    if temperature > 0.0 { Boltzmann::new(temperature) } else { Boltzmann::GREEDY };
+                let boltzmann = if temperature > 0.0 { Boltzmann::new(temperature) } else { Boltzmann::GREEDY };
                 let (draws, stop) = ((rng.draw(), rng.draw()), Stop::new());
                 let bath = HeatBath { tables: &context.tables, boltzmann, source: AllFunctions };
                 let before = context.tables.energy(&one.values).total;
                 sweep(&context, bath, draws, &mut one, &mut Scratch::default(), &stop).expect("no stop is set");
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads");
-                let change =
-                    pool.install(|| sweep_together(&context, boltzmann, draws, &mut other, &mut picks, &stop));
+                let change = pool.install(|| sweep_together(&context, boltzmann, draws, &mut other, &mut picks, &stop));
                 assert_eq!((&one.values, one.moves, one.ratings), (&other.values, other.moves, other.ratings));
                 assert_eq!(change, Some(context.tables.energy(&one.values).total - before), "{family}");
             }
