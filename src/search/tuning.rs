@@ -135,8 +135,8 @@ pub(super) mod run {
     /// Variables, and places in scopes, from which on the first solution comes from passes over all functions: the
     /// greedy one takes longer than a tenth of a second then.
     pub const VAST: [usize; 2] = [1 << 14, 1 << 17];
-    /// Passes that let variables take better values: with eight the solution is better than the greedy one on large-sparse
-    /// networks of 10^5 and 10^6 variables (results/scale). Other numbers were not tried.
+    /// Passes that let variables take better values: with eight the solution is better than the greedy one on
+    /// `large-sparse` of 10^5 and 10^6 variables (results/scale). Other numbers were not tried.
     pub const PASSES: usize = 8;
     /// Bytes of a function of a network, its table not counted, twice: the network's and that of a core.
     pub const FUNCTION_BYTES: u64 = 200;

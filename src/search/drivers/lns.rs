@@ -266,7 +266,7 @@ fn improve(
 
 impl Driver for Lns {
     fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
-        // its states would be made anew for longer than they are searched
+        // to make its states takes longer than a turn
         !context.is_vast()
     }
 
