@@ -9,8 +9,8 @@ use std::ops::Index;
 /// A cost network in the form that search and inference work on.
 ///
 /// All entries are at least 0; a forbidden entry is exactly [`FORBIDDEN`](super::FORBIDDEN); unary costs are
-/// separate; every function has an arity of at least 2 and no two functions have the same scope (in ascending order). An
-/// assignment counts as a solution only where its total is below `top`.
+/// separate; every function has an arity of at least 2 and no two functions have the same scope (in ascending order).
+/// An assignment counts as a solution only where its total is below `top`.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// Domain size of each variable.

@@ -127,8 +127,8 @@ pub(crate) mod annealing {
     /// The second where all offspring are made at once, at the pace of a single state: 128 sweeps took longer than all
     /// that came after (results/notes/search-cuda.md).
     pub const SHORT_OPENING_SWEEPS: u32 = 16;
-    /// Sweeps of a turn where all threads make one child together: what it has come to is looked at after it, which takes
-    /// about as long as a sweep.
+    /// Sweeps of a turn where all threads make one child together: what it has come to is looked at after it, which
+    /// takes about as long as a sweep.
     pub const TURN_SWEEPS: u32 = 6;
     /// Sweeps of the anneals that begin a pool of few states: the first one of a large core and those of long
     /// annealing, whose later ones have twice as many each until one takes so much work, a fifth of a second.

@@ -1,8 +1,8 @@
 //! A first assignment of a network so large that looking at one variable after the other waits for memory most of the
 //! time: passes over all functions in their order, by all threads. A pass adds what each value of each variable costs
 //! under the others' values (at first: on average), then variables take their best values that gain more by it than
-//! their neighbours (maximum gain messages; Maheswaran, Pearce, Tambe, "Distributed algorithms for DCOP", 2004), so that
-//! no pass makes it worse. Sums of integers are the same in any order: threads do not change the result.
+//! their neighbours (maximum gain messages; Maheswaran, Pearce, Tambe, "Distributed algorithms for DCOP", 2004), so
+//! that no pass makes it worse. Sums of integers are the same in any order: threads do not change the result.
 
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, Network, Table};

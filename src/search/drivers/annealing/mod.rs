@@ -300,20 +300,15 @@ impl Annealing {
                 pool.offer(elite);
             }
             self.made += offspring.made;
-            let done = match offspring.sweeps {
-                0 => child_work * offspring.made as u64,
-                sweeps => u64::from(sweeps) * context.sweep_work,
-            };
-            work += done;
-            if self.population.is_together(context) {
-                // a generation is many rounds' work
-                self.work += done;
-            }
+            let together = self.population.is_together(context);
+            let of_sweeps = u64::from(offspring.sweeps) * context.sweep_work;
+            work += if together { of_sweeps } else { child_work * offspring.made as u64 };
             effort.moves += offspring.moves;
             effort.ratings += offspring.ratings;
             effort.work = work / self.population.speed();
             if let Some(replacement) = replacement {
-                self.work += if self.population.is_together(context) { 0 } else { work };
+                // a child that all threads make is many rounds' work
+                self.work += if together { child_work } else { work };
                 self.made = 0;
                 self.generation = None;
                 self.follow(context, &generation, &replacement)?;
