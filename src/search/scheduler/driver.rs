@@ -15,6 +15,7 @@ use crate::rng::{Rng, mix};
 use crate::search::checkpoint::DriverState;
 use crate::search::context::graph::{Graph, Region};
 use crate::search::context::value_tables::ValueTables;
+use crate::search::drivers::DriverChoice;
 use crate::search::drivers::annealing::state::Elite;
 use crate::search::drivers::annealing::temperature::Schedule;
 use crate::search::drivers::annealing::tree_move::Forest;
@@ -137,7 +138,9 @@ impl SearchContext {
         let price = problem.top.saturating_sub(problem.constant).max(1);
         let mut context = SearchContext::until(problem, price, options.population, rng, stop)?;
         context.portable = options.rounds.is_some();
-        context.is_vast = !context.portable && context.sweep_work > VAST_SWEEP && options.population.is_none();
+        // a driver that is asked for alone searches whatever the size
+        let is_free = options.driver == DriverChoice::PORTFOLIO && options.population.is_none();
+        context.is_vast = !context.portable && context.sweep_work > VAST_SWEEP && is_free;
         context.origin = Some(reducer.clone());
         Ok(Arc::new(context))
     }
@@ -227,6 +230,12 @@ impl SearchContext {
     /// Whether few states with long sweeps, which are merged by parts, do better than many with short ones.
     pub fn is_large(&self) -> bool {
         self.is_large
+    }
+
+    /// The same, whatever its size.
+    #[cfg(test)]
+    pub fn as_vast(self) -> Self {
+        SearchContext { is_vast: true, ..self }
     }
 
     /// Whether one state's sweeps are work for all threads of the CPU. Not where a run must be repeated, on a device

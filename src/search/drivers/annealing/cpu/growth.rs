@@ -112,3 +112,48 @@ impl CpuPopulation {
         Ok(Growing { plan: generation.plan(key), state, sweeps: 0, total })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::reduce::Reducer;
+    use crate::search::drivers::annealing::generation::{Population, steps};
+    use crate::search::testing::price;
+    use std::sync::Arc;
+
+    #[test]
+    fn children_grow_turn_by_turn_and_none_is_worse_than_its_parent() {
+        let settings = [("n", "2000"), ("d", "4"), ("functions", "6000")];
+        let network = generate("large-sparse", &settings, 5).expect("a family");
+        let problem = Arc::new(Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
+        let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1)).as_vast();
+        let (mut population, mut rng) = (CpuPopulation::default(), Rng::new(2));
+        population.open(&context, 1, &[]).expect("the host works");
+        population.heat(steps(context.schedule)).expect("the host works");
+        let (mut best, mut told) = (i64::MAX, i64::MAX);
+        for (round, sweeps) in [20, 4, 8, 16].into_iter().enumerate() {
+            let subpopulation = u32::from(round > 0);
+            let cold = [0, 0, u32::MAX, u32::MAX, u32::MAX, u32::MAX, u32::MAX, u32::MAX];
+            let starts = Generation::starts();
+            let draw = rng.draw();
+            let generation = Generation { draw, subpopulation, sweeps, cold, starts, ..Generation::default() };
+            let (mut made, mut turns, mut all) = (0, 0, 0);
+            while made == 0 {
+                let offspring = population.make_offspring(&context, &generation, 0..1, &Stop::new());
+                let offspring = offspring.expect("the host works");
+                for elite in &offspring.best {
+                    assert_eq!(elite.energy, context.tables.energy(&elite.values));
+                    assert!(elite.energy.total <= told);
+                    told = elite.energy.total;
+                }
+                (made, turns, all) = (offspring.made, turns + 1, all + offspring.sweeps);
+            }
+            assert_eq!((turns, all), ((sweeps + GREEDY_SWEEPS).div_ceil(TURN_SWEEPS), sweeps + GREEDY_SWEEPS));
+            let replacement = population.replace(&context, &generation).expect("the host works");
+            assert!(replacement.best <= best && replacement.best >= told, "{round}");
+            best = replacement.best;
+        }
+        assert!(best < 6000 * 40, "{best}");
+    }
+}
