@@ -62,6 +62,10 @@ struct Step {
     u32 folds, fold_at;
     // Parts that the folded combinations are cut into, and blocks of one of them.
     u32 parts, boxes;
+    // On pairs: how many inputs are added up, after those that are multiplied; whether the last input is written; and
+    // relative differences, up to which the first value is chosen, and beyond which that is certain.
+    u32 sums, also;
+    double tie, margin;
 };
 
 // An axis that is folded over.

@@ -1,7 +1,7 @@
 //! The list of what is compiled for devices, above all areas.
 
 use crate::device::Source;
-use crate::{bench, bounds, elimination, fang, heuristics, kernels, search};
+use crate::{bench, bounds, decide, elimination, fang, heuristics, kernels, search};
 
 /// Representative instances of every area's kernels, one line an area; tests compile them for all architectures.
 const AREAS: &[fn() -> Vec<Source>] = &[
@@ -10,6 +10,7 @@ const AREAS: &[fn() -> Vec<Source>] = &[
     heuristics::language::sources,
     elimination::sources,
     bounds::sources,
+    decide::sources,
     bench::mbe::sources,
     search::sources,
 ];

@@ -1,6 +1,7 @@
 //! Measurements of the inner loops, as `fangs bench` reports them: medians on the device, by its events.
 
 pub mod dcop;
+pub mod decide;
 mod fang;
 pub mod mbe;
 mod paper;

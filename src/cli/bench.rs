@@ -1,7 +1,7 @@
 //! `fangs bench`: one subcommand a measurement.
 
 use super::output::{self, Rows};
-use super::{Exit, bench_dcop, bench_mbe, bench_search, help, values};
+use super::{Exit, bench_dcop, bench_decide, bench_mbe, bench_search, help, values};
 use clap::{Args, Subcommand};
 use fangs::Error;
 use fangs::bench::{FangOptions, FangRow, copy_bandwidth, fang};
@@ -25,6 +25,9 @@ enum What {
     /// Measure DPOP and ADPOP on the networks of the papers, with the width and the work of each
     #[command(after_help = help::examples(&help::BENCH_DCOP))]
     Dcop(bench_dcop::DcopFlags),
+    /// Measure interactive diagrams of the paper on GPUs, with models merged and by the paper's method
+    #[command(after_help = help::examples(&help::BENCH_DECIDE))]
+    Decide(bench_decide::DecideBenchFlags),
     /// Measure bucket elimination on a CUDA device against the published algorithm
     #[command(after_help = help::examples(&help::BENCH_MBE))]
     Mbe(bench_mbe::MbeFlags),
@@ -51,10 +54,15 @@ struct FangFlags {
 
 /// Measures.
 pub fn run(flags: BenchFlags) -> Result<Exit, Error> {
-    values::use_threads(if let What::Dcop(flags) = &flags.what { flags.threads } else { None })?;
+    values::use_threads(match &flags.what {
+        What::Dcop(flags) => flags.threads,
+        What::Decide(flags) => flags.threads,
+        _ => None,
+    })?;
     match flags.what {
         What::Fang(flags) => run_fang(flags),
         What::Dcop(flags) => bench_dcop::run(flags),
+        What::Decide(flags) => bench_decide::run(flags),
         What::Mbe(flags) => bench_mbe::run(flags),
         What::Search(flags) => bench_search::run(flags),
     }

@@ -63,7 +63,7 @@ pub fn run(problem: &Path, policy: &Path, json: bool) -> Result<Exit, Error> {
         }
         (Decision::Idid(mut idid), Policy::Graph(graph)) => {
             if let Some(discount) = file.discount {
-                (idid.frame.discount, idid.other.discount) = (discount, discount);
+                idid.set_discount(discount);
             }
             if let Some(belief) = &file.belief {
                 if belief.len() != idid.belief.len() {

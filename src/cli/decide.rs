@@ -6,7 +6,8 @@ mod report;
 
 use super::{Exit, output, signals, values, worker};
 use fangs::Error;
-use fangs::decide::{Solution, solve_diagram, solve_idid, solve_pomdp};
+use fangs::decide::{Device, Solution, solve_diagram, solve_idid, solve_pomdp};
+use fangs::device::Opening;
 use fangs::formats::{Decision, read_decision};
 use fangs::record::{Console, CsvFile};
 use fangs::search::{Clock, Event, EventKind};
@@ -28,7 +29,13 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let console = Console::new(config.verbosity);
     let told = Arc::new(Mutex::new(Told { clock, csv, solution: None, load_s: 0.0, ticked: 0 }));
     with(&told, |told| told.event(EventKind::Start));
+    // a device that was named opens while the file is read
+    let choice = config.device.clone();
+    let opening = if choice.is_named() { Opening::start(choice) } else { Opening::new(choice) };
+    let warning = Console::new(config.verbosity);
+    let device = Arc::new(Device::new(opening.clone(), move |text| warning.warn(text)));
     let work = {
+        let device = device.clone();
         let (told, stop, console) = (told.clone(), stop.clone(), console.clone());
         let (source, format) = (config.source.clone(), config.format);
         let config = config.clone();
@@ -36,7 +43,11 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             let (decision, warnings) = read_decision(&source, format, &stop)?;
             console.warn_of(&warnings);
             with(&told, |told| told.load_s = told.clock.seconds());
-            let options = config.options(&decision)?;
+            let mut options = config.options(&decision)?;
+            options.device = device.clone();
+            if config.device.is_named() {
+                drop(opening.wait(&stop)?);
+            }
             let mut tell = |solution: &Solution| with(&told, |told| told.take(solution.clone()));
             let solved = match &decision {
                 Decision::Diagram(diagram) => solve_diagram(diagram, &options, &stop, &mut tell),
@@ -58,7 +69,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         console.warn("out of memory: the run ends here");
     }
     held.event(EventKind::End);
-    let report = Report::new(&config, held.solution.as_ref(), held.load_s, held.clock.seconds());
+    let report = Report::new(&config, held.solution.as_ref(), device.name(), held.load_s, held.clock.seconds());
     let found = held.solution.as_ref().is_some_and(|solution| solution.meu.is_some());
     let mut written = true;
     if let (Some(mut policy), Some(solution)) = (policy, held.solution.as_ref())

@@ -124,6 +124,10 @@ pub const BENCH_DCOP: Examples = [
     ("Tables 1 to 3 and figure 10 of the 2018 paper, a network for each row", "fangs bench dcop --csv dcop.csv"),
     ("Random networks alone, ten for each row, on the device", "fangs bench dcop --table random --seeds 10 --no-cpu"),
 ];
+pub const BENCH_DECIDE: Examples = [
+    ("Tables 1 and 2 of the paper", "fangs bench decide --csv decide.csv"),
+    ("The tiger with few models, on the CPU", "fangs bench decide --table tiger --most-models 10 --device cpu"),
+];
 pub const BENCH_MBE: Examples = [
     ("Single buckets", "fangs bench mbe"),
     ("Whole networks, as JSON", "fangs bench mbe a.wcsp b.uai --repeats 5 --json"),
@@ -207,6 +211,10 @@ pub const TABLES: &Words = &[
     ("scale-free", "Table 2: scale-free networks"),
     ("grid", "Table 3: grids of four rows"),
     ("adpop", "Figure 10 and table 5: mini-buckets of 2 to 10 variables"),
+];
+pub const EXPERIMENTS: &Words = &[
+    ("tiger", "Table 1: two agents and a tiger"),
+    ("uav", "Table 2: an aircraft and a fugitive; the numbers are our own"),
 ];
 pub const TRANSPORTS: &Words = &[("tcp", "Processes on this machine, over the loopback interface")];
 pub const MODES: &Words = &[

@@ -2,6 +2,7 @@
 
 pub mod bench;
 mod bench_dcop;
+mod bench_decide;
 mod bench_mbe;
 mod bench_search;
 pub mod bound;

@@ -1,7 +1,7 @@
 //! Influence diagrams: exact where tables have room, otherwise a policy from below and a relaxation from above.
 
 use super::limid::{Found, Limited, reachable};
-use super::pairs::{Pairs, Plan, execute, plan};
+use super::pairs::{Pairs, Place, Plan, execute, plan};
 use super::{Method, Options, Solution};
 use crate::error::Error;
 use crate::model::{Diagram, DiagramKind, Policy, Potential, Rules, scale};
@@ -108,7 +108,7 @@ fn irregular(diagram: &Diagram) -> f64 {
     misses(diagram).filter(|&miss| miss < DISTRIBUTION).sum::<f64>() * 4.0
 }
 
-fn pairs_of(diagram: &Diagram) -> Pairs {
+pub(super) fn pairs_of(diagram: &Diagram) -> Pairs {
     let block = |block: &Vec<u32>| {
         let decision = block.first().is_some_and(|&v| diagram.nodes[v as usize].decision);
         (decision, block.clone())
@@ -145,11 +145,12 @@ impl Task<'_> {
         let pairs = pairs_of(diagram);
         let plan = plan(&pairs, stop)?;
         note(solution, &plan);
-        if plan.peak_bytes > options.memory as f64 {
+        let place = Place { device: &options.device, memory: options.memory as f64 };
+        let outcome = execute(&pairs, &plan, irregular, place, stop).map_err(|error| named(error, diagram))?;
+        let Some(outcome) = outcome else {
             solution.needed_bytes = Some(plan.peak_bytes);
             return Ok(false);
-        }
-        let outcome = execute(&pairs, &plan, irregular, stop).map_err(|error| named(error, diagram))?;
+        };
         let normaliser = scale(outcome.normaliser.mantissa, outcome.normaliser.exponent);
         if normaliser == 0.0 && solution.conditional {
             return Err(Error::Usage("--observe: the observation is impossible".into()));
@@ -181,11 +182,10 @@ impl Task<'_> {
         for diagram in [diagram, &revealed(diagram)] {
             let pairs = pairs_of(diagram);
             let plan = plan(&pairs, stop)?;
-            if plan.peak_bytes > options.memory as f64 {
-                continue;
-            }
-            match execute(&pairs, &plan, irregular, stop) {
-                Ok(outcome) => {
+            let place = Place { device: &options.device, memory: options.memory as f64 };
+            match execute(&pairs, &plan, irregular, place, stop) {
+                Ok(None) => {}
+                Ok(Some(outcome)) => {
                     let normaliser = scale(outcome.normaliser.mantissa, outcome.normaliser.exponent);
                     let factor = if solution.conditional { 1.0 } else { normaliser };
                     let value = outcome.utility * factor;
@@ -210,7 +210,7 @@ impl Task<'_> {
             return Ok(());
         }
         let forgetting = Diagram { kind: DiagramKind::Limited, ..diagram.clone() };
-        let limited = Limited::new(diagram, forgetting.decisions(), options.memory);
+        let limited = Limited::new(diagram, forgetting.decisions(), options);
         let found = match limited.fits() {
             true => limited.update(stop),
             false => Ok(None),
@@ -232,7 +232,7 @@ impl Task<'_> {
     /// A diagram whose decisions forget.
     fn limited(&self, mut solution: Solution, tell: &mut dyn FnMut(&Solution)) -> Result<Solution, Error> {
         let Task { diagram, options, stop, .. } = *self;
-        let limited = Limited::new(diagram, diagram.decisions(), options.memory);
+        let limited = Limited::new(diagram, diagram.decisions(), options);
         if !limited.fits() {
             self.relaxed(&mut solution)?;
             return Ok(solution);

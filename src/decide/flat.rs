@@ -1,5 +1,6 @@
 //! Processes as the influence diagrams that they stand for, a copy of each variable a step.
 
+use super::Device;
 use super::idid::Models;
 use super::tree::Room;
 use crate::error::Error;
@@ -130,7 +131,8 @@ pub fn flat_pomdp(pomdp: &Pomdp, horizon: usize) -> Result<Diagram, Error> {
 /// # Errors
 /// Tables that no memory holds; more models than a million a step; [`Error::Stopped`].
 pub fn flat_idid(idid: &Idid, stop: &Stop) -> Result<Diagram, Error> {
-    let room = Room { nodes: 1 << 20, bytes: memory::available() / 2 };
+    let device = Device::default();
+    let room = Room { nodes: 1 << 20, bytes: memory::available() / 2, device: &device };
     match Models::new(idid, room, stop)? {
         Some(models) => flat(idid, &models),
         None => Err(Error::Memory("the models of the other agent reach too many beliefs".into())),

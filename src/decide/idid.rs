@@ -1,11 +1,12 @@
-//! Interactive dynamic influence diagrams of level 1 (Adoe, Chen, Doshi, sections 2.2 and 4): the other agent's models
-//! are solved and expanded, and become states of what the first agent faces.
+//! Interactive dynamic influence diagrams (Adoe, Chen, Doshi, sections 2.2 and 4): the other agent's models are solved
+//! and expanded, and become states of what the first agent faces. At levels above 1 what a model solves is what an agent
+//! of the level below faces.
 
-use super::process::Process;
+use super::process::{Link, Process};
 use super::tree::{Room, Tree};
 use super::tuning::INDIFFERENT;
 use crate::error::Error;
-use crate::model::{Idid, Pomdp};
+use crate::model::{Idid, Other, Pomdp};
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
@@ -37,38 +38,64 @@ pub(super) struct Models {
 const SURPRISED: usize = usize::MAX;
 
 impl Models {
-    /// Solves all models in one tree and expands them; equal beliefs of a step are one model. Nothing where the tree
-    /// has no room.
+    /// Solves all models, those of the levels below first, and expands them; equal beliefs of a step are one model.
+    /// Nothing where a tree has no room.
     ///
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn new(idid: &Idid, room: Room, stop: &Stop) -> Result<Option<Models>, Error> {
-        let (other, begun) = (&idid.other, Instant::now());
+    pub fn new(idid: &Idid, room: Room<'_>, stop: &Stop) -> Result<Option<Models>, Error> {
+        let horizons = (idid.other_horizon, idid.horizon);
+        match &idid.other {
+            Other::Alone(process) => Models::of(process, idid.models.clone(), horizons, room, stop),
+            Other::Interactive(below) => {
+                let Some(models) = Models::new(below, room, stop)? else { return Ok(None) };
+                let (merged, (solved, expanded)) = (models.merged(), models.seconds);
+                let faced = Faced::new(below, &merged);
+                let start = |(belief, weight): &(Vec<f64>, f64)| (faced.start(belief), *weight);
+                let own = idid.models.iter().map(start).collect();
+                let made = Models::of(&faced, own, horizons, room, stop)?;
+                Ok(made.map(|made| Models { seconds: (made.seconds.0 + solved + expanded, made.seconds.1), ..made }))
+            }
+        }
+    }
+
+    /// Solves models of one process in one tree and expands them; they have so many steps to go, of which so many are
+    /// expanded.
+    fn of<P: Process>(
+        process: &P,
+        models: Vec<(Vec<f64>, f64)>,
+        (other_horizon, horizon): (usize, usize),
+        room: Room<'_>,
+        stop: &Stop,
+    ) -> Result<Option<Models>, Error> {
+        let begun = Instant::now();
         let mut roots: Vec<Vec<f64>> = Vec::new();
         let mut weights: Vec<f64> = Vec::new();
         let mut known: FxHashMap<Vec<u64>, usize> = FxHashMap::default();
-        for (belief, weight) in &idid.models {
+        for (belief, weight) in models {
             match known.entry(belief.iter().map(|p| p.to_bits()).collect()) {
                 Entry::Occupied(entry) => weights[*entry.get()] += weight,
                 Entry::Vacant(entry) => {
                     let _ = entry.insert(roots.len());
-                    roots.push(belief.clone());
-                    weights.push(*weight);
+                    roots.push(belief);
+                    weights.push(weight);
                 }
             }
         }
-        let zeros = || vec![vec![0.0; other.states.len()]];
         // the values of all actions are needed up to the first agent's last step
-        let (leaf, vectors) = match idid.other_horizon == idid.horizon {
-            true => (idid.other_horizon, zeros()),
-            false => (idid.other_horizon - 1, other.rewards.clone()),
+        let (leaf, vectors) = match other_horizon == horizon {
+            true => (other_horizon, vec![vec![0.0; process.states(other_horizon)]]),
+            false => {
+                let last = other_horizon - 1;
+                (last, (0..process.actions()).map(|action| process.rewards(last, action).to_vec()).collect())
+            }
         };
-        let Some(tree) = Tree::grow(other, &roots, (leaf, &vectors), room, stop)? else { return Ok(None) };
+        let Some(tree) = Tree::grow(process, &roots, (leaf, &vectors), room, stop)? else { return Ok(None) };
         let (solved, begun) = (begun.elapsed().as_secs_f64(), Instant::now());
-        let (actions, seen) = (other.actions(), other.observed());
+        let (actions, seen) = (process.actions(), process.observations());
         let mut nodes: Vec<usize> = (0..roots.len()).collect();
         let mut layers = Vec::new();
-        for step in 0..idid.horizon {
+        for step in 0..horizon {
             stop.check()?;
             let mut layer = Layer::default();
             let mut place: FxHashMap<usize, u32> = FxHashMap::default();
@@ -78,9 +105,9 @@ impl Models {
                     SURPRISED => uniform(0..actions as u32),
                     node => optimal(tree.q(step, node)),
                 };
-                let mut next = Vec::new();
-                if step + 1 < idid.horizon {
-                    next.resize(actions * seen, 0);
+                // after the last step there is one model, whatever was seen
+                let mut next = vec![0; actions * seen];
+                if step + 1 < horizon {
                     for &(action, _) in &chosen {
                         for o in 0..seen {
                             let child = match node {
@@ -116,7 +143,7 @@ impl Models {
     pub fn merged(&self) -> Models {
         let mut layers: Vec<Layer> = Vec::new();
         // the class of each model of the step after
-        let mut classes: Vec<u32> = Vec::new();
+        let mut classes: Vec<u32> = vec![0];
         for layer in self.layers.iter().rev() {
             let mut known: FxHashMap<(Vec<u32>, Vec<u32>), u32> = FxHashMap::default();
             let mut merged = Layer::default();
@@ -259,5 +286,39 @@ impl Process for Faced<'_> {
                 }
             }
         }
+    }
+
+    fn links(&self, step: usize, action: usize) -> Vec<Link> {
+        let frame = self.frame;
+        let (states, seen) = (frame.states.len(), frame.agents[1].observations.len());
+        let layer = &self.models.layers[step];
+        let (models, wide) = (layer.actions.len(), self.states(step + 1));
+        let after = wide / states;
+        let mut links = Vec::new();
+        for (j, takers) in self.takers[step].iter().enumerate() {
+            let joint = action * self.takers[step].len() + j;
+            for state in 0..states {
+                for &(to, p) in frame.transitions[joint].row(state) {
+                    for &(o, q) in frame.observations[joint].row(to as usize) {
+                        let (mine, theirs) = (o as usize / seen, o as usize % seen);
+                        let link = |&(model, often): &(u32, f64)| Link {
+                            from: (state * models) as u32 + model,
+                            to: (mine * wide + to as usize * after) as u32
+                                + layer.next[model as usize][j * seen + theirs],
+                            p: p * often * q,
+                        };
+                        links.extend(takers.iter().map(link));
+                    }
+                }
+            }
+        }
+        links
+    }
+
+    fn work(&self, step: usize) -> f64 {
+        let takers = &self.takers[step];
+        let of = |joint: usize| self.frame.transitions[joint].entries() + self.frame.observations[joint].entries();
+        let all = (0..self.actions() * takers.len()).map(|joint| takers[joint % takers.len()].len() * of(joint));
+        all.sum::<usize>() as f64
     }
 }

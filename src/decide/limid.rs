@@ -1,7 +1,8 @@
 //! Diagrams whose decisions forget: single policy updating, exact where the diagram is soluble, and a search over all
 //! policies where there are few.
 
-use super::pairs::{Outcome, Pairs, Plan, execute, plan};
+use super::Options;
+use super::pairs::{Outcome, Pairs, Place, Plan, execute, plan};
 use super::process::best;
 use super::tuning::POLICY_TABLE;
 use crate::error::Error;
@@ -33,13 +34,14 @@ pub(super) struct Limited<'a> {
     diagram: &'a Diagram,
     domains: Vec<u32>,
     decisions: Vec<(u32, Vec<u32>)>,
-    memory: f64,
+    place: Place<'a>,
 }
 
 impl<'a> Limited<'a> {
     /// Of a diagram, whose decisions see what they see without memory.
-    pub fn new(diagram: &'a Diagram, decisions: Vec<(u32, Vec<u32>)>, memory: u64) -> Self {
-        Limited { diagram, domains: diagram.domains(), decisions, memory: memory as f64 }
+    pub fn new(diagram: &'a Diagram, decisions: Vec<(u32, Vec<u32>)>, options: &'a Options) -> Self {
+        let place = Place { device: &options.device, memory: options.memory as f64 };
+        Limited { diagram, domains: diagram.domains(), decisions, place }
     }
 
     fn size(&self, scope: &[u32]) -> f64 {
@@ -75,7 +77,7 @@ impl<'a> Limited<'a> {
 
     /// Whether policies of every decision are small enough to be tables.
     pub fn fits(&self) -> bool {
-        self.decisions.iter().all(|(d, sees)| 16.0 * self.size(sees) * self.size(&[*d]) <= self.memory)
+        self.decisions.iter().all(|(d, sees)| 16.0 * self.size(sees) * self.size(&[*d]) <= self.place.memory)
     }
 
     /// Updates one policy after the other until nothing changes (Lauritzen, Nilsson, "Representing and solving decision
@@ -114,10 +116,8 @@ impl<'a> Limited<'a> {
                 if plans[k].is_none() {
                     plans[k] = Some(plan(&pairs, stop)?);
                 }
-                let Some(plan) = plans[k].as_ref().filter(|plan| plan.peak_bytes <= self.memory) else {
-                    return Ok(None);
-                };
-                let outcome = execute(&pairs, plan, 0.0, stop)?;
+                let Some(plan) = &plans[k] else { return Ok(None) };
+                let Some(outcome) = execute(&pairs, plan, 0.0, self.place, stop)? else { return Ok(None) };
                 let rows = self.rows(&outcome.left, &keep, *variable);
                 let picks: Vec<(usize, f64)> = rows.iter().map(|row| best(row.iter().copied())).collect();
                 let unsure = 2.0 * self.error(&outcome);
@@ -160,10 +160,8 @@ impl<'a> Limited<'a> {
     fn evaluate(&self, policies: &[Potential], stop: &Stop) -> Result<Option<(Outcome, Plan)>, Error> {
         let pairs = self.pairs(policies.iter().cloned(), &[]);
         let plan = plan(&pairs, stop)?;
-        if plan.peak_bytes > self.memory {
-            return Ok(None);
-        }
-        Ok(Some((execute(&pairs, &plan, 0.0, stop)?, plan)))
+        let outcome = execute(&pairs, &plan, 0.0, self.place, stop)?;
+        Ok(outcome.map(|outcome| (outcome, plan)))
     }
 
     /// How far a sum of what is left may be from the exact one.
@@ -262,10 +260,7 @@ impl<'a> Limited<'a> {
         }
         let pairs = self.pairs(std::iter::empty(), &keep);
         let plan = plan(&pairs, stop)?;
-        if plan.peak_bytes > self.memory {
-            return Ok(None);
-        }
-        let outcome = execute(&pairs, &plan, 0.0, stop)?;
+        let Some(outcome) = execute(&pairs, &plan, 0.0, self.place, stop)? else { return Ok(None) };
         // of each entry: the row and value of each decision
         let sizes: Vec<usize> = keep.iter().map(|&v| self.domains[v as usize] as usize).collect();
         let steps = crate::tensor::strides(&sizes);

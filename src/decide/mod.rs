@@ -7,9 +7,16 @@
 //! above.
 
 mod alpha;
+mod beliefs;
+mod device;
+#[cfg(test)]
+mod device_tests;
 mod diagram;
 mod flat;
+mod front;
 mod idid;
+#[cfg(test)]
+mod level_tests;
 mod limid;
 mod pairs;
 mod process;
@@ -19,11 +26,14 @@ mod tests;
 mod tree;
 mod tuning;
 
+pub(crate) use beliefs::sources;
+pub use device::Device;
 pub use diagram::solve_diagram;
 pub use flat::{flat_idid, flat_pomdp};
 pub use solve::{solve_idid, solve_pomdp};
 
 use crate::model::Policy;
+use std::sync::Arc;
 
 /// How a problem is solved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +86,8 @@ pub struct Options {
     pub nodes: usize,
     /// Most policies that a search tries.
     pub exact_limit: f64,
+    /// Where to run.
+    pub device: Arc<Device>,
 }
 
 impl Default for Options {
@@ -90,6 +102,7 @@ impl Default for Options {
             memory: crate::memory::available() / 2,
             nodes: 1 << 20,
             exact_limit: 1e6,
+            device: Arc::default(),
         }
     }
 }

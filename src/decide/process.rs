@@ -20,6 +20,18 @@ pub(super) trait Process: Sync {
     fn rewards(&self, step: usize, action: usize) -> &[f64];
     /// Adds the probability of each observation and next state to `next`, next states running fastest.
     fn advance(&self, step: usize, action: usize, belief: &[f64], next: &mut [f64]);
+    /// The same as what single states give to single observations and states; several may be of the same.
+    fn links(&self, step: usize, action: usize) -> Vec<Link>;
+    /// Products that all actions take at a belief.
+    fn work(&self, step: usize) -> f64;
+}
+
+/// What a state gives to an observation and a next state, numbered as in [`Process::advance`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    pub from: u32,
+    pub to: u32,
+    pub p: f64,
 }
 
 impl Process for Pomdp {
@@ -56,6 +68,22 @@ impl Process for Pomdp {
                 next[seen as usize * states + to] += weight * q;
             }
         }
+    }
+
+    fn links(&self, _: usize, action: usize) -> Vec<Link> {
+        let states = self.states.len() as u32;
+        let mut links = Vec::new();
+        for from in 0..states {
+            for &(to, p) in self.transitions[action].row(from as usize) {
+                let seen = self.observations[action].row(to as usize).iter();
+                links.extend(seen.map(|&(seen, q)| Link { from, to: seen * states + to, p: p * q }));
+            }
+        }
+        links
+    }
+
+    fn work(&self, _: usize) -> f64 {
+        self.transitions.iter().chain(&self.observations).map(|rows| rows.entries() as f64).sum()
     }
 }
 

@@ -85,7 +85,7 @@ pub fn solve_idid(
         changed.belief = checked(belief, &idid.frame)?;
     }
     if let Some(discount) = options.discount {
-        changed.other.discount = discount;
+        changed.set_discount(discount);
     }
     if let Some(horizon) = options.horizon {
         if horizon > idid.other_horizon {
@@ -97,7 +97,7 @@ pub fn solve_idid(
         changed.horizon = horizon;
     }
     let idid = &changed;
-    let room = Room { nodes: options.nodes, bytes: options.memory / 2 };
+    let room = Room { nodes: options.nodes, bytes: options.memory / 2, device: &options.device };
     let Some(models) = Models::new(idid, room, stop)? else {
         return Err(Error::Memory(format!(
             "the models of the other agent reach more than {} beliefs a step; --nodes allows more",
@@ -190,7 +190,7 @@ fn along<P: Process>(
     stop: &Stop,
     tell: &mut dyn FnMut(&Solution),
 ) -> Result<Solution, Error> {
-    let room = Room { nodes: options.nodes, bytes: options.memory };
+    let room = Room { nodes: options.nodes, bytes: options.memory, device: &options.device };
     let graph = |tree: &Tree| tree.policy(horizon, names.actions.clone(), names.observations.clone());
     let last: Vec<Vec<f64>> =
         (0..process.actions()).map(|action| process.rewards(horizon - 1, action).to_vec()).collect();

@@ -11,7 +11,7 @@ use crate::stop::Stop;
 use std::path::Path;
 
 /// The tiger problem (Kaelbling, Littman, Cassandra, 1998).
-const TIGER: &str = "discount: 1\nvalues: reward\nstates: left right\nactions: listen open-left open-right\n\
+pub(super) const TIGER: &str = "discount: 1\nvalues: reward\nstates: left right\nactions: listen open-left open-right\n\
     observations: left right\nstart: uniform\nT: * uniform\nT: listen identity\nO: * uniform\nO: listen\n0.85 0.15\n\
     0.15 0.85\nR: listen : * : * : * -1\nR: open-left : left : * : * -100\nR: open-left : right : * : * 10\n\
     R: open-right : left : * : * 10\nR: open-right : right : * : * -100\n";
@@ -33,7 +33,7 @@ const TIGER_VALUES: [(f64, f64); 12] = [
     (11.903342936644604, 8.183401908546946),
 ];
 
-fn process(text: &str) -> Pomdp {
+pub(super) fn process(text: &str) -> Pomdp {
     parse_pomdp(text, "test", &Stop::new()).expect("a process").0
 }
 
@@ -95,21 +95,23 @@ fn little_room_gives_bounds() -> Result<(), Error> {
     Ok(())
 }
 
+/// Probabilities as a line of text.
+pub(super) fn random_rows(count: usize, rng: &mut Rng) -> String {
+    let weights: Vec<f64> = (0..count).map(|_| rng.below(4) as f64).collect();
+    let sum: f64 = weights.iter().sum();
+    let entry = |w: &f64| if sum > 0.0 { w / sum } else { 1.0 / count as f64 };
+    weights.iter().map(|w| entry(w).to_string()).collect::<Vec<_>>().join(" ")
+}
+
 /// A random process; rows are of hundredths, so that equal beliefs occur.
-fn random_process(rng: &mut Rng) -> Pomdp {
+pub(super) fn random_process(rng: &mut Rng) -> Pomdp {
     let (states, actions, seen) = (1 + rng.index(4), 1 + rng.index(3), 1 + rng.index(3));
     let mut text =
         format!("discount: 0.9\nvalues: reward\nstates: {states}\nactions: {actions}\nobservations: {seen}\n");
-    let row = |count: usize, rng: &mut Rng| {
-        let weights: Vec<f64> = (0..count).map(|_| rng.below(4) as f64).collect();
-        let sum: f64 = weights.iter().sum();
-        let entry = |w: &f64| if sum > 0.0 { w / sum } else { 1.0 / count as f64 };
-        weights.iter().map(|w| entry(w).to_string()).collect::<Vec<_>>().join(" ")
-    };
     for action in 0..actions {
         for state in 0..states {
-            text += &format!("T: {action} : {state}\n{}\n", row(states, rng));
-            text += &format!("O: {action} : {state}\n{}\n", row(seen, rng));
+            text += &format!("T: {action} : {state}\n{}\n", random_rows(states, rng));
+            text += &format!("O: {action} : {state}\n{}\n", random_rows(seen, rng));
             text += &format!("R: {action} : {state} : * : * {}\n", rng.below(21) as f64 - 10.0);
         }
     }
@@ -141,7 +143,7 @@ fn plain_value(process: &Pomdp, belief: &[f64], steps: usize) -> f64 {
 }
 
 #[test]
-fn random_processes_have_the_value_of_their_definition() -> Result<(), Error> {
+pub(super) fn random_processes_have_the_value_of_their_definition() -> Result<(), Error> {
     let mut rng = Rng::new(21);
     for case in 0..60 {
         let process = random_process(&mut rng);
@@ -159,7 +161,7 @@ fn random_processes_have_the_value_of_their_definition() -> Result<(), Error> {
     Ok(())
 }
 
-fn tiger_idid(models: usize, t1: usize, t0: usize) -> Idid {
+pub(super) fn tiger_idid(models: usize, t1: usize, t0: usize) -> Idid {
     idid("idid-tiger", models, t1, t0)
 }
 
@@ -230,7 +232,7 @@ fn the_aircraft_has_one_value_in_both_ways() -> Result<(), Error> {
 }
 
 /// A random diagram whose variables are in the order of time.
-fn random_diagram(rng: &mut Rng, kind: DiagramKind) -> Diagram {
+pub(super) fn random_diagram(rng: &mut Rng, kind: DiagramKind) -> Diagram {
     let stages = 1 + rng.index(3);
     let mut diagram = Diagram {
         name: "random".into(),
@@ -328,7 +330,7 @@ fn in_time(diagram: &Diagram) -> Vec<u32> {
     diagram.blocks.iter().rev().flatten().copied().collect()
 }
 
-fn cases() -> usize {
+pub(super) fn cases() -> usize {
     std::env::var("FANGS_DIAGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(400)
 }
 
@@ -337,7 +339,7 @@ fn diagram(diagram: &Diagram, options: &Options) -> Result<Solution, Error> {
 }
 
 #[test]
-fn random_diagrams_have_the_value_of_their_definition() -> Result<(), Error> {
+pub(super) fn random_diagrams_have_the_value_of_their_definition() -> Result<(), Error> {
     let mut rng = Rng::new(8);
     for case in 0..cases() {
         let mut random = random_diagram(&mut rng, DiagramKind::Recall);

@@ -1,46 +1,44 @@
 //! Belief trees, level by level, in which equal beliefs of a level are one node.
 
+use super::Device;
+use super::beliefs::Remote;
+use super::front::{Edge, Front, Grown, Level, Local, NONE};
 use super::process::{Process, best, dot};
-use super::tuning::{BATCH, DIGITS};
+use crate::elimination::Gpu;
+use crate::elimination::executor::Failure;
 use crate::error::Error;
 use crate::memory;
 use crate::model::{PolicyGraph, PolicyNode};
 use crate::stop::Stop;
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHasher};
-use std::hash::Hasher;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
-/// An observation that cannot be made.
-const NONE: u32 = u32::MAX;
-
-/// Where an observation leads, and its probability.
+/// What a tree may take, and where it grows.
 #[derive(Clone, Copy, Debug)]
-struct Edge {
-    to: u32,
-    p: f64,
-}
-
-/// The nodes of a step.
-#[derive(Debug, Default)]
-struct Level {
-    /// Beliefs, one after the other.
-    beliefs: Vec<f64>,
-    nodes: usize,
-    /// For each node, action and observation; in the last level edges lead to vectors of the leaf.
-    edges: Vec<Edge>,
-    /// The value of each action at each node.
-    q: Vec<f64>,
-    /// The largest distance of a belief from the one that it was merged with.
-    merged: f64,
-}
-
-/// What a tree may take.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
+pub(super) struct Room<'a> {
     /// Most nodes of a level.
     pub nodes: usize,
     /// Bytes of all levels.
     pub bytes: u64,
+    /// The device.
+    pub device: &'a Device,
+}
+
+/// Beliefs on either side.
+enum Beliefs {
+    Here(Local),
+    There(Remote),
+}
+
+/// How a tree ended.
+enum Ended {
+    Grown(Tree),
+    /// A level has no room.
+    TooMany,
+    /// The same of a device.
+    NoRoom(Arc<Gpu>, u64),
+    Lost(Arc<Gpu>, Failure),
 }
 
 /// A finished tree.
@@ -53,13 +51,6 @@ pub(super) struct Tree {
     pub error_bound: f64,
 }
 
-/// The children of a node before they are merged.
-struct Grown {
-    /// Place among the node's edges, probability, hash.
-    edges: Vec<(usize, f64, u64)>,
-    beliefs: Vec<f64>,
-}
-
 impl Tree {
     /// Grows a tree from some beliefs at step 0. At step `leaf` a belief is worth the most that a vector of `vectors`
     /// expects. Nothing where a level has no room.
@@ -69,47 +60,93 @@ impl Tree {
     pub fn grow<P: Process>(
         process: &P,
         roots: &[Vec<f64>],
-        (leaf, vectors): (usize, &[Vec<f64>]),
-        room: Room,
+        leaf: (usize, &[Vec<f64>]),
+        room: Room<'_>,
         stop: &Stop,
     ) -> Result<Option<Tree>, Error> {
+        let mut ended = Tree::grow_in(process, roots, leaf, (room, true), stop)?;
+        match &ended {
+            Ended::NoRoom(gpu, bytes) => room.device.no_room(gpu, *bytes),
+            Ended::Lost(gpu, Failure::Device(error)) => room.device.lose(gpu, error),
+            _ => {}
+        }
+        if let Ended::NoRoom(..) | Ended::Lost(..) = ended {
+            ended = Tree::grow_in(process, roots, leaf, (room, false), stop)?;
+        }
+        match ended {
+            Ended::Grown(tree) => Ok(Some(tree)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The same, on a device only where that is allowed.
+    fn grow_in<P: Process>(
+        process: &P,
+        roots: &[Vec<f64>],
+        (leaf, vectors): (usize, &[Vec<f64>]),
+        (room, anywhere): (Room<'_>, bool),
+        stop: &Stop,
+    ) -> Result<Ended, Error> {
         let (actions, observations) = (process.actions(), process.observations());
         let mut tree = Tree { levels: Vec::new(), actions, observations, error_bound: 0.0 };
-        let mut level = Level { nodes: roots.len(), beliefs: roots.concat(), ..Level::default() };
-        let mut bytes = 0u64;
+        let mut front = Beliefs::Here(Local { nodes: roots.len(), beliefs: roots.concat() });
+        let mut nodes = roots.len();
+        let (mut bytes, mut merged) = (0u64, 0.0);
         for step in 0..leaf {
-            let per_node = 8 * (process.states(step) + actions) + size_of::<Edge>() * actions * observations;
-            bytes = bytes.saturating_add((level.nodes * per_node) as u64);
-            if bytes > room.bytes {
-                return Ok(None);
+            // levels stay, beliefs do not
+            let per_node = 8 * actions + size_of::<Edge>() * actions * observations;
+            bytes = bytes.saturating_add((nodes * per_node) as u64);
+            let here = (8 * process.states(step) * nodes) as u64;
+            if bytes.saturating_add(here) > room.bytes {
+                return Ok(Ended::TooMany);
             }
-            let last = step + 1 == leaf;
-            let left = (room.bytes - bytes) / (8 * process.states(step + 1) as u64 + 16).max(1);
-            let nodes = room.nodes.min(usize::try_from(left).unwrap_or(usize::MAX)).min(NONE as usize - 1);
-            memory::reserve(&mut level.edges, level.nodes * actions * observations)?;
-            level.edges.resize(level.nodes * actions * observations, Edge { to: NONE, p: 0.0 });
-            level.q.resize(level.nodes * actions, 0.0);
-            let next = if last {
-                level.evaluate(process, step, vectors, stop)?;
-                Some(Level::default())
-            } else {
-                level.expand(process, step, nodes, stop)?
+            let left = (room.bytes - bytes - here) / (8 * process.states(step + 1) as u64 + 16).max(1);
+            let most = room.nodes.min(usize::try_from(left).unwrap_or(usize::MAX)).min(NONE as usize - 1);
+            let mut level = Level { nodes, merged, ..Level::default() };
+            memory::reserve(&mut level.edges, nodes * actions * observations)?;
+            level.edges.resize(nodes * actions * observations, Edge { to: NONE, p: 0.0 });
+            level.q.resize(nodes * actions, 0.0);
+            let work = process.work(step) * nodes as f64;
+            if let Beliefs::Here(own) = &front
+                && anywhere
+                && let Some(gpu) = room.device.gpu(work, false, stop)?
+            {
+                match Remote::new(&gpu, &own.beliefs, nodes) {
+                    Ok(remote) => front = Beliefs::There(remote),
+                    Err(error) => return Ok(Ended::Lost(gpu, error.into())),
+                }
+            }
+            let last = (step + 1 == leaf).then_some(vectors);
+            let took = match &mut front {
+                Beliefs::Here(own) => own.take(process, step, (last, most), &mut level, stop),
+                Beliefs::There(own) => own.take(process, step, (last, most), &mut level, stop),
+            };
+            let took = match (took, &front) {
+                (Ok(took), _) => took,
+                (Err(Failure::Host(error)), _) => return Err(error),
+                (Err(failure), Beliefs::There(own)) => return Ok(Ended::Lost(own.gpu().clone(), failure)),
+                (Err(Failure::Device(error)), _) => return Err(Error::Internal(error.to_string())),
             };
             tree.levels.push(level);
-            match next {
-                Some(next) => level = next,
-                None => return Ok(None),
+            match (took, &front) {
+                (Grown::Nodes(made, distance), _) => (nodes, merged) = (made, distance),
+                (Grown::NoRoom(bytes), Beliefs::There(own)) => return Ok(Ended::NoRoom(own.gpu().clone(), bytes)),
+                _ => return Ok(Ended::TooMany),
             }
+        }
+        if let Beliefs::There(own) = &front {
+            room.device.served(own.gpu());
         }
         if leaf == 0 {
             // one step without observations
-            level.q = level.beliefs.chunks(process.states(0)).flat_map(|b| vectors.iter().map(|v| dot(b, v))).collect();
+            let expected = |b: &Vec<f64>| vectors.iter().map(|v| dot(b, v)).collect::<Vec<_>>();
+            let q = roots.iter().flat_map(expected).collect();
             tree.actions = vectors.len();
-            tree.levels.push(level);
+            tree.levels.push(Level { nodes, q, ..Level::default() });
         }
         tree.back_up(process);
         tree.error_bound = tree.error(process, leaf, vectors);
-        Ok(Some(tree))
+        Ok(Ended::Grown(tree))
     }
 
     /// The values of a step's actions at a node.
@@ -144,13 +181,11 @@ impl Tree {
             let (before, after) = self.levels.split_at_mut(step + 1);
             let (level, next) = (&mut before[step], &after[0]);
             let values: Vec<f64> = next.q.par_chunks(actions).map(|q| best(q.iter().copied()).1).collect();
-            let (beliefs, edges, wide) = (&level.beliefs, &level.edges, process.states(step));
+            let edges = &level.edges;
             level.q.par_iter_mut().enumerate().for_each(|(place, q)| {
-                let (node, action) = (place / actions, place % actions);
                 let edges = &edges[place * observations..(place + 1) * observations];
                 let after: f64 = edges.iter().filter(|e| e.to != NONE).map(|e| e.p * values[e.to as usize]).sum();
-                let belief = &beliefs[node * wide..(node + 1) * wide];
-                *q = dot(belief, process.rewards(step, action)) + process.discount() * after;
+                *q += process.discount() * after;
             });
         }
     }
@@ -166,12 +201,12 @@ impl Tree {
             2.0 * sums as f64 * unit
         };
         let mut error = (process.states(leaf) as f64 * unit + of_belief(leaf)) * value;
-        for (step, level) in self.levels.iter().enumerate().take(leaf).rev() {
+        for step in (0..leaf).rev() {
             let merged = if step + 1 < leaf { self.levels[step + 1].merged } else { 0.0 };
             error = process.discount() * (error + merged * value);
             let reward = (0..process.actions()).map(|action| most(process.rewards(step, action))).fold(0.0, f64::max);
             value = reward + process.discount() * value;
-            let sums = (level.beliefs.len() / level.nodes.max(1) + process.observations() + 3) as f64;
+            let sums = (process.states(step) + process.observations() + 3) as f64;
             error += (sums * unit + of_belief(step)) * value;
         }
         error
@@ -236,117 +271,4 @@ impl Tree {
         let nodes = order.iter().map(|&old| renamed(old)).collect();
         PolicyGraph { horizon, actions, observations, nodes }
     }
-}
-
-impl Level {
-    /// The values of all actions where the next step is the leaf.
-    fn evaluate<P: Process>(
-        &mut self,
-        process: &P,
-        step: usize,
-        vectors: &[Vec<f64>],
-        stop: &Stop,
-    ) -> Result<(), Error> {
-        let (actions, observations, wide) = (process.actions(), process.observations(), process.states(step + 1));
-        let own = process.states(step);
-        let beliefs = &self.beliefs;
-        let edges = self.edges.par_chunks_mut(actions * observations);
-        self.q.par_chunks_mut(actions).zip(edges).enumerate().try_for_each(|(node, (q, edges))| {
-            stop.check()?;
-            let belief = &beliefs[node * own..(node + 1) * own];
-            let mut next = vec![0.0; observations * wide];
-            for (action, q) in q.iter_mut().enumerate() {
-                next.fill(0.0);
-                process.advance(step, action, belief, &mut next);
-                let mut after = 0.0;
-                for (edge, next) in edges[action * observations..].iter_mut().zip(next.chunks(wide)) {
-                    let p: f64 = next.iter().sum();
-                    if p > 0.0 {
-                        let (vector, value) = best(vectors.iter().map(|v| dot(next, v)));
-                        *edge = Edge { to: vector as u32, p };
-                        after += value;
-                    }
-                }
-                *q = dot(belief, process.rewards(step, action)) + process.discount() * after;
-            }
-            Ok(())
-        })
-    }
-
-    /// The next level, and the edges that lead there. Nothing where it has more than `most` nodes.
-    fn expand<P: Process>(
-        &mut self,
-        process: &P,
-        step: usize,
-        most: usize,
-        stop: &Stop,
-    ) -> Result<Option<Level>, Error> {
-        let (actions, observations) = (process.actions(), process.observations());
-        let (own, wide) = (process.states(step), process.states(step + 1));
-        let mut next = Level::default();
-        let mut first: FxHashMap<u64, u32> = FxHashMap::default();
-        // the next node of the same hash
-        let mut chain: Vec<u32> = Vec::new();
-        let per_node = actions * observations;
-        for batch in (0..self.nodes).step_by(BATCH) {
-            stop.check()?;
-            let end = (batch + BATCH).min(self.nodes);
-            let beliefs = &self.beliefs;
-            let grow = |node: usize| {
-                let mut grown = Grown { edges: Vec::new(), beliefs: Vec::new() };
-                let mut after = vec![0.0; observations * wide];
-                for action in 0..actions {
-                    after.fill(0.0);
-                    process.advance(step, action, &beliefs[node * own..(node + 1) * own], &mut after);
-                    for (seen, after) in after.chunks(wide).enumerate() {
-                        let p: f64 = after.iter().sum();
-                        if p > 0.0 {
-                            let from = grown.beliefs.len();
-                            grown.beliefs.extend(after.iter().map(|weight| weight / p));
-                            grown.edges.push((action * observations + seen, p, hash(&grown.beliefs[from..])));
-                        }
-                    }
-                }
-                grown
-            };
-            let grown: Vec<Grown> = (batch..end).into_par_iter().map(grow).collect();
-            for (node, grown) in (batch..end).zip(grown) {
-                for ((place, p, hash), belief) in grown.edges.into_iter().zip(grown.beliefs.chunks(wide)) {
-                    let mut at = first.get(&hash).copied().unwrap_or(NONE);
-                    while at != NONE && !equal(&next.beliefs[at as usize * wide..][..wide], belief) {
-                        at = chain[at as usize];
-                    }
-                    if at == NONE {
-                        if next.nodes >= most {
-                            return Ok(None);
-                        }
-                        at = next.nodes as u32;
-                        chain.push(first.insert(hash, at).unwrap_or(NONE));
-                        next.beliefs.extend_from_slice(belief);
-                        next.nodes += 1;
-                    } else {
-                        let known = &next.beliefs[at as usize * wide..][..wide];
-                        let distance: f64 = known.iter().zip(belief).map(|(a, b)| (a - b).abs()).sum();
-                        next.merged = next.merged.max(distance);
-                    }
-                    self.edges[node * per_node + place] = Edge { to: at, p };
-                }
-            }
-        }
-        Ok(Some(next))
-    }
-}
-
-fn rounded(weight: f64) -> i64 {
-    (weight * DIGITS).round() as i64
-}
-
-fn hash(belief: &[f64]) -> u64 {
-    let mut hasher = FxHasher::default();
-    belief.iter().for_each(|&weight| hasher.write_i64(rounded(weight)));
-    hasher.finish()
-}
-
-fn equal(a: &[f64], b: &[f64]) -> bool {
-    a.iter().zip(b).all(|(&a, &b)| rounded(a) == rounded(b))
 }

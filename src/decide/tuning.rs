@@ -17,6 +17,9 @@ pub(super) const REGULAR: f64 = 1e-9;
 /// Beliefs of a tree that are expanded before their children are merged: some megabytes of children.
 pub(super) const BATCH: usize = 1024;
 
+/// Entries of the children of a batch of beliefs on a device: half a gigabyte, some milliseconds.
+pub(super) const CHILDREN: usize = 1 << 26;
+
 /// Combinations between two looks at the stop flag: some milliseconds of one core.
 pub(super) const POLL: usize = 1 << 20;
 

@@ -31,9 +31,11 @@ pub(crate) mod tests;
 mod value_bounds;
 
 #[cfg(test)]
-pub(crate) use cuda::{Back, Emulated};
+pub(crate) use cuda::{Back, EMULATED, EmulatedMachine};
+pub(crate) use cuda::{
+    Chip, Content, DeviceTable, Expected, Machine, Made, Pairing, Program, Propagation, Running, Wanted,
+};
 pub use cuda::{Gpu, Measured, measure, sources};
-pub(crate) use cuda::{Made, Propagating, Propagation, Wanted};
 pub use decode::CostToGo;
 pub use eliminate::{Count, count, eliminate};
 pub use executor::{Factors, Progress};

@@ -3,7 +3,7 @@
 use super::text::{Text, Wrong};
 use super::{Source, parse_pomdp, read_pomdp, read_text};
 use crate::error::{Error, Warning};
-use crate::model::{Idid, Pomdp};
+use crate::model::{Idid, Other, Pomdp};
 use crate::stop::Stop;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,20 +13,32 @@ use toml::de::{DeTable, DeValue};
 
 type Value<'a> = Spanned<DeValue<'a>>;
 
+/// The keys of a diagram.
+const KEYS: &[&str] = &["frame", "models", "horizon_1", "horizon_0", "belief"];
+
 /// Most models, and most steps.
 const MOST: i64 = 1_000_000;
 
-/// Reads an interactive diagram of level 1.
+/// Highest level: files may name each other.
+const LEVELS: usize = 8;
+
+/// Reads an interactive diagram.
 ///
 /// # Errors
 /// A file that cannot be read or parsed, with line and column; [`Error::Stopped`] once `stop` is set.
 pub fn read_idid(source: &Source, stop: &Stop) -> Result<(Idid, Vec<Warning>), Error> {
+    read_level(source, LEVELS, stop)
+}
+
+/// The same of a level of at most so much.
+fn read_level(source: &Source, most: usize, stop: &Stop) -> Result<(Idid, Vec<Warning>), Error> {
     let text = read_text(source, stop)?;
     let folder = match source {
         Source::File(path) => path.parent().map(Path::to_path_buf).unwrap_or_default(),
         Source::Stdin => Default::default(),
     };
-    parse_idid(&String::from_utf8_lossy(&text), &source.to_string(), &folder, stop)
+    let text = Text { file: source.to_string(), text: String::from_utf8_lossy(&text).into_owned() };
+    File { text: &text, folder: &folder, stop }.read(most)
 }
 
 /// The same from a text whose frames stand in `folder`; `name` is its name in messages.
@@ -35,7 +47,7 @@ pub fn read_idid(source: &Source, stop: &Stop) -> Result<(Idid, Vec<Warning>), E
 /// As [`read_idid`].
 pub fn parse_idid(text: &str, name: &str, folder: &Path, stop: &Stop) -> Result<(Idid, Vec<Warning>), Error> {
     let text = Text { file: name.into(), text: text.into() };
-    File { text: &text, folder, stop }.read()
+    File { text: &text, folder, stop }.read(LEVELS)
 }
 
 struct File<'a> {
@@ -45,38 +57,76 @@ struct File<'a> {
 }
 
 impl File<'_> {
-    fn read(&self) -> Result<(Idid, Vec<Warning>), Error> {
+    fn read(&self, most: usize) -> Result<(Idid, Vec<Warning>), Error> {
         let text = &self.text.text;
         let parsed = DeTable::parse(text).map_err(|error| {
             let at = error.span().unwrap_or(text.len()..text.len());
             self.wrong(at, "TOML", Some(error.message().lines().collect::<Vec<_>>().join(", ")))
         })?;
-        let table = parsed.get_ref();
-        self.known(table, &["frame", "models", "horizon_1", "horizon_0", "belief"])?;
-        let frames = self.table(self.get(table, "frame", 0..0)?, "a table with `i` and `j`")?;
-        self.known(frames.0, &["i", "j"])?;
-        let mut warnings = Vec::new();
-        let mut frame = |which: &str| -> Result<(Pomdp, Range<usize>), Error> {
-            let value = self.get(frames.0, which, frames.1.clone())?;
-            let (frame, told) = self.frame(value)?;
-            warnings.extend(told);
-            Ok((frame, value.span()))
-        };
-        let ((own, at), (other, _)) = (frame("i")?, frame("j")?);
-        self.match_frames(&own, &other, at)?;
-        let (horizon, _) = self.count(table, "horizon_1")?;
-        let (other_horizon, at) = self.count(table, "horizon_0")?;
+        self.diagram(parsed.get_ref(), (0..0, most))
+    }
+
+    /// A diagram that a table is, which stands at a place and has a level of at most so much.
+    fn diagram(
+        &self,
+        table: &DeTable<'_>,
+        (place, most): (Range<usize>, usize),
+    ) -> Result<(Idid, Vec<Warning>), Error> {
+        self.known(table, KEYS)?;
+        let (frames, at) = self.table(self.get(table, "frame", place.clone())?, "a table with `i` and `j`")?;
+        self.known(frames, &["i", "j"])?;
+        let of_i = self.get(frames, "i", at.clone())?;
+        let (own, mut warnings) = self.frame(of_i)?;
+        let (other, told) = self.other(self.get(frames, "j", at)?, most)?;
+        warnings.extend(told);
+        self.match_frames(&own, &other, of_i.span())?;
+        let (horizon, _) = self.count(table, "horizon_1", &place)?;
+        let (other_horizon, at) = self.count(table, "horizon_0", &place)?;
         if other_horizon < horizon {
             let expected = format!("at least horizon_1 = {horizon}, as the other agent acts to the end");
             return Err(self.wrong(at, expected, None));
         }
-        let models = self.models(self.get(table, "models", 0..0)?, &other)?;
+        if let Other::Interactive(below) = &other
+            && below.horizon != other_horizon
+        {
+            return Err(self.wrong(
+                at,
+                format!("{}, as the diagram of j has so many steps (its horizon_1)", below.horizon),
+                None,
+            ));
+        }
+        let models = self.models(self.get(table, "models", place)?, other.frame().states.len())?;
         let belief = match table.get("belief") {
             Some(value) => self.distribution(value, own.states.len())?,
             None => own.start.clone(),
         };
         let idid = Idid { name: self.text.file.clone(), frame: own, other, models, horizon, other_horizon, belief };
         Ok((idid, warnings))
+    }
+
+    /// What j solves: a frame, or a diagram in an `.idid` file or a table.
+    fn other(&self, value: &Value<'_>, most: usize) -> Result<(Other, Vec<Warning>), Error> {
+        let named = |value: Option<&Value<'_>>| match value.map(Spanned::get_ref) {
+            Some(DeValue::String(name)) if name.ends_with(".idid") => Some(self.folder.join(name.as_ref())),
+            _ => None,
+        };
+        let (file, table) = match value.get_ref() {
+            DeValue::Table(table) if table.contains_key("frame") => (None, Some(table)),
+            DeValue::Table(table) => (named(table.get("file")), None),
+            _ => (named(Some(value)), None),
+        };
+        if (file.is_some() || table.is_some()) && most == 1 {
+            return Err(self.wrong(value.span(), format!("a diagram of level {LEVELS} at most"), None));
+        }
+        let (diagram, warnings) = match (file, table) {
+            (Some(path), _) => read_level(&Source::File(path), most - 1, self.stop)?,
+            (None, Some(table)) => self.diagram(table, (value.span(), most - 1))?,
+            (None, None) => {
+                let (process, warnings) = self.frame(value)?;
+                return Ok((Other::Alone(process), warnings));
+            }
+        };
+        Ok((Other::Interactive(diagram.into()), warnings))
     }
 
     /// A frame: the name of a file, or a table with `file` or `text`.
@@ -100,15 +150,18 @@ impl File<'_> {
         }
     }
 
-    /// The second agent of i's frame does and sees what the process of j says.
-    fn match_frames(&self, own: &Pomdp, other: &Pomdp, at: Range<usize>) -> Result<(), Error> {
+    /// The second agent of i's frame does and sees what j's own frame says.
+    fn match_frames(&self, own: &Pomdp, other: &Other, at: Range<usize>) -> Result<(), Error> {
         let [_, second] = &own.agents[..] else {
             let hint = Some(format!("it has {}", own.agents.len()));
             return Err(self.wrong(at, "a frame of two agents, i and then j (`agents: 2`)", hint));
         };
-        let [single] = &other.agents[..] else {
-            return Err(self.wrong(at, "a process of one agent as the frame of j", None));
-        };
+        if let Other::Alone(Pomdp { agents, .. }) = other
+            && agents.len() != 1
+        {
+            return Err(self.wrong(at, "a process of one agent, or a diagram, as the frame of j", None));
+        }
+        let single = other.agent();
         for (of_i, of_j, what) in [
             (&second.actions, &single.actions, "actions"),
             (&second.observations, &single.observations, "observations"),
@@ -121,13 +174,13 @@ impl File<'_> {
         Ok(())
     }
 
-    fn models(&self, value: &Value<'_>, other: &Pomdp) -> Result<Vec<(Vec<f64>, f64)>, Error> {
+    /// Models that believe something of `n` states.
+    fn models(&self, value: &Value<'_>, n: usize) -> Result<Vec<(Vec<f64>, f64)>, Error> {
         const EXPECTED: &str = "a list of { belief = […], weight = … }, or { count = K, spread = \"uniform\" }";
-        let n = other.states.len();
         match value.get_ref() {
             DeValue::Table(table) => {
                 self.known(table, &["count", "spread"])?;
-                let (count, _) = self.count(table, "count")?;
+                let (count, _) = self.count(table, "count", &value.span())?;
                 match table.get("spread").map(Spanned::get_ref) {
                     None => {}
                     Some(DeValue::String(spread)) if spread == "uniform" => {}
@@ -189,8 +242,8 @@ impl File<'_> {
         number.ok_or_else(|| self.wrong(value.span(), "a finite number", None))
     }
 
-    fn count(&self, table: &DeTable<'_>, key: &str) -> Result<(usize, Range<usize>), Error> {
-        let value = self.get(table, key, 0..0)?;
+    fn count(&self, table: &DeTable<'_>, key: &str, at: &Range<usize>) -> Result<(usize, Range<usize>), Error> {
+        let value = self.get(table, key, at.clone())?;
         let count = match value.get_ref() {
             DeValue::Integer(number) => number.to_string().parse::<i64>().ok(),
             _ => None,
@@ -270,7 +323,7 @@ O: * : uniform
         let idid = parse(TEXT).expect("a diagram");
         assert_eq!((idid.horizon, idid.other_horizon, &idid.belief[..]), (2, 3, &[0.5, 0.5][..]));
         assert_eq!(idid.models, [(vec![0.25, 0.75], 0.25), (vec![0.5, 0.5], 0.75)]);
-        assert_eq!((idid.frame.actions(), idid.other.actions()), (4, 2));
+        assert_eq!((idid.frame.actions(), idid.other.frame().actions(), idid.level()), (4, 2, 1));
         let models = TEXT.lines().find(|line| line.starts_with("models")).expect("models");
         let idid = parse(&TEXT.replace(models, "models = { count = 2, spread = \"uniform\" }")).expect("a diagram");
         assert_eq!(idid.models, [(vec![0.25, 0.75], 0.5), (vec![0.75, 0.25], 0.5)]);
@@ -285,7 +338,38 @@ O: * : uniform
         let head = TEXT.split("[frame.j]").next().unwrap_or_default();
         let text = format!("{head}frame = {{ i = \"i.dpomdp\", j = {{ file = \"j.POMDP\" }} }}\n");
         let (idid, _) = parse_idid(&text, "t", folder.path(), &Stop::new())?;
-        assert_eq!((idid.frame.agents, idid.other.states), (parse(TEXT)?.frame.agents, parse(TEXT)?.other.states));
+        let own = parse(TEXT)?;
+        assert_eq!((&idid.frame.agents, idid.other.agent()), (&own.frame.agents, own.other.agent()));
+        assert_eq!(idid.other.frame().states, own.other.frame().states);
+        Ok(())
+    }
+
+    /// What j solves may be a diagram: in place, or in a file, which may not name itself for ever.
+    #[test]
+    fn levels_nest() -> Result<(), Box<dyn std::error::Error>> {
+        let texts: Vec<&str> = TEXT.split("\"\"\"").collect();
+        let models = "models = { count = 2 }\n";
+        let of_j = texts[3].replace("look leave\nstay go", "stay go\nlook leave");
+        let of_j = of_j.replace("dark light\ndim bright", "dim bright\ndark light");
+        let alone = texts[1].replace("stay go", "look leave").replace("dim bright", "dark light");
+        let two = format!(
+            "horizon_1 = 2\nhorizon_0 = 3\n{models}[frame]\ni = {{ text = \"\"\"{}\"\"\" }}\n[frame.j]\nhorizon_1 = 3\n\
+             horizon_0 = 4\n{models}[frame.j.frame]\ni = {{ text = \"\"\"{of_j}\"\"\" }}\nj = {{ text = \"\"\"{alone}\"\"\" }}\n",
+            texts[3]
+        );
+        let idid = parse(&two)?;
+        let Other::Interactive(below) = &idid.other else { panic!("a diagram") };
+        assert_eq!((idid.level(), below.horizon, below.other_horizon, idid.models.len()), (2, 3, 4, 2));
+        let error = parse(&two.replace("horizon_1 = 3", "horizon_1 = 2")).expect_err("j has three steps").to_string();
+        assert!(error.contains("t.idid:2:13: found `3`, expected 2, as the diagram of j has so many steps"), "{error}");
+        let error = parse(&two.replace("stay go\nlook leave", "go stay\nlook leave")).expect_err("other names");
+        assert!(error.to_string().contains("the same actions of j in both frames"), "{error}");
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("own.idid");
+        let head = two.split("[frame.j]").next().unwrap_or_default();
+        std::fs::write(&path, head.replace("[frame]\n", "[frame]\nj = \"own.idid\"\n"))?;
+        let error = read_idid(&Source::File(path), &Stop::new()).expect_err("it names itself").to_string();
+        assert!(error.contains("own.idid:5:5: ") && error.contains("expected a diagram of level 8 at most"), "{error}");
         Ok(())
     }
 

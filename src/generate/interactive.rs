@@ -6,60 +6,89 @@ use crate::error::Error;
 use crate::rng::Rng;
 use std::fmt::Write;
 
-const PARAMETERS: &[Parameter] = &[
-    whole("models", "Models of the other agent", 10, (1, 100_000)),
-    whole("t1", "Steps of the first agent", 3, (1, 1000)),
-    whole("t0", "Steps that the other agent has to go", 6, (1, 1000)),
-];
+const MODELS: Parameter = whole("models", "Models of the other agent", 10, (1, 100_000));
+const T1: Parameter = whole("t1", "Steps of the first agent", 3, (1, 1000));
+const T0: Parameter = whole("t0", "Steps that the other agent has to go", 6, (1, 1000));
+const LEVEL: Parameter = whole("level", "Level: above 1 the other agent models the first one", 1, (1, 8));
 
 /// Every kind of interactive diagram.
 pub static DIAGRAMS: [Kind<String>; 2] = [
     Kind {
         name: "idid-tiger",
         about: "the tiger problem of two agents, one of which models the other (.idid)",
-        parameters: PARAMETERS,
-        build: |v, _| idid_tiger(v.whole("models"), v.whole("t1"), v.whole("t0")),
+        parameters: &[MODELS, T1, T0, LEVEL],
+        build: |v, _| idid_tiger(v.whole("models"), v.whole("t1"), v.whole("t0"), v.whole("level")),
     },
     Kind {
         name: "idid-uav",
         about: "an aircraft that looks for a fugitive, whose models it has (.idid)",
-        parameters: PARAMETERS,
+        parameters: &[MODELS, T1, T0],
         build: |v, rng| idid_uav(v.whole("models"), v.whole("t1"), v.whole("t0"), rng),
     },
 ];
 
-/// The level-1 tiger problem (Adoe, Chen, Doshi, section 7; the probabilities, which the paper does not state, are the
-/// usual ones): `t1` steps of agent i, `models` models of agent j, which has `t0` steps to go.
+/// The doors' tiger for an agent alone, who hears growls.
+const ALONE: &str = "discount: 1\nvalues: reward\nstates: tiger-left tiger-right\n\
+    actions: listen open-left open-right\nobservations: growl-left growl-right\nstart: uniform\n\
+    T: * uniform\nT: listen identity\nO: * uniform\nO: listen\n0.85 0.15\n0.15 0.85\n\
+    R: listen : * : * : * -1\nR: open-left : tiger-left : * : * -100\nR: open-left : tiger-right : * : * 10\n\
+    R: open-right : tiger-left : * : * 10\nR: open-right : tiger-right : * : * -100\n";
+
+/// The tiger problem of two agents (Adoe, Chen, Doshi, section 7; the probabilities, which the paper does not state, are
+/// the usual ones): `t1` steps of agent i, `models` models of agent j, which has `t0` steps to go. At a level above 1
+/// these models model i in turn, by as many models, and so on; agents of lower levels hear growls only.
 ///
 /// # Errors
 /// Fewer steps of j than of i.
-pub fn idid_tiger(models: u32, t1: u32, t0: u32) -> Result<String, Error> {
+pub fn idid_tiger(models: u32, t1: u32, t0: u32, level: u32) -> Result<String, Error> {
     check(t1, t0)?;
     let mut text = String::from(
         "# The tiger problem of two agents: behind one of two doors is a tiger, and gold behind the other.\n\
          # Who listens hears a growl; agent i also hears creaks of the doors that the other opens.\n",
     );
     header(&mut text, models, t1, t0, "[0.5, 0.5]");
-    text += "\n[frame.j]\ntext = \"\"\"\ndiscount: 1\nvalues: reward\nstates: tiger-left tiger-right\n\
-             actions: listen open-left open-right\nobservations: growl-left growl-right\nstart: uniform\n\
-             T: * uniform\nT: listen identity\nO: * uniform\nO: listen\n0.85 0.15\n0.15 0.85\n\
-             R: listen : * : * : * -1\nR: open-left : tiger-left : * : * -100\nR: open-left : tiger-right : * : * 10\n\
-             R: open-right : tiger-left : * : * 10\nR: open-right : tiger-right : * : * -100\n\"\"\"\n";
-    text += "\n[frame.i]\ntext = \"\"\"\nagents: i j\ndiscount: 1\nvalues: reward\nstates: tiger-left tiger-right\n\
-             start: uniform\nactions:\nlisten open-left open-right\nlisten open-left open-right\nobservations:\n\
-             growl-left+creak-left growl-left+creak-right growl-left+silence growl-right+creak-left \
-             growl-right+creak-right growl-right+silence\ngrowl-left growl-right\n\
-             T: * : uniform\nT: listen listen : identity\n";
+    let mut path = String::from("frame");
+    for _ in 1..level {
+        path += ".j";
+        put(&mut text, format_args!("\n[{path}]\n"));
+        header(&mut text, models, t0, t0, "[0.5, 0.5]");
+        path += ".frame";
+        put(&mut text, format_args!("\n[{path}.i]\ntext = \"\"\"\n{}\"\"\"\n", both(false)));
+    }
+    put(&mut text, format_args!("\n[{path}.j]\ntext = \"\"\"\n{ALONE}\"\"\"\n"));
+    put(&mut text, format_args!("\n[frame.i]\ntext = \"\"\"\n{}\"\"\"\n", both(true)));
+    Ok(text)
+}
+
+/// The same for both, the first of whom may hear creaks.
+fn both(creaking: bool) -> String {
+    const CREAKS: [&str; 3] = ["creak-left", "creak-right", "silence"];
+    const GROWLS: [&str; 2] = ["growl-left", "growl-right"];
+    let heard = |growl: &str| CREAKS.map(|creak| format!("{growl}+{creak}")).join(" ");
+    let mine = if creaking { GROWLS.map(heard).join(" ") } else { GROWLS.join(" ") };
+    let mut text = format!(
+        "agents: i j\ndiscount: 1\nvalues: reward\nstates: tiger-left tiger-right\nstart: uniform\nactions:\n\
+         listen open-left open-right\nlisten open-left open-right\nobservations:\n{mine}\n{}\n\
+         T: * : uniform\nT: listen listen : identity\n",
+        GROWLS.join(" ")
+    );
     let growl = [[0.85, 0.15], [0.15, 0.85]];
     let actions = ["listen", "open-left", "open-right"];
-    let creaks = [[0.05, 0.05, 0.9], [0.9, 0.05, 0.05], [0.05, 0.9, 0.05]];
+    let creaks: [&[f64]; 3] = match creaking {
+        true => [&[0.05, 0.05, 0.9], &[0.9, 0.05, 0.05], &[0.05, 0.9, 0.05]],
+        false => [&[1.0]; 3],
+    };
     for (i, mine) in actions.iter().enumerate() {
         for (j, theirs) in actions.iter().enumerate() {
             for (state, name) in ["tiger-left", "tiger-right"].iter().enumerate() {
                 put(&mut text, format_args!("O: {mine} {theirs} : {name} :"));
-                for seen in 0..6 {
+                let count = creaks[j].len();
+                for seen in 0..2 * count {
                     // who opens learns nothing
-                    let of_i = if i == 0 { growl[state][seen / 3] * creaks[j][seen % 3] } else { 1.0 / 6.0 };
+                    let of_i = match i {
+                        0 => growl[state][seen / count] * creaks[j][seen % count],
+                        _ => 1.0 / (2 * count) as f64,
+                    };
                     for heard in growl[state] {
                         put(&mut text, format_args!(" {}", of_i * if j == 0 { heard } else { 0.5 }));
                     }
@@ -68,10 +97,9 @@ pub fn idid_tiger(models: u32, t1: u32, t0: u32) -> Result<String, Error> {
             }
         }
     }
-    text += "R: listen * : * : * : * : -1\nR: open-left * : tiger-left : * : * : -100\n\
-             R: open-left * : tiger-right : * : * : 10\nR: open-right * : tiger-left : * : * : 10\n\
-             R: open-right * : tiger-right : * : * : -100\n\"\"\"\n";
-    Ok(text)
+    text + "R: listen * : * : * : * : -1\nR: open-left * : tiger-left : * : * : -100\n\
+            R: open-left * : tiger-right : * : * : 10\nR: open-right * : tiger-left : * : * : 10\n\
+            R: open-right * : tiger-right : * : * : -100\n"
 }
 
 /// Squares of a side of the grid.

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 pub const TEXTS: &[(&str, &str)] = &[
     ("anneal.cu", include_str!("../../kernels/anneal.cu")),
     ("assign.cu", include_str!("../../kernels/assign.cu")),
+    ("beliefs.cu", include_str!("../../kernels/beliefs.cu")),
     ("bench_paper_mbe.cu", include_str!("../../kernels/bench_paper_mbe.cu")),
     ("boltzmann.cuh", include_str!("../../heuristics/boltzmann.cuh")),
     ("bucket.cu", include_str!("../../kernels/bucket.cu")),
@@ -31,6 +32,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("min_conflicts.cuh", include_str!("../../heuristics/min_conflicts.cuh")),
     ("mini_bucket.cuh", include_str!("../../heuristics/mini_bucket.cuh")),
     ("network.cuh", include_str!("../../heuristics/network.cuh")),
+    ("pairs.cu", include_str!("../../kernels/pairs.cu")),
     ("propagate.cu", include_str!("../../kernels/propagate.cu")),
     ("rng.cuh", include_str!("../../kernels/rng.cuh")),
     ("satellite.cuh", include_str!("../../heuristics/satellite.cuh")),

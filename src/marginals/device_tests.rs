@@ -2,7 +2,7 @@
 
 use super::tests::{agrees, evidence, models, random};
 use super::*;
-use crate::elimination::{Back, Emulated};
+use crate::elimination::Back;
 use crate::model::{Variable, scale};
 use crate::rng::Rng;
 
@@ -11,7 +11,7 @@ fn emulated(prepared: &Prepared) -> Option<Marginals> {
     let tree = prepared.tree.as_ref()?;
     let (planned, asked) = (tree.planned(), prepared.asked_of(tree));
     let back = Back::of_emulator(planned.plan, &on_device::wanted(planned, &asked), &[]);
-    let mut device = Emulated::new(&back, planned.task(SumProduct));
+    let mut device = back.emulated(planned.task(SumProduct));
     let found = match on_device::run(&mut device, planned, &asked, &Stop::new()) {
         Err(Trouble::Narrow) => return None,
         found => found.expect("there is no device to fail"),

@@ -3,7 +3,7 @@
 
 use super::propagate::{Note, Planned, Posteriors, Trouble, joined, posterior, sources, variable};
 use crate::algebra::{OfNumbers, Range, SumProduct};
-use crate::elimination::{Gpu, Made, Propagating, Propagation, Wanted};
+use crate::elimination::{Gpu, Machine, Made, Propagation, Wanted};
 use crate::error::Error;
 use crate::model::{ROUNDOFF, Scaled};
 use crate::stop::Stop;
@@ -79,7 +79,7 @@ fn goes_on(goes_on: bool) -> Result<(), Trouble> {
 
 /// Both directions.
 pub(super) fn run(
-    device: &mut impl Propagating,
+    device: &mut Propagation<impl Machine>,
     planned: Planned<'_>,
     asked: &[bool],
     stop: &Stop,
@@ -121,7 +121,7 @@ fn in_range(least: i64) -> Result<(), Trouble> {
 
 /// The sum, what it may be off, and what is known of the messages.
 fn collected(
-    device: &impl Propagating,
+    device: &Propagation<impl Machine>,
     planned: Planned<'_>,
     ranges: &Ranges,
 ) -> Result<(Scaled, f64, Vec<Note>), Trouble> {
@@ -152,7 +152,7 @@ fn collected(
 
 /// The posteriors, and what they may be off.
 fn distributed(
-    device: &impl Propagating,
+    device: &Propagation<impl Machine>,
     planned: Planned<'_>,
     ranges: &Ranges,
     notes: &[Note],

@@ -27,7 +27,7 @@ pub use global::{
     Arithmetic, Automaton, CountCost, Counting, Function, Global, GlobalKind, Grammar, Linear, Measure, Part, Parts,
     Price, Repair, Same, Target, ValueCount,
 };
-pub use idid::Idid;
+pub use idid::{Idid, Other};
 pub use network::{Builder, Network, Notation, Variable};
 pub use policy::{DecisionRule, Policy, PolicyFile, PolicyGraph, PolicyNode, Rules};
 pub use pomdp::{Agent, Pomdp, SparseRows};

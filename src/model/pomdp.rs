@@ -29,6 +29,11 @@ impl SparseRows {
         self.begin.len() - 1
     }
 
+    /// Number of entries of all rows.
+    pub fn entries(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -139,6 +139,66 @@ fn little_room_or_time_gives_bounds_or_nothing() -> Result {
 }
 
 #[test]
+fn the_tables_of_the_paper_are_measured() -> Result {
+    let mut command = fangs();
+    let _ = command.args(["bench", "decide", "--table", "tiger", "--most-models", "10", "--device", "cpu", "--json"]);
+    let found = object(&mut command, 0)?;
+    let rows = found["rows"].as_array().ok_or("no rows")?;
+    assert_eq!(rows.len(), 12);
+    let row = rows.iter().find(|row| (&row["t1"], &row["t0"]) == (&4.into(), &6.into())).ok_or("no row")?;
+    assert!((row["meu"].as_f64().ok_or("no value")? - 1.3400835125).abs() < 1e-9, "{row}");
+    assert!(row["cpu_s"].is_number() && row["device_s"].is_null() && row["mean_utility_factor"].is_number(), "{row}");
+    Ok(())
+}
+
+/// An agent who models one who models it.
+#[test]
+fn diagrams_of_level_two_are_decided_and_checked() -> Result {
+    let folder = tempfile::tempdir()?;
+    let (path, policy) = (folder.path().join("two.idid"), folder.path().join("p.json"));
+    let mut command = fangs();
+    let command = command.args(["generate", "idid-tiger", "--level", "2", "--models", "4", "--t1", "3", "--t0", "3"]);
+    let _ = command.arg("-o").arg(&path).assert().success();
+    let mut command = fangs();
+    let found = object(command.args(["decide", "--json", "--policy"]).arg(&policy).arg(&path), 0)?;
+    assert_eq!((&found["kind"], &found["exact"]), (&"idid".into(), &true.into()));
+    let flat = object(fangs().args(["decide", "--json", "--method", "eliminate"]).arg(&path), 0)?;
+    let value = |found: &Value| found["meu"].as_f64().ok_or("no value");
+    assert!((value(&found)? - value(&flat)?).abs() < 1e-9, "{found} {flat}");
+    let checked = object(fangs().args(["check", "--json", "--policy"]).arg(&policy).arg(&path), 0)?;
+    assert!((value(&checked)? - value(&found)?).abs() < 1e-9, "{checked}");
+    Ok(())
+}
+
+#[test]
+fn a_device_is_used_where_it_is_named_and_the_cpu_goes_on_where_it_fails() -> Result {
+    if common::gpu().is_none() {
+        return Ok(());
+    }
+    let (_folder, tiger, coin) = folder()?;
+    for (path, arguments) in
+        [(&tiger, &["--horizon", "4"][..]), (&tiger, &["--horizon", "4", "--method", "eliminate"]), (&coin, &[])]
+    {
+        let on = |device: &str| {
+            let mut command = fangs();
+            let _ = command.args(["decide", "--json", "--device", device]).args(arguments).arg(path);
+            command
+        };
+        let (host, device) = (object(&mut on("cpu"), 0)?, object(&mut on("cuda:0"), 0)?);
+        assert_eq!((&host["device"], &device["device"]), (&"cpu".into(), &"cuda:0".into()));
+        let number = |found: &Value, name: &str| found[name].as_f64().ok_or(format!("{name} is no number"));
+        let error = number(&host, "error_bound")? + number(&device, "error_bound")?;
+        assert!((number(&host, "meu")? - number(&device, "meu")?).abs() <= error, "{host} {device}");
+        assert_eq!(host["first_decision"], device["first_decision"]);
+        let lost = on("cuda:0").env("FANGS_FAIL_LAUNCH", "1").assert().success().get_output().clone();
+        let found: Value = serde_json::from_slice(&lost.stdout)?;
+        assert_eq!((&found["device"], &found["meu"]), (&"cpu".into(), &host["meu"]));
+        assert!(String::from_utf8(lost.stderr)?.contains("going on on the CPU"));
+    }
+    Ok(())
+}
+
+#[test]
 fn what_does_not_fit_is_refused() -> Result {
     let (folder, tiger, coin) = folder()?;
     let decide = |arguments: &[&str], file: &Path| {
@@ -147,7 +207,8 @@ fn what_does_not_fit_is_refused() -> Result {
         command
     };
     refused(&mut decide(&[], &tiger), &["--horizon"])?;
-    refused(&mut decide(&["--horizon", "2", "--device", "cuda"], &tiger), &["CPU"])?;
+    refused(&mut decide(&["--horizon", "2", "--device", "cuda:4096"], &tiger), &["device cuda:4096: ", "auto"])?;
+    refused(&mut decide(&["--device", "cuda:4096"], &coin), &["device cuda:4096: "])?;
     refused(&mut decide(&["--horizon", "2", "--belief", "0.5,0.6"], &tiger), &["--belief", "sum to 1"])?;
     refused(&mut decide(&["--horizon", "2", "--belief", "middle"], &tiger), &["--belief", "middle"])?;
     refused(&mut decide(&["--horizon", "2", "--observe", "0=1"], &tiger), &["--observe"])?;

@@ -2,11 +2,14 @@
 //! forwards along states and nodes of the policy. Shares nothing with what made the policy.
 
 mod diagram;
+mod minds;
 mod process;
 #[cfg(test)]
 mod tests;
 
 pub use diagram::worth_in_diagram;
+#[cfg(test)]
+pub(crate) use process::best_in_idid;
 pub use process::{worth_in_idid, worth_in_pomdp};
 
 use crate::error::Error;

@@ -1,13 +1,11 @@
 //! Policies of processes: how likely each state and node is, step by step.
 
+use super::minds::{Agent, Minds, beginning, both, likely};
 use super::refused;
 use crate::error::Error;
 use crate::model::{Idid, PolicyGraph, Pomdp};
 use crate::stop::Stop;
-use std::collections::{BTreeMap, HashMap};
-
-/// Actions of the other agent whose values are so near tie.
-const TIE: f64 = 1e-9;
+use std::collections::BTreeMap;
 
 fn fits(graph: &PolicyGraph, actions: usize, observations: usize) -> Result<(), Error> {
     let last = graph.nodes.len();
@@ -66,125 +64,54 @@ pub fn worth_in_pomdp(pomdp: &Pomdp, graph: &PolicyGraph, stop: &Stop) -> Result
     Ok(worth)
 }
 
-/// The other agent's process, solved by recursion over its beliefs.
-struct Other<'a> {
-    pomdp: &'a Pomdp,
-    known: HashMap<(Vec<u64>, usize), Vec<f64>>,
-}
-
-impl Other<'_> {
-    /// The value of each action.
-    fn values(&mut self, belief: &[f64], to_go: usize, stop: &Stop) -> Result<Vec<f64>, Error> {
-        stop.check()?;
-        let key = (bits(belief), to_go);
-        if let Some(known) = self.known.get(&key) {
-            return Ok(known.clone());
-        }
-        let mut values = Vec::new();
-        for action in 0..self.pomdp.actions() {
-            let mut value: f64 = belief.iter().zip(&self.pomdp.rewards[action]).map(|(b, r)| b * r).sum();
-            if to_go > 1 {
-                for seen in 0..self.pomdp.observed() {
-                    let (next, p) = self.update(belief, action, seen);
-                    if p > 0.0 {
-                        let after = self.values(&next, to_go - 1, stop)?;
-                        let best = after.into_iter().fold(f64::NEG_INFINITY, f64::max);
-                        value += self.pomdp.discount * p * best;
-                    }
-                }
-            }
-            values.push(value);
-        }
-        let _ = self.known.insert(key, values.clone());
-        Ok(values)
-    }
-
-    /// The belief after an action and an observation, and how likely that is.
-    fn update(&self, belief: &[f64], action: usize, seen: usize) -> (Vec<f64>, f64) {
-        let mut next = vec![0.0; belief.len()];
-        for (state, &p) in belief.iter().enumerate() {
-            for &(to, t) in self.pomdp.transitions[action].row(state) {
-                let row = self.pomdp.observations[action].row(to as usize).iter();
-                let o: f64 = row.filter(|&&(o, _)| o as usize == seen).map(|&(_, q)| q).sum();
-                next[to as usize] += p * t * o;
-            }
-        }
-        let sum: f64 = next.iter().sum();
-        if sum > 0.0 {
-            next.iter_mut().for_each(|p| *p /= sum);
-        }
-        (next, sum)
-    }
-}
-
-/// Beliefs are equal where twelve digits are: recursion must meet what it knows.
-fn bits(belief: &[f64]) -> Vec<u64> {
-    belief.iter().map(|p| (p * 1e12).round() as u64).collect()
-}
-
-/// What the other agent may believe; nothing once it saw what it held impossible.
-type Model = Option<Vec<f64>>;
-
-/// By node and the bits of a model: the model, and how likely each state is.
-type Situations = BTreeMap<(usize, Option<Vec<u64>>), (Model, Vec<f64>)>;
-
-/// The expected sum of rewards of the first agent's policy, against another one that solves its own process.
+/// The expected sum of rewards of the first agent's policy, against another one that solves what the diagram says.
 ///
 /// # Errors
 /// [`Error::Refused`] where the policy does not fit; [`Error::Stopped`].
 pub fn worth_in_idid(idid: &Idid, graph: &PolicyGraph, stop: &Stop) -> Result<f64, Error> {
     let frame = &idid.frame;
-    let [acts, seen] = [frame.agents[1].actions.len(), frame.agents[1].observations.len()];
+    let acts = frame.agents[1].actions.len();
     fits(graph, frame.agents[0].actions.len(), frame.agents[0].observations.len())?;
-    let mut other = Other { pomdp: &idid.other, known: HashMap::new() };
-    let mut here: Situations = BTreeMap::new();
-    for (belief, weight) in &idid.models {
-        let entry = here.entry((0, Some(bits(belief))));
-        let (_, likely) = entry.or_insert_with(|| (Some(belief.clone()), vec![0.0; frame.states.len()]));
-        likely.iter_mut().zip(&idid.belief).for_each(|(sum, p)| *sum += weight * p);
-    }
+    let mut other = Agent::new(&idid.other);
+    // by node, what the other agent believes, and how likely each state is with it
+    let mut here = BTreeMap::from([(0, beginning(idid, &idid.belief))]);
     let (mut worth, mut discount) = (0.0, 1.0);
     for step in 0..graph.horizon {
-        let mut next: Situations = BTreeMap::new();
-        for ((node, _), (model, likely)) in &here {
-            stop.check()?;
-            let chosen: Vec<usize> = match model {
-                Some(belief) => {
-                    let values = other.values(belief, idid.other_horizon - step, stop)?;
-                    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                    (0..acts).filter(|&action| values[action] > most - TIE).collect()
+        let mut next: BTreeMap<usize, Minds> = BTreeMap::new();
+        for (&node, minds) in &here {
+            let action = graph.nodes[node].action;
+            for (mind, now) in minds.values() {
+                let to_go = idid.other_horizon - step;
+                let chosen = other.chosen(mind, to_go, stop)?;
+                for &theirs in &chosen {
+                    let rewards = &frame.rewards[action * acts + theirs];
+                    let gain: f64 = now.iter().zip(rewards).map(|(p, r)| p * r).sum();
+                    worth += discount * gain / chosen.len() as f64;
                 }
-                None => (0..acts).collect(),
-            };
-            for &theirs in &chosen {
-                let share = 1.0 / chosen.len() as f64;
-                let joint = graph.nodes[*node].action * acts + theirs;
-                let leads: Vec<Model> = (0..seen)
-                    .map(|o| {
-                        let (after, p) = other.update(model.as_ref()?, theirs, o);
-                        (p > 0.0).then_some(after)
-                    })
-                    .collect();
-                for (state, p) in likely.iter().map(|p| p * share).enumerate().filter(|&(_, p)| p > 0.0) {
-                    worth += discount * p * frame.rewards[joint][state];
-                    if step + 1 == graph.horizon {
-                        continue;
-                    }
-                    for &(to, t) in frame.transitions[joint].row(state) {
-                        for &(both, o) in frame.observations[joint].row(to as usize) {
-                            let (mine, theirs) = (both as usize / seen, both as usize % seen);
-                            if p * t * o > 0.0 {
-                                let key = (after(graph, *node, mine)?, leads[theirs].as_deref().map(bits));
-                                let fresh = || (leads[theirs].clone(), vec![0.0; frame.states.len()]);
-                                next.entry(key).or_insert_with(fresh).1[to as usize] += p * t * o;
-                            }
-                        }
-                    }
+                if step + 1 == graph.horizon {
+                    continue;
                 }
+                let mut missing = None;
+                both(idid, &mut other, (mind, now), (action, to_go), stop, |mine, to, p, (bits, mind)| {
+                    match after(graph, node, mine) {
+                        Ok(node) => likely(next.entry(node).or_default(), bits, mind, now.len())[to] += p,
+                        Err(error) => missing = Some(error),
+                    }
+                })?;
+                missing.map_or(Ok(()), Err)?;
             }
         }
         here = next;
         discount *= frame.discount;
     }
     Ok(worth)
+}
+
+/// What the best policy of the first agent is worth, by the definition.
+#[cfg(test)]
+pub(crate) fn best_in_idid(idid: &Idid, stop: &Stop) -> Result<f64, Error> {
+    let whole = crate::model::Other::Interactive(Box::new(idid.clone()));
+    let mind = super::minds::Mind::new(&whole, &idid.belief);
+    let values = Agent::first(idid).values(&mind, idid.horizon, stop)?;
+    Ok(values.into_iter().fold(f64::NEG_INFINITY, f64::max))
 }

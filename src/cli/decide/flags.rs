@@ -10,6 +10,7 @@ use fangs::model::{Diagram, Pomdp};
 use fangs::record::Verbosity;
 use fangs::{Error, memory};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Args, Debug)]
@@ -43,8 +44,9 @@ pub struct DecideFlags {
     /// Most policies that are tried for a diagram whose decisions forget
     #[arg(long, value_name = "N", default_value = "1e6", value_parser = values::finite, help_heading = help::SEARCH)]
     exact_limit: f64,
-    /// Where to run: auto and cpu are the CPU; cuda is refused
-    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::BUDGET)]
+    /// Where to run: auto (a CUDA device where one works and it pays), cpu, cuda or cuda:I
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Choice::of_one,
+        help_heading = help::BUDGET)]
     device: Choice,
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::BUDGET)]
@@ -86,6 +88,7 @@ pub struct Config {
     method: Method,
     nodes: usize,
     exact_limit: f64,
+    pub device: Choice,
     pub threads: Option<usize>,
     pub time: Duration,
     memory: u64,
@@ -99,9 +102,6 @@ impl TryFrom<Box<DecideFlags>> for Config {
     type Error = Error;
 
     fn try_from(flags: Box<DecideFlags>) -> Result<Self, Error> {
-        if flags.device.is_named() {
-            return Err(Error::Usage("fangs decide runs on the CPU only: --device cpu, or auto".into()));
-        }
         let source = Source::new(&flags.file);
         if flags.format.is_none() {
             match &source {
@@ -127,6 +127,7 @@ impl TryFrom<Box<DecideFlags>> for Config {
             method: flags.method,
             nodes: flags.nodes,
             exact_limit: flags.exact_limit,
+            device: flags.device,
             threads: flags.threads,
             time: flags.time,
             memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
@@ -145,7 +146,7 @@ impl Config {
         self.threads.unwrap_or_else(all)
     }
 
-    /// The options of a problem, whose names are known now.
+    /// The options of a problem, whose names are known now, on the CPU.
     pub fn options(&self, decision: &Decision) -> Result<Options, Error> {
         let states = match decision {
             Decision::Diagram(_) => None,
@@ -171,6 +172,7 @@ impl Config {
             memory: self.memory,
             nodes: self.nodes,
             exact_limit: self.exact_limit,
+            device: Arc::default(),
         })
     }
 }

@@ -52,13 +52,13 @@ pub struct Report {
     solve_s: f64,
     load_s: f64,
     time_s: f64,
-    device: &'static str,
+    device: String,
     threads: usize,
 }
 
 impl Report {
     /// Of what was found, if anything.
-    pub fn new(config: &Config, solution: Option<&Solution>, load_s: f64, time_s: f64) -> Self {
+    pub fn new(config: &Config, solution: Option<&Solution>, device: String, load_s: f64, time_s: f64) -> Self {
         let of = |value: &dyn Fn(&Solution) -> Option<f64>| solution.and_then(value);
         let others = of(&|s| s.level0_s).unwrap_or(0.0) + of(&|s| s.expand_s).unwrap_or(0.0);
         let (meu, bound) = (of(&|s| s.meu), of(&|s| s.bound));
@@ -92,7 +92,7 @@ impl Report {
             solve_s: seconds((time_s - load_s - others).max(0.0)),
             load_s: seconds(load_s),
             time_s: seconds(time_s),
-            device: "cpu",
+            device,
             threads: config.threads(),
         }
     }

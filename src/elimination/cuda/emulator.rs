@@ -1,10 +1,11 @@
 //! A device's program executed on the host, as its descriptors say.
 
 use super::execution::lay_out;
-use super::program::{Back, BackStep, Launch, NEVER, Program, Room, Wanted};
-use super::propagation::{Bits, Propagating};
+use super::program::{Back, Content, DeviceTable, Launch, NEVER, Program, Room, Wanted};
+use super::propagation::Propagation;
+use super::running::{Bits, Machine};
 use super::stage::{GROUPS, Staged};
-use super::tile::{Chip, Kinds, Phase, SETTLED, Variant};
+use super::tile::{Chip, Kinds, Phase, Role, SETTLED, Variant};
 use super::words::{BoxWords, DigitWords, InputWords, StepWords};
 use crate::algebra::{Division, MinSum, Semiring, SumProduct};
 use crate::device::DeviceError;
@@ -35,54 +36,49 @@ pub(super) struct Emulator<'a, S: Semiring> {
     semiring: S,
 }
 
-/// A propagation that the host executes as its descriptors say.
-pub(crate) struct Emulated<'a> {
-    back: &'a Back,
-    emulator: Emulator<'a, SumProduct>,
-}
+/// A program on sums of products that the host executes as its descriptors say.
+pub(crate) struct EmulatedMachine<'a>(Emulator<'a, SumProduct>);
+
+/// Multiprocessors, and no kernels but those that the emulator has at hand.
+pub(crate) const EMULATED: Chip = Chip { multiprocessors: 132, shared: 0, staged: u64::MAX };
 
 impl Back {
     /// For a device of any memory.
     pub(crate) fn of_emulator(plan: &EliminationPlan, wanted: &[Wanted], kept: &[u32]) -> Back {
         let room = Room { keep_messages: false, bytes: size_of::<f64>() as u64, entries: u64::MAX };
-        let chip = Chip { multiprocessors: 132, shared: 0, staged: u64::MAX };
-        Back::new(plan, wanted, kept, room, &chip).expect("no limit")
+        Back::new(plan, wanted, kept, room, &EMULATED).expect("no limit")
+    }
+
+    /// A propagation that the host executes.
+    pub(crate) fn emulated<'a>(&'a self, task: Task<'a, SumProduct>) -> Propagation<EmulatedMachine<'a>> {
+        let machine = EmulatedMachine::new(&self.program, &|table| lay_out(task, table));
+        Propagation::over(machine, self.steps.clone(), self.turn)
     }
 }
 
-impl<'a> Emulated<'a> {
-    pub(crate) fn new(back: &'a Back, task: Task<'_, SumProduct>) -> Self {
-        Emulated { back, emulator: Emulator::new(&back.program, task) }
+impl<'a> EmulatedMachine<'a> {
+    /// Over memory in which the host has filled its tables.
+    pub(crate) fn new(program: &'a Program, table: &dyn Fn(&DeviceTable) -> Storage<f64>) -> Self {
+        EmulatedMachine(Emulator::filled(program, SumProduct, table))
     }
 }
 
-impl Propagating for Emulated<'_> {
-    fn steps(&self) -> &[BackStep] {
-        &self.back.steps
+impl Machine for EmulatedMachine<'_> {
+    fn program(&self) -> &Program {
+        self.0.program
     }
 
-    fn collect(&mut self, _: &Stop) -> Result<bool, DeviceError> {
-        self.back.program.launches[..self.back.turn].iter().for_each(|launch| self.emulator.launch(launch));
-        Ok(true)
-    }
-
-    fn distribute(&mut self, _: &Stop) -> Result<bool, DeviceError> {
-        self.back.program.launches[self.back.turn..].iter().for_each(|launch| self.emulator.launch(launch));
+    fn run(&mut self, launches: Range<usize>, _: &Stop) -> Result<bool, DeviceError> {
+        self.0.program.launches[launches].iter().for_each(|launch| self.0.launch(launch));
         Ok(true)
     }
 
     fn ranges(&self) -> Result<Vec<Bits>, DeviceError> {
-        Ok(self.emulator.ranges.clone())
+        Ok(self.0.ranges.clone())
     }
 
-    fn constants(&self) -> Result<Vec<f64>, DeviceError> {
-        let Range { start, end } = self.back.program.constants;
-        Ok(self.emulator.memory[start as usize..end as usize].to_vec())
-    }
-
-    fn values(&self) -> Result<Vec<Option<Vec<f64>>>, DeviceError> {
-        let Range { start, end } = self.back.program.kept;
-        Ok(self.back.program.values(&self.back.steps, &self.emulator.memory[start as usize..end as usize]))
+    fn entries(&self, range: Range<u64>) -> Result<Vec<f64>, DeviceError> {
+        Ok(self.0.memory[range.start as usize..range.end as usize].to_vec())
     }
 }
 
@@ -93,6 +89,13 @@ pub(super) trait Settling: Semiring {
 
     /// What a block does.
     fn settle_block(emulator: &mut Emulator<'_, Self>, phase: Phase, block: u32);
+
+    /// What a thread of a step on pairs makes, out of products and sums by value of the variable: an entry, and the
+    /// second one.
+    fn pair(role: Role, step: &StepWords, values: &[(Self::Entry, Self::Entry)]) -> (Self::Entry, Self::Entry);
+
+    /// What is added up.
+    fn sum(entries: impl Iterator<Item = Self::Entry>) -> Self::Entry;
 }
 
 impl Settling for MinSum<Cost> {
@@ -100,6 +103,14 @@ impl Settling for MinSum<Cost> {
 
     fn settle_block(_: &mut Emulator<'_, Self>, phase: Phase, _: u32) {
         panic!("costs are not settled: {phase:?}");
+    }
+
+    fn pair(role: Role, _: &StepWords, _: &[(Cost, Cost)]) -> (Cost, Cost) {
+        panic!("costs are no pairs: {role:?}");
+    }
+
+    fn sum(entries: impl Iterator<Item = Cost>) -> Cost {
+        entries.sum()
     }
 }
 
@@ -139,18 +150,51 @@ impl Settling for SumProduct {
             }
         }
     }
+
+    fn pair(role: Role, step: &StepWords, values: &[(f64, f64)]) -> (f64, f64) {
+        let sums = || values.iter().map(|&(_, sum)| sum);
+        match role {
+            Role::Expect => {
+                let weight: f64 = values.iter().map(|&(product, _)| product).sum();
+                let worth: f64 = values.iter().map(|&(product, sum)| product * sum).sum();
+                (if weight < f64::MIN_POSITIVE { 0.0 } else { worth / weight }, weight)
+            }
+            Role::Largest => {
+                let most = sums().fold(0.0, f64::max);
+                let choice = sums().position(|sum| sum >= most * (1.0 - step.tie)).unwrap_or(0);
+                let others = sums().enumerate().filter(|&(value, _)| value != choice);
+                let second = others.map(|(_, sum)| sum).fold(f64::NEG_INFINITY, f64::max);
+                let certain = values.len() == 1 || values[choice].1 - second > step.margin * most;
+                (most, f64::from_bits(2 * choice as u64 + u64::from(certain)))
+            }
+            Role::Constant => {
+                let products = || values.iter().map(|&(product, _)| product);
+                let (least, most) = (products().fold(f64::INFINITY, f64::min), products().fold(0.0, f64::max));
+                (values[0].0, if most > 0.0 { (most - least) / most } else { 0.0 })
+            }
+        }
+    }
+
+    fn sum(entries: impl Iterator<Item = f64>) -> f64 {
+        entries.sum()
+    }
 }
 
 impl<'a, S: Settling> Emulator<'a, S> {
     pub(super) fn new(program: &'a Program, task: Task<'_, S>) -> Self {
+        Emulator::filled(program, task.semiring, &|table| lay_out(task, table))
+    }
+
+    fn filled(program: &'a Program, semiring: S, table: &dyn Fn(&DeviceTable) -> Storage<S::Entry>) -> Self {
         let mut memory = vec![S::GARBAGE; program.entries as usize];
-        for table in &program.tables {
-            let filled: Storage<S::Entry> = lay_out(task, table);
+        let fill = table;
+        for table in program.tables.iter().filter(|table| table.content != Content::Made) {
+            let filled = fill(table);
             for (index, &entry) in filled.iter().enumerate() {
                 memory[(table.at + table.place(index as u64)) as usize] = entry;
             }
         }
-        Emulator::over(program, task.semiring, memory)
+        Emulator::over(program, semiring, memory)
     }
 
     pub(super) fn over(program: &'a Program, semiring: S, memory: Vec<S::Entry>) -> Self {
@@ -183,6 +227,7 @@ impl<'a, S: Settling> Emulator<'a, S> {
                 (Some(step), _) => self.tiled(launch.variant, &self.program.tiled[step], block, &mut written),
                 (None, Variant::Settle(phase)) => S::settle_block(self, phase, block),
                 (None, Variant::Down) => self.down(block, &mut written),
+                (None, Variant::Pair(role)) => self.pair(role, block, &mut written),
                 (None, _) => self.each(block, &mut written),
             }
         }
@@ -248,6 +293,28 @@ impl<'a, S: Settling> Emulator<'a, S> {
             let s = self.semiring;
             let folded = (0..step.domain.into()).map(product).fold(s.zero(), |all, entry| s.fold(all, entry));
             written.push((self.at(step, &values, step.out, inputs.len()), folded));
+        }
+    }
+
+    fn pair(&self, role: Role, block: u32, written: &mut Vec<(u64, S::Entry)>) {
+        let step = self.step(block);
+        let digits = &self.program.digits[step.digit_at as usize..][..step.digits as usize];
+        let inputs = &self.program.inputs[step.input_at as usize..][..step.inputs as usize];
+        assert!(role == Role::Expect || step.split == 0);
+        let read = (step.inputs - step.also) as usize;
+        let products = read - step.sums as usize;
+        for thread in (0..step.threads).step_by(1 << step.split) {
+            let values = values(digits, step.spread, block - step.first, thread >> step.split);
+            let entry = |k: usize, a: u64| self.entry(self.at(step, &values, inputs[k].table, k) + a * inputs[k].slab);
+            let value = |a: u64| {
+                (self.joined((0..products).map(|k| entry(k, a))), S::sum((products..read).map(|k| entry(k, a))))
+            };
+            let all: Vec<(S::Entry, S::Entry)> = (0..step.domain.into()).map(value).collect();
+            let (made, second) = S::pair(role, step, &all);
+            written.push((self.at(step, &values, step.out, inputs.len()), made));
+            if step.also > 0 {
+                written.push((self.at(step, &values, inputs[read].table, read), second));
+            }
         }
     }
 

@@ -219,7 +219,7 @@ impl<S: DeviceSemiring> Execution<S> {
         let chip = Chip::new(&gpu.cuda().info);
         let Ok(program) = Program::new(task.plan, room, &chip) else { return Ok(None) };
         let loaded = Loaded::new(&gpu, program, task.semiring)?;
-        let memory = fill(&gpu, &loaded.program, task)?;
+        let memory = fill(&gpu, &loaded.program, &|table| lay_out(task, table))?;
         let (work_done, total) = (loaded.program.filled, task.semiring.one());
         Ok(Some(Execution { gpu, loaded, memory, next: 0, work_done, total }))
     }
@@ -346,18 +346,18 @@ pub(crate) fn lay_out<S: Semiring>(task: Task<'_, S>, table: &DeviceTable) -> St
 }
 
 /// Memory for all tables, those of the host filled.
-pub(super) fn fill<S: DeviceSemiring>(
+pub(super) fn fill<E: Element>(
     gpu: &Gpu,
     program: &Program,
-    task: Task<'_, S>,
-) -> Result<CudaSlice<S::Entry>, DeviceError> {
+    lay_out: &dyn Fn(&DeviceTable) -> Storage<E>,
+) -> Result<CudaSlice<E>, DeviceError> {
     let cuda = gpu.cuda();
-    let mut memory = cuda.reserve::<S::Entry>(program.entries.max(1) as usize)?;
+    let mut memory = cuda.reserve::<E>(program.entries.max(1) as usize)?;
     let mut filled: Vec<_> = program.tables.iter().filter(|table| table.content != Content::Made).collect();
     filled.sort_by_key(|table| table.at);
     // neighbours go up together: thousands of small copies would take longer than the elimination
-    let (mut staged, mut start): (Vec<S::Entry>, u64) = (Vec::new(), 0);
-    let mut flush = |staged: &mut Vec<S::Entry>, start: u64| {
+    let (mut staged, mut start): (Vec<E>, u64) = (Vec::new(), 0);
+    let mut flush = |staged: &mut Vec<E>, start: u64| {
         let place = start as usize..start as usize + staged.len();
         let copied = match staged.is_empty() {
             true => Ok(()),
@@ -373,11 +373,11 @@ pub(super) fn fill<S: DeviceSemiring>(
             flush(&mut staged, start)?;
             start = table.at;
         }
-        staged.resize((table.at - start) as usize, S::Entry::default());
-        let entries = lay_out(task, table);
+        staged.resize((table.at - start) as usize, E::default());
+        let entries = lay_out(table);
         for row in entries.chunks(table.row as usize) {
             staged.extend_from_slice(row);
-            staged.resize(staged.len() + (table.pitch - table.row) as usize, S::Entry::default());
+            staged.resize(staged.len() + (table.pitch - table.row) as usize, E::default());
         }
     }
     flush(&mut staged, start)?;

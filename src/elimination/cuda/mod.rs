@@ -12,6 +12,7 @@ pub(crate) mod execution;
 mod parts;
 mod program;
 mod propagation;
+mod running;
 mod stage;
 mod staging;
 mod stream;
@@ -20,8 +21,9 @@ mod words;
 
 pub(crate) use decoder::Decoder;
 pub(crate) use execution::{DeviceSemiring, Element, Execution, Resident};
-pub(crate) use program::{Made, Wanted};
-pub(crate) use propagation::{Propagating, Propagation};
+pub(crate) use program::{Content, DeviceTable, Expected, Made, Pairing, Program, Wanted};
+pub(crate) use propagation::Propagation;
+pub(crate) use running::{Machine, Running};
 pub(crate) use stream::Streamed;
 
 use super::executor::{Failure, Messages, Task};
@@ -37,8 +39,9 @@ use stage::{STAGES, Staged};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tile::{Chip, DIGITS, INPUTS, Kinds, MANY, RUN, SINGLE, THREADS, TILE_DIGITS, TILE_THREADS, Variant};
-use tile::{MEASURE, Phase, SCALE, SETTLED, WHOLE};
+pub(crate) use tile::Chip;
+use tile::{CONSTANT, EXPECT, LARGEST, MEASURE, Phase, Role, SCALE, SETTLED, WHOLE};
+use tile::{DIGITS, INPUTS, Kinds, MANY, RUN, SINGLE, THREADS, TILE_DIGITS, TILE_THREADS, Variant};
 use words::{BoxWords, DigitWords, FoldWords, InputWords, SettledWords, StepWords};
 
 /// A device with the kernels that elimination takes, each compiled when a plan first asks for it.
@@ -207,9 +210,11 @@ impl Text {
     }
 }
 
-/// The texts of the kernels: steps in tiles or one by one, large steps of few inputs, the way back, the decoder.
+/// The texts of the kernels: steps in tiles or one by one, the way back, probabilities with utilities, large steps of
+/// few inputs, the decoder.
 pub(crate) const BUCKET: Text = Text::new(bucket);
 pub(crate) const PROPAGATE: Text = Text::new(propagate);
+pub(crate) const PAIRS: Text = Text::new(pairs);
 pub(crate) const STAGED: Text = Text { source: staged, shared: |most| most };
 pub(crate) const DECODER: Text = Text { source: decoder::source, shared: Decoder::shared };
 
@@ -229,6 +234,10 @@ fn bucket() -> Source {
 fn propagate() -> Source {
     let shared = constants! { u64: SETTLED, NEVER; i32: WHOLE, MEASURE, SCALE; };
     steps("propagate.cu").declare(&shared).asserts::<FoldWords>().asserts::<SettledWords>()
+}
+
+fn pairs() -> Source {
+    steps("pairs.cu").declare(&constants! { i32: EXPECT, LARGEST, CONSTANT; })
 }
 
 fn staged() -> Source {
@@ -270,9 +279,11 @@ pub fn sources() -> Vec<Source> {
     let back = [Variant::Down, Variant::Settle(Phase::Whole)].into_iter();
     let back = back.chain([Phase::Measure, Phase::Scale].map(Variant::Settle));
     let back = back.map(|variant| variant.expression(&SumProduct::name())).fold(propagate(), Source::kernel);
+    let roles = [Role::Expect, Role::Largest, Role::Constant].map(Variant::Pair);
+    let roles = roles.map(|variant| variant.expression(&SumProduct::name())).into_iter().fold(pairs(), Source::kernel);
     let decoder = [i32::NAME, i64::NAME].into_iter().map(Decoder::expression);
     let decoder = decoder.fold(decoder::source(), Source::kernel);
-    vec![source, staged, back, decoder, DeviceRows::kernels()]
+    vec![source, staged, back, roles, decoder, DeviceRows::kernels()]
 }
 
 #[cfg(test)]
@@ -280,4 +291,7 @@ mod emulator;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-pub(crate) use {emulator::Emulated, program::Back};
+pub(crate) use {
+    emulator::{EMULATED, EmulatedMachine},
+    program::Back,
+};

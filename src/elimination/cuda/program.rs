@@ -7,15 +7,17 @@
 
 mod back;
 mod describe;
+mod pairs;
 mod place;
 mod pre_join;
 mod table;
 
-use super::tile::{Chip, Variant};
+use super::tile::{Chip, INPUTS, Role, Variant};
 use super::words::{BoxWords, DigitWords, FoldWords, InputWords, SettledWords, StepWords};
 use crate::elimination::plan::{EliminationPlan, Source, Step};
 pub(crate) use back::{Back, BackStep, Made, Wanted};
 pub(crate) use describe::NEVER;
+pub(crate) use pairs::{Expected, Pairing};
 use std::ops::Range;
 pub(crate) use table::{Content, DeviceTable};
 
@@ -34,6 +36,29 @@ struct Task {
     level: u32,
     /// Combinations of the plan's step; none for a pre-join.
     work: u64,
+    /// What it makes where that is no sum of products alone.
+    pair: Option<Pair>,
+}
+
+/// What a step on probabilities and utilities makes.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    role: Role,
+    /// How many of the inputs, after those that are multiplied, are added up.
+    sums: u32,
+    /// Whether the last input is a second table that it makes.
+    also: bool,
+    /// Relative differences: up to the first the first of several values is chosen, beyond the second that is certain.
+    tie: f64,
+    margin: f64,
+}
+
+impl Task {
+    /// The tables that it makes.
+    fn made(&self) -> impl Iterator<Item = usize> {
+        let second = self.inputs.last().filter(|_| self.pair.is_some_and(|pair| pair.also)).copied();
+        [self.output].into_iter().chain(second)
+    }
 }
 
 /// A table that is settled once it is made: divided by another and scaled.
@@ -152,7 +177,7 @@ impl Program {
                 source => self.table(input.scope.clone(), Content::Source(source), 0),
             })
             .collect();
-        let joined = self.pre_join(inputs.clone(), step.joint, tasks);
+        let joined = self.pre_join(inputs.clone(), INPUTS, step.joint, tasks);
         let output = self.task(step.scope.clone(), joined, [step.position].into(), step.joint, tasks);
         self.messages.push(output);
         inputs
@@ -188,7 +213,7 @@ impl Program {
             self.tables[input].last = self.tables[input].last.max(level);
         }
         let output = self.table(scope, Content::Made, level);
-        tasks.push(Task { output, inputs, folded, parts: 1, level, work });
+        tasks.push(Task { output, inputs, folded, parts: 1, level, work, pair: None });
         output
     }
 

@@ -1,51 +1,23 @@
 //! Sums of products on a device in both directions: messages, and what all else comes to.
 
-#![allow(unsafe_code, reason = "launches of kernels are foreign")]
-
 use super::Gpu;
-use super::execution::{Loaded, SLICE, fill};
+use super::execution::lay_out;
 use super::program::{Back, BackStep, Room, Wanted};
+use super::running::{Bits, Machine, Running};
 use super::tile::Chip;
 use crate::algebra::SumProduct;
-use crate::device::{CudaSlice, DeviceError};
+use crate::device::DeviceError;
 use crate::elimination::executor::Task;
 use crate::elimination::plan::EliminationPlan;
 use crate::stop::Stop;
-use std::ops::Range;
 use std::sync::Arc;
 
-/// A propagation whose tables are on a device.
+/// Both directions of a propagation, wherever they run.
 #[derive(Debug)]
-pub(crate) struct Propagation {
-    gpu: Arc<Gpu>,
-    loaded: Loaded<SumProduct>,
-    memory: CudaSlice<f64>,
+pub(crate) struct Propagation<M = Running> {
+    machine: M,
     steps: Vec<BackStep>,
     turn: usize,
-}
-
-/// Bits of the largest entry of a table and inverted ones of its least but 0, before it was scaled.
-pub(crate) type Bits = [u64; 2];
-
-/// What a device is asked to do.
-pub(crate) trait Propagating {
-    /// Where the results of the steps are.
-    fn steps(&self) -> &[BackStep];
-
-    /// Makes the messages. False where `stop` was set before they were there.
-    fn collect(&mut self, stop: &Stop) -> Result<bool, DeviceError>;
-
-    /// Makes what all else comes to, once there are the messages; the same.
-    fn distribute(&mut self, stop: &Stop) -> Result<bool, DeviceError>;
-
-    /// What was measured of the tables that were settled so far.
-    fn ranges(&self) -> Result<Vec<Bits>, DeviceError>;
-
-    /// The messages without variables, in the order of their steps.
-    fn constants(&self) -> Result<Vec<f64>, DeviceError>;
-
-    /// The values of the steps for which they were wanted.
-    fn values(&self) -> Result<Vec<Option<Vec<f64>>>, DeviceError>;
 }
 
 impl Propagation {
@@ -69,69 +41,51 @@ impl Propagation {
         let Ok(Back { program, steps, turn }) = Back::new(task.plan, wanted, kept, room, &chip) else {
             return Ok(None);
         };
-        let loaded = Loaded::new(gpu, program, SumProduct)?;
-        let memory = fill(gpu, &loaded.program, task)?;
-        Ok(Some(Propagation { gpu: gpu.clone(), loaded, memory, steps, turn }))
+        let machine = Running::new(gpu, program, &|table| lay_out(task, table))?;
+        Ok(Some(Propagation { machine, steps, turn }))
     }
 
     /// Waits for its kernels. False where `stop` was set before they were there.
     pub fn ready(&mut self, stop: &Stop) -> Result<bool, DeviceError> {
-        for index in 0..self.loaded.program.launches.len() {
-            while !self.loaded.ready(&self.gpu, index)? {
-                if stop.is_set() {
-                    return Ok(false);
-                }
-            }
-        }
-        self.gpu.cuda().synchronize()?;
-        Ok(true)
-    }
-
-    fn run(&mut self, launches: Range<usize>, stop: &Stop) -> Result<bool, DeviceError> {
-        let memory = self.gpu.cuda().address(&self.memory);
-        let mut left = SLICE;
-        for index in launches {
-            // SAFETY: the memory was made for the program.
-            unsafe { self.loaded.launch(&self.gpu, index, memory)? };
-            left = left.saturating_sub(self.loaded.program.launches[index].work.max(1));
-            if left == 0 {
-                self.gpu.cuda().synchronize()?;
-                left = SLICE;
-            }
-            if stop.is_set() {
-                return Ok(false);
-            }
-        }
-        self.gpu.cuda().synchronize()?;
-        Ok(true)
+        self.machine.ready(stop)
     }
 }
 
-impl Propagating for Propagation {
-    fn steps(&self) -> &[BackStep] {
+impl<M: Machine> Propagation<M> {
+    /// On a machine that has the program of both directions.
+    #[cfg(test)]
+    pub fn over(machine: M, steps: Vec<BackStep>, turn: usize) -> Self {
+        Propagation { machine, steps, turn }
+    }
+
+    /// Where the results of the steps are.
+    pub fn steps(&self) -> &[BackStep] {
         &self.steps
     }
 
-    fn collect(&mut self, stop: &Stop) -> Result<bool, DeviceError> {
-        self.run(0..self.turn, stop)
+    /// Makes the messages. False where `stop` was set before they were there.
+    pub fn collect(&mut self, stop: &Stop) -> Result<bool, DeviceError> {
+        self.machine.run(0..self.turn, stop)
     }
 
-    fn distribute(&mut self, stop: &Stop) -> Result<bool, DeviceError> {
-        self.run(self.turn..self.loaded.program.launches.len(), stop)
+    /// Makes what all else comes to, once there are the messages; the same.
+    pub fn distribute(&mut self, stop: &Stop) -> Result<bool, DeviceError> {
+        self.machine.run(self.turn..self.machine.program().launches.len(), stop)
     }
 
-    fn ranges(&self) -> Result<Vec<Bits>, DeviceError> {
-        self.loaded.ranges(&self.gpu)
+    /// What was measured of the tables that were settled so far.
+    pub fn ranges(&self) -> Result<Vec<Bits>, DeviceError> {
+        self.machine.ranges()
     }
 
-    fn constants(&self) -> Result<Vec<f64>, DeviceError> {
-        let Range { start, end } = self.loaded.program.constants;
-        self.gpu.cuda().read(&self.memory.slice(start as usize..end as usize))
+    /// The messages without variables, in the order of their steps.
+    pub fn constants(&self) -> Result<Vec<f64>, DeviceError> {
+        self.machine.entries(self.machine.program().constants.clone())
     }
 
-    fn values(&self) -> Result<Vec<Option<Vec<f64>>>, DeviceError> {
-        let Range { start, end } = self.loaded.program.kept;
-        let kept = self.gpu.cuda().read(&self.memory.slice(start as usize..end as usize))?;
-        Ok(self.loaded.program.values(&self.steps, &kept))
+    /// The values of the steps for which they were wanted.
+    pub fn values(&self) -> Result<Vec<Option<Vec<f64>>>, DeviceError> {
+        let program = self.machine.program();
+        Ok(program.values(&self.steps, &self.machine.entries(program.kept.clone())?))
     }
 }

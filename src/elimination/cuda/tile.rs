@@ -166,7 +166,23 @@ pub(crate) enum Variant {
     Down,
     /// Tables are settled.
     Settle(Phase),
+    /// As `Each`, on probabilities and utilities.
+    Pair(Role),
 }
+
+/// What a step on probabilities and utilities makes: expectations, the largest utility, or a product that must not
+/// depend on the variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Role {
+    Expect,
+    Largest,
+    Constant,
+}
+
+/// The same as kernels have it.
+pub(crate) const EXPECT: i32 = Role::Expect as i32;
+pub(crate) const LARGEST: i32 = Role::Largest as i32;
+pub(crate) const CONSTANT: i32 = Role::Constant as i32;
 
 /// How tables are settled: at once by a block each, or divided and measured first and scaled then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -185,7 +201,7 @@ impl Variant {
     /// Threads of its blocks.
     pub fn threads(&self) -> u32 {
         match self {
-            Variant::Each | Variant::Down | Variant::Settle(_) => THREADS,
+            Variant::Each | Variant::Down | Variant::Settle(_) | Variant::Pair(_) => THREADS,
             Variant::Staged(staged, _) => staged.threads(),
             Variant::Tile(..) => TILE_THREADS,
         }
@@ -199,11 +215,21 @@ impl Variant {
         }
     }
 
+    /// Steps of single outputs are launched together by this.
+    pub fn rank(&self) -> u32 {
+        match self {
+            Variant::Down => 1,
+            Variant::Pair(role) => 2 + *role as u32,
+            _ => 0,
+        }
+    }
+
     /// The text that has it.
     pub fn text(&self) -> super::Text {
         match self {
             Variant::Staged(..) => super::STAGED,
             Variant::Down | Variant::Settle(_) => super::PROPAGATE,
+            Variant::Pair(_) => super::PAIRS,
             Variant::Each | Variant::Tile(..) => super::BUCKET,
         }
     }
@@ -214,6 +240,7 @@ impl Variant {
             Variant::Each => format!("join_each<{semiring}>"),
             Variant::Down => format!("join_down<{semiring}>"),
             Variant::Settle(phase) => format!("settle<{semiring}, {}>", *phase as i32),
+            Variant::Pair(role) => format!("join_pair<{semiring}, {}>", *role as i32),
             Variant::Staged(Staged { tile: [x, y, z], tiles: [tx, ty, tz], lanes, blocks }, [xy, xz, yz]) => {
                 format!("join_staged<{semiring}, {x}, {y}, {z}, {tx}, {ty}, {tz}, {lanes}, {blocks}, {xy}, {xz}, {yz}>")
             }
@@ -264,7 +291,7 @@ impl Geometry {
     /// Cuts a merged shape whose entries take `bytes` for a device.
     pub fn new(shape: &Shape, bytes: u64, chip: &Chip) -> Geometry {
         if shape.parts > 1 || !shape.outer.is_empty() {
-            return Geometry { variant: Variant::Down, ..each(shape, bytes) };
+            return Geometry { variant: Variant::Down, ..each(shape, bytes, true) };
         }
         let joint = shape.outputs().saturating_mul(u64::from(shape.domain));
         // many values of few outputs are shared out among threads
@@ -275,7 +302,13 @@ impl Geometry {
             let choice = if whole && joint >= TILED { choose(shape, bytes, chip.multiprocessors) } else { None };
             choice.map(|choice| tiled(shape, &choice))
         };
-        staged.or_else(tiles).unwrap_or_else(|| each(shape, bytes))
+        staged.or_else(tiles).unwrap_or_else(|| each(shape, bytes, true))
+    }
+
+    /// The same of a step on probabilities and utilities.
+    pub fn pair(shape: &Shape, bytes: u64, role: Role) -> Geometry {
+        // threads that share an output add up, and do not compare
+        Geometry { variant: Variant::Pair(role), ..each(shape, bytes, role == Role::Expect) }
     }
 }
 
@@ -316,12 +349,12 @@ pub(crate) fn split(outputs: u64, folded: u64, side: u32) -> u32 {
     split
 }
 
-fn each(shape: &Shape, bytes: u64) -> Geometry {
+fn each(shape: &Shape, bytes: u64, shared: bool) -> Geometry {
     let (outputs, folded) =
         (shape.outputs().saturating_mul(shape.parts.into()), shape.folded() / u64::from(shape.parts));
     // adjacent entries for adjacent threads, where the fastest digit is folded over with others
     let side = if !shape.outer.is_empty() && shape.slabs.contains(&1) { shape.domain.min(SIDE) } else { 0 };
-    let split = split(outputs, folded, side);
+    let split = if shared { split(outputs, folded, side) } else { 0 };
     let most = THREADS >> split;
     let mut extents = vec![1u32; shape.digits.len()];
     let mut threads = 1;

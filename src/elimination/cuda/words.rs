@@ -23,6 +23,10 @@ device_structs! {
         pub fold_at: u32,
         pub parts: u32,
         pub boxes: u32,
+        pub sums: u32,
+        pub also: u32,
+        pub tie: f64,
+        pub margin: f64,
     }
 
     /// `Fold` of kernels/bucket.cuh.

@@ -1,7 +1,7 @@
 //! Both directions of a propagation as one program: messages to the roots, and what all else comes to on the way back.
 
 use super::{Program, Room, Settled, Task};
-use crate::elimination::cuda::tile::{BUSY, Chip, THREADS, split};
+use crate::elimination::cuda::tile::{BUSY, Chip, INPUTS, THREADS, split};
 use crate::elimination::plan::{EliminationPlan, Source};
 use std::cmp::Reverse;
 
@@ -89,7 +89,7 @@ impl Back {
             }
             let mut joined = std::mem::take(&mut inputs[index]);
             joined.extend(outside[index]);
-            let joined = program.pre_join(joined, step.joint, &mut tasks);
+            let joined = program.pre_join(joined, INPUTS, step.joint, &mut tasks);
             let clique = plan.scope(index);
             // folds to a scope what was folded least to one that has it
             let mut fold = |program: &mut Program, scope: Box<[u32]>, outside: &[Option<usize>], known: &[usize]| {
@@ -140,7 +140,7 @@ impl Program {
     }
 
     /// Has a table settled once it is made; returns its range.
-    fn settle_later(&mut self, table: usize, divisor: Option<usize>) -> usize {
+    pub(super) fn settle_later(&mut self, table: usize, divisor: Option<usize>) -> usize {
         self.settling.push(Settled { table, divisor });
         self.settling.len() - 1
     }

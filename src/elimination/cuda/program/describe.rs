@@ -20,15 +20,18 @@ impl Program {
         for level in tasks.chunk_by(|a, b| a.level == b.level) {
             let cut = |task| {
                 let shape = self.shape(task);
-                let geometry = Geometry::new(&shape, bytes, chip);
+                let geometry = match task.pair {
+                    Some(pair) => Geometry::pair(&shape, bytes, pair.role),
+                    None => Geometry::new(&shape, bytes, chip),
+                };
                 (task, shape, geometry)
             };
             let mut steps: Vec<(&Task, Shape, Geometry)> = level.iter().map(cut).collect();
             // blocks of one kernel follow each other
-            steps.sort_by_key(|(.., geometry)| geometry.variant == Variant::Down);
+            steps.sort_by_key(|(.., geometry)| geometry.variant.rank());
             for (task, shape, geometry) in &steps {
                 match geometry.variant {
-                    Variant::Each | Variant::Down => self.each(task, shape, geometry, bytes),
+                    Variant::Each | Variant::Down | Variant::Pair(_) => self.each(task, shape, geometry, bytes),
                     _ => self.tile(task, shape, geometry, bytes),
                 }
             }
@@ -93,6 +96,7 @@ impl Program {
                 self.strides.extend(strides);
             }
         }
+        let pair = task.pair;
         self.steps.push(StepWords {
             out: self.tables[task.output].at * bytes,
             part: shape.part * bytes,
@@ -110,6 +114,10 @@ impl Program {
             fold_at,
             parts: shape.parts,
             boxes: geometry.blocks as u32,
+            sums: pair.map_or(0, |pair| pair.sums),
+            also: pair.map_or(0, |pair| pair.also.into()),
+            tie: pair.map_or(0.0, |pair| pair.tie),
+            margin: pair.map_or(0.0, |pair| pair.margin),
         });
         self.join_launch(geometry.variant, task.level, first, blocks, task.work);
     }

@@ -23,7 +23,7 @@ impl Program {
         self.results.iter().for_each(|&table| result[table] = true);
         let stays = |table: usize, own: &DeviceTable| {
             let kept = message[table] && (keep_messages || own.content != Content::Made);
-            !own.scope.is_empty() && (kept || result[table])
+            result[table] || (kept && !own.scope.is_empty())
         };
         let filled = |table: usize, own: &DeviceTable| !message[table] && own.content != Content::Made;
         let mut put = |tables: &mut [DeviceTable], which: &dyn Fn(usize, &DeviceTable) -> bool| {
@@ -52,13 +52,15 @@ impl Program {
                     last >= level
                 });
             }
-            let table = &mut self.tables[task.output];
-            if table.scope.is_empty() && message[task.output] || stays(task.output, table) {
-                continue;
+            for output in task.made() {
+                let table = &mut self.tables[output];
+                if table.scope.is_empty() && message[output] || stays(output, table) {
+                    continue;
+                }
+                let size = table.extent().next_multiple_of(ALIGNMENT);
+                table.at = scratch.take(size);
+                alive.push((table.last.max(level), table.at, size));
             }
-            let size = table.extent().next_multiple_of(ALIGNMENT);
-            table.at = scratch.take(size);
-            alive.push((table.last.max(level), table.at, size));
         }
         self.entries = scratch.end;
     }

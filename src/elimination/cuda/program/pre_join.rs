@@ -12,9 +12,15 @@ const WORTHWHILE: u64 = 1 << 22;
 const CANDIDATES: usize = 32;
 
 impl Program {
-    /// Adds up inputs until there are few enough for a kernel, and where it makes a large step cheaper.
-    pub(super) fn pre_join(&mut self, inputs: Vec<usize>, joint: u64, tasks: &mut Vec<Task>) -> Vec<usize> {
-        if inputs.len() <= INPUTS && joint < WORTHWHILE {
+    /// Adds up inputs until there are so few as a kernel has room for, and where it makes a large step cheaper.
+    pub(super) fn pre_join(
+        &mut self,
+        inputs: Vec<usize>,
+        most: usize,
+        joint: u64,
+        tasks: &mut Vec<Task>,
+    ) -> Vec<usize> {
+        if inputs.len() <= most && joint < WORTHWHILE {
             return inputs;
         }
         // clusters of inputs and the positions that they cover; those of one scope are one cluster from the start
@@ -38,7 +44,7 @@ impl Program {
             }
             let Some((size, a, b, union)) = best else { break };
             let pays = joint >= WORTHWHILE && size.saturating_mul(SMALLER) <= joint;
-            if clusters.len() <= INPUTS && !pays {
+            if clusters.len() <= most && !pays {
                 break;
             }
             let (.., inputs) = clusters.remove(b);
@@ -46,7 +52,7 @@ impl Program {
             clusters[a].1 = union;
             clusters[a].2.extend(inputs);
         }
-        let few = clusters.iter().map(|(.., inputs)| inputs.len()).sum::<usize>() <= INPUTS;
+        let few = clusters.iter().map(|(.., inputs)| inputs.len()).sum::<usize>() <= most;
         let mut joined = Vec::new();
         for (size, scope, mut inputs) in clusters {
             let pays = joint >= WORTHWHILE && size.saturating_mul(SMALLER) <= joint;
