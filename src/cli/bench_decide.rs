@@ -22,7 +22,8 @@ pub struct DecideBenchFlags {
         help_heading = help::INPUT)]
     most_models: usize,
     /// Where to run besides the CPU: auto (a CUDA device where one works), cpu, cuda or cuda:I
-    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::BOUNDS)]
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Choice::of_one,
+        help_heading = help::BOUNDS)]
     device: Choice,
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::BOUNDS)]

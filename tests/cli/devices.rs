@@ -82,7 +82,7 @@ fn lists_of_devices_that_are_none_are_refused() -> Result {
     if !usable {
         solve("cuda:all", &["fangs: device cuda:all: ", "auto"])?;
     }
-    for command in ["bound", "marginals", "dcop"] {
+    for command in ["bound", "marginals", "dcop", "decide"] {
         for device in ["cuda:0,1", "cuda:all"] {
             refused(fangs().args([command, "--device", device]).arg(&path), &["one device", "`fangs solve`"])?;
         }
