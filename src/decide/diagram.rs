@@ -1,11 +1,12 @@
 //! Influence diagrams: exact where tables have room, otherwise a policy from below and a relaxation from above.
 
-use super::limid::{Found, Limited, reachable};
+use super::limid::{Found, Given, Limited, reachable};
 use super::pairs::{Pairs, Place, Plan, execute, plan};
 use super::{Method, Options, Solution};
 use crate::error::Error;
 use crate::model::{Diagram, DiagramKind, Policy, Potential, Rules, scale};
 use crate::stop::Stop;
+use rustc_hash::FxHashSet;
 
 /// Solves a diagram. `tell` hears of better values and bounds as they come.
 ///
@@ -22,9 +23,6 @@ pub fn solve_diagram(
     }
     if let Method::BeliefTree | Method::Alpha = options.method {
         return Err(Error::Usage(format!("--method {} is for processes, not for diagrams", options.method.name())));
-    }
-    if !options.observe.is_empty() && diagram.kind == DiagramKind::Limited {
-        return Err(Error::Usage("--observe is for diagrams whose decisions remember, not for LIMIDs".into()));
     }
     let irregular = irregular(diagram);
     let sliced;
@@ -66,13 +64,22 @@ pub fn solve_diagram(
     }
 }
 
-/// Fixes chance variables, which no decision may influence: elimination checks that.
+/// Fixes chance variables, which no decision may influence. Where decisions remember elimination checks that, by the
+/// numbers; where they forget the arcs say so.
 fn observe(diagram: &Diagram, observed: &[(u32, u32)]) -> Result<Diagram, Error> {
     let mut sliced = diagram.clone();
+    let decisions = (0..).zip(&diagram.nodes).filter(|(_, node)| node.decision).map(|(v, _)| v);
+    let influenced = match diagram.kind {
+        DiagramKind::Recall => FxHashSet::default(),
+        DiagramKind::Limited => reachable(&children(diagram), decisions),
+    };
     for &(variable, value) in observed {
         let node = &diagram.nodes[variable as usize];
         if node.decision {
             return Err(Error::Usage(format!("--observe: {} is a decision, which is not observed", node.name)));
+        }
+        if influenced.contains(&variable) {
+            return Err(Error::Usage(format!("--observe: {} may depend on a decision", node.name)));
         }
         let slice = |function: &mut Potential| {
             let Some(axis) = function.scope.iter().position(|&v| v == variable) else { return };
@@ -85,10 +92,22 @@ fn observe(diagram: &Diagram, observed: &[(u32, u32)]) -> Result<Diagram, Error>
             function.scope = function.scope.iter().copied().filter(|&v| v != variable).collect();
         };
         sliced.probabilities.iter_mut().chain(&mut sliced.utilities).for_each(slice);
-        sliced.blocks.iter_mut().for_each(|block| block.retain(|&v| v != variable));
+        let lists = sliced.blocks.iter_mut().chain(sliced.informed.iter_mut().map(|(_, sees)| sees));
+        lists.for_each(|list| list.retain(|&v| v != variable));
         sliced.nodes[variable as usize].domain = 1;
     }
     Ok(sliced)
+}
+
+/// By variable, those whose probabilities depend on it.
+fn children(diagram: &Diagram) -> Vec<Vec<u32>> {
+    let mut children = vec![Vec::new(); diagram.nodes.len()];
+    for function in &diagram.probabilities {
+        if let Some((&child, others)) = function.scope.split_last() {
+            others.iter().for_each(|&parent| children[parent as usize].push(child));
+        }
+    }
+    children
 }
 
 /// By how much the probabilities of each table may miss the sum of 1.
@@ -237,8 +256,18 @@ impl Task<'_> {
             self.relaxed(&mut solution)?;
             return Ok(solution);
         }
+        // values are those given what is observed
+        let mut given = Given { probability: 1.0, error: 0.0 };
+        if solution.conditional {
+            let Some(own) = limited.observed(stop)? else { return Ok(solution) };
+            if own.probability == 0.0 {
+                return Err(Error::Usage("--observe: the observation is impossible".into()));
+            }
+            solution.normaliser = Some(own.probability);
+            given = own;
+        }
         if let Some(found) = limited.update(stop)? {
-            solution.set_found(found, diagram);
+            solution.set_found(found.given(given), diagram);
             tell(&solution);
         }
         if solution.exact {
@@ -248,7 +277,7 @@ impl Task<'_> {
             if options.method == Method::Auto
                 && let Some(found) = limited.search(options.exact_limit, stop)?
             {
-                solution.set_found(found, diagram);
+                solution.set_found(found.given(given), diagram);
             }
             if !solution.exact {
                 self.relaxed(solution)?;
@@ -313,16 +342,11 @@ impl Solution {
 /// information never lowers the value.
 fn revealed(diagram: &Diagram) -> Diagram {
     let mut made = Diagram { kind: DiagramKind::Recall, ..diagram.clone() };
-    let mut children = vec![Vec::new(); diagram.nodes.len()];
-    for function in &diagram.probabilities {
-        if let Some((&child, others)) = function.scope.split_last() {
-            others.iter().for_each(|&parent| children[parent as usize].push(child));
-        }
-    }
+    let children = children(diagram);
     let is_decision = |block: &Vec<u32>| block.first().is_some_and(|&v| diagram.nodes[v as usize].decision);
     let Some(hidden) = diagram.blocks.first().filter(|block| !is_decision(block)) else { return made };
     // from the last decision to the first: who is influenced from there on
-    let mut influenced = rustc_hash::FxHashSet::default();
+    let mut influenced = FxHashSet::default();
     let mut place: Vec<(u32, usize)> = hidden.iter().map(|&v| (v, 0)).collect();
     for (number, block) in diagram.blocks.iter().enumerate().filter(|(_, block)| is_decision(block)) {
         influenced.extend(reachable(&children, block.iter().copied()));

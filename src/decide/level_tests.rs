@@ -67,8 +67,8 @@ fn frame(rng: &mut Rng, own: &Agent, other: &Agent) -> Pomdp {
     for mine in &own.actions {
         for theirs in &other.actions {
             for state in 0..states {
-                text += &format!("T: {mine} {theirs} : {state} : {}\n", random_rows(states, rng));
-                text += &format!("O: {mine} {theirs} : {state} : {}\n", random_rows(pairs, rng));
+                text += &format!("T: {mine} {theirs} : {state}\n{}\n", random_rows(states, rng));
+                text += &format!("O: {mine} {theirs} : {state}\n{}\n", random_rows(pairs, rng));
                 text += &format!("R: {mine} {theirs} : {state} : * : * : {}\n", rng.below(9) as f64 - 4.0);
             }
         }

@@ -28,6 +28,21 @@ pub(super) struct Found {
     pub plan: Option<Plan>,
 }
 
+/// The probability of what is observed, and its relative error.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given {
+    pub probability: f64,
+    pub error: f64,
+}
+
+impl Found {
+    /// The same given what is observed, of which the values have the probability.
+    pub fn given(self, given: Given) -> Found {
+        let value = self.value / given.probability;
+        Found { value, error: self.error / given.probability + given.error * value.abs(), ..self }
+    }
+}
+
 /// The decisions and what each sees, as functions of both.
 #[derive(Debug)]
 pub(super) struct Limited<'a> {
@@ -35,13 +50,15 @@ pub(super) struct Limited<'a> {
     domains: Vec<u32>,
     decisions: Vec<(u32, Vec<u32>)>,
     place: Place<'a>,
+    /// Whether something is observed: not all probabilities are distributions then.
+    conditional: bool,
 }
 
 impl<'a> Limited<'a> {
     /// Of a diagram, whose decisions see what they see without memory.
     pub fn new(diagram: &'a Diagram, decisions: Vec<(u32, Vec<u32>)>, options: &'a Options) -> Self {
         let place = Place { device: &options.device, memory: options.memory as f64 };
-        Limited { diagram, domains: diagram.domains(), decisions, place }
+        Limited { diagram, domains: diagram.domains(), decisions, place, conditional: !options.observe.is_empty() }
     }
 
     fn size(&self, scope: &[u32]) -> f64 {
@@ -88,7 +105,7 @@ impl<'a> Limited<'a> {
     /// [`Error::Stopped`], no memory.
     pub fn update(&self, stop: &Stop) -> Result<Option<Found>, Error> {
         let count = self.decisions.len();
-        let soluble = self.soluble();
+        let soluble = if self.conditional { None } else { self.soluble() };
         let order: Vec<usize> = soluble.clone().unwrap_or_else(|| (0..count).rev().collect());
         let mut policies: Vec<Potential> = (0..count).map(|k| self.uniform(k)).collect();
         let mut choices: Vec<Option<Vec<u32>>> = vec![None; count];
@@ -155,6 +172,21 @@ impl<'a> Limited<'a> {
         let choices: Vec<Vec<u32>> = choices.into_iter().flatten().collect();
         found.rules = self.rules(&choices, certain);
         Ok(Some(Found { plan: largest, ..found }))
+    }
+
+    /// The probability of what is observed, which no policy changes. Nothing where a table has no room.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`], no memory.
+    pub fn observed(&self, stop: &Stop) -> Result<Option<Given>, Error> {
+        let policies: Vec<Potential> = (0..self.decisions.len()).map(|k| self.uniform(k)).collect();
+        let pairs = Pairs { utilities: Vec::new(), ..self.pairs(policies.into_iter(), &[]) };
+        let outcome = execute(&pairs, &plan(&pairs, stop)?, 0.0, self.place, stop)?;
+        let given = |outcome: Outcome| Given {
+            probability: total(&outcome.left_probability),
+            error: 2.0 * outcome.normaliser_error,
+        };
+        Ok(outcome.map(given))
     }
 
     fn evaluate(&self, policies: &[Potential], stop: &Stop) -> Result<Option<(Outcome, Plan)>, Error> {

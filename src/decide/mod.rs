@@ -18,6 +18,8 @@ mod idid;
 #[cfg(test)]
 mod level_tests;
 mod limid;
+#[cfg(test)]
+mod observation_tests;
 mod pairs;
 mod process;
 mod solve;

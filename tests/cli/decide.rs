@@ -1,6 +1,6 @@
 //! `fangs decide`, and `fangs check --policy`.
 
-use super::{Result, check_csv, fangs, object, refused};
+use super::{Result, Value, check_csv, common, fangs, object, refused};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;

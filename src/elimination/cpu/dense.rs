@@ -75,7 +75,7 @@ pub(crate) fn fill<S: Semiring>(join: &Join<'_, S>, domain: u64, first: usize, o
 /// Messages, and what the step at work needs.
 #[derive(Debug)]
 pub(crate) struct Store<S: Semiring> {
-    /// By step; empty where not made yet, or freed.
+    /// By step, as far as there are any; empty where freed, or kept elsewhere.
     pub messages: Large<Storage<S::Entry>>,
     /// The messages without variables, combined.
     pub total: S::Entry,
@@ -90,10 +90,10 @@ pub(crate) struct Store<S: Semiring> {
 }
 
 impl<S: Semiring> Store<S> {
-    /// Room for the messages of all steps.
+    /// Room for the messages of all steps; to fill it at once would be too long between two looks at the stop flag.
     pub fn new(task: Task<'_, S>) -> Self {
         Store {
-            messages: task.plan.steps.iter().map(|_| Storage::default()).collect(),
+            messages: Vec::with_capacity(task.plan.steps.len()).into(),
             total: task.semiring.one(),
             loaded: Vec::new(),
             output: Storage::default(),
@@ -167,8 +167,15 @@ impl<S: Semiring> Store<S> {
 
     /// Takes the message of a step.
     pub fn keep(&mut self, task: Task<'_, S>, index: usize, output: Storage<S::Entry>) {
-        self.messages[index] = output;
+        self.place(index, output);
         self.count(task, index);
+    }
+
+    /// Keeps the message of a step without a look at what it is.
+    pub fn place(&mut self, index: usize, message: Storage<S::Entry>) {
+        let length = self.messages.len().max(index + 1);
+        self.messages.resize_with(length, Storage::default);
+        self.messages[index] = message;
     }
 
     /// Adds the message of a step to the result if it has no variables.

@@ -115,7 +115,7 @@ impl<S: DeviceSemiring> Streamed<S> {
         for index in part.steps.clone() {
             let step = &whole.steps[index];
             let message = task.lowered(step);
-            self.store.messages[index] = message.unwrap_or_else(|| Storage::new(step.entries as usize));
+            self.store.place(index, message.unwrap_or_else(|| Storage::new(step.entries as usize)));
         }
         if part.entries == 0 {
             // the host has made all of it

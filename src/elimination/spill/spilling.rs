@@ -253,7 +253,7 @@ impl<S: Semiring> Spilled<S> {
             for input in &step.inputs {
                 if let Source::Message(from) = input.source {
                     self.files[from as usize] = None;
-                    self.store.messages[from as usize] = Storage::default();
+                    self.store.place(from as usize, Storage::default());
                 }
             }
         }

@@ -4,6 +4,7 @@
 //! help and the portfolio follow from that.
 
 pub(crate) mod annealing;
+pub(crate) mod ejection;
 pub(crate) mod guided;
 pub(crate) mod limited_discrepancy;
 pub(crate) mod lns;
@@ -14,6 +15,7 @@ pub(crate) mod walks;
 pub(crate) mod weighting;
 
 use self::annealing::Annealing;
+use self::ejection::Ejection;
 use self::guided::Guided;
 use self::limited_discrepancy::LimitedDiscrepancy;
 use self::lns::Lns;
@@ -83,6 +85,14 @@ const DRIVERS: &[Entry] = &[
         beside_device: true,
         kernels: Vec::new,
         make: |setup| Some(Box::new(OneFlip::new(setup.stream()))),
+    },
+    Entry {
+        name: "ejection",
+        about: "Ejection chains: a change, what hard functions then ask for, annealed as one move",
+        on_device: false,
+        beside_device: true,
+        kernels: Vec::new,
+        make: |setup| Some(Box::new(Ejection::new(setup.stream()))),
     },
     Entry {
         name: DriverChoice::GUIDED.0,

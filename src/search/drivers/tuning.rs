@@ -67,6 +67,14 @@ pub(crate) mod one_flip {
     pub const PORTABLE: usize = 4;
 }
 
+/// Ejection chains.
+pub(crate) mod ejection {
+    /// Walks begin as warm as moves are dear on average, or by up to so many halves less.
+    pub const COOLER: u64 = 8;
+    /// Walks side by side where a run must be the same on all machines.
+    pub const PORTABLE: usize = 4;
+}
+
 /// Constraint weighting (results/notes/weights.md).
 pub(crate) mod weighting {
     /// The share at first next to annealing's six, before and after something allowed is known. Half a share then,

@@ -51,8 +51,7 @@ impl Ejection {
             self.free = (0..context.variables() as u32).filter(has_choice).collect();
             let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
             let length = 4 * self.free.len() as u64;
-            let walker =
-                |_| Walker { rng: self.rng.split(), walk: None, climb: 0.0, length, begun: 0, told: i64::MAX };
+            let walker = |_| Walker { rng: self.rng.split(), walk: None, climb: 0.0, length, begun: 0, told: i64::MAX };
             self.walkers = (0..count).map(walker).collect();
         }
         if self.free.is_empty() {

@@ -61,6 +61,15 @@ pub(crate) struct Affected {
 
 impl Affected {
     pub const NONE: u32 = u32::MAX;
+
+    /// How far the values of the function's other variables, `v` and the row's own left out, move the row.
+    #[inline(always)]
+    pub fn others(&self, layout: &Layout, values: &[u16], v: u32) -> u32 {
+        match self.third {
+            (_, Affected::NONE) => layout.shift(self.incident as usize, values, v),
+            (variable, stride) => u32::from(values[variable as usize]) * stride,
+        }
+    }
 }
 
 /// Entries between two looks at the stop flag, some of them at a time.
@@ -242,10 +251,7 @@ impl Layout {
         let mut of_rows = (0, 0);
         let [old, new] = [values[v], value].map(u32::from);
         for row in self.affected(v) {
-            let shift = match row.third {
-                (_, Affected::NONE) => self.shift(row.incident as usize, values, v as u32),
-                (variable, stride) => u32::from(values[variable as usize]) * stride,
-            };
+            let shift = row.others(self, values, v as u32);
             let [before, after] = [old, new].map(|value| row.base + shift + value * row.stride);
             let sums = &mut sums[row.start as usize..][..row.width as usize];
             let watched = watch.as_mut().map(|watch| {
