@@ -237,7 +237,9 @@ fn the_next_device_takes_the_place_of_the_first() {
         sources.dedup();
         assert_eq!(sources, ["finds", "other"], "what no device has goes on, too");
         assert!(group.lose_device(&mut pool).is_none());
-        assert!(group.others.is_empty() && group.round(&context, &mut pool, &Stop::new()).1.moves == 1);
+        // what those that are gone did is told with the next round
+        let moves = [(); 2].map(|()| group.round(&context, &mut pool, &Stop::new()).1.moves);
+        assert!(group.others.is_empty() && moves[0] >= 1 && moves[1] == 1, "{moves:?}");
     }
 }
 
