@@ -41,6 +41,15 @@ impl Seen {
         taken.unwrap_or(Choice::Cpu).to_string()
     }
 
+    /// The devices of `--device cuda:all`.
+    fn all(&self) -> Option<String> {
+        match self.survey.devices.as_ref().map_or(0, Vec::len) {
+            0 => None,
+            1 => Some(Choice::Cuda(0).to_string()),
+            count => Some(Choice::Several((0..count).collect()).to_string()),
+        }
+    }
+
     fn json(&self) -> Value {
         let Survey { driver, compiler, devices } = &self.survey;
         let nvrtc = compiler.as_ref().ok().map(|(version, path)| json!({"version": dotted(*version), "path": path}));
@@ -54,6 +63,7 @@ impl Seen {
                 "reason": reason(devices).or(reason(compiler)),
             },
             "auto": self.auto(),
+            "all": self.all(),
         })
     }
 }
@@ -93,7 +103,8 @@ impl Display for Seen {
             Err(error) if devices.is_ok() => writeln!(f, "nvrtc   none: {error}")?,
             Err(_) => {}
         }
-        writeln!(f, "auto    {} (what --device auto takes)", self.auto())
+        writeln!(f, "auto    {} (what --device auto takes)", self.auto())?;
+        self.all().map_or(Ok(()), |all| writeln!(f, "all     {all} (what --device cuda:all takes)"))
     }
 }
 

@@ -15,6 +15,8 @@ fn devices_are_honest() -> Result {
     assert!(seen["cpu"]["threads"].as_u64().is_some_and(|threads| threads > 0));
     let text = String::from_utf8(fangs().arg("devices").assert().success().get_output().stdout.clone())?;
     assert!(text.contains("cpu     ") && text.contains(" thread") && text.contains("auto "), "{text}");
+    let there = seen["cuda"]["devices"].as_array().map_or(0, Vec::len);
+    assert!(seen["all"].is_null() == (there == 0) && text.contains("\nall     cuda:0") == (there > 0), "{seen} {text}");
     let reason = &seen["cuda"]["reason"];
     if usable {
         assert!(seen["auto"].as_str().is_some_and(|auto| auto.starts_with("cuda:")), "{seen}");
@@ -80,7 +82,7 @@ fn lists_of_devices_that_are_none_are_refused() -> Result {
     if !usable {
         solve("cuda:all", &["fangs: device cuda:all: ", "auto"])?;
     }
-    for command in ["bound", "marginals", "dcop"] {
+    for command in ["bound", "marginals", "dcop", "decide"] {
         for device in ["cuda:0,1", "cuda:all"] {
             refused(fangs().args([command, "--device", device]).arg(&path), &["one device", "`fangs solve`"])?;
         }

@@ -212,9 +212,10 @@ impl<'a> Run<'a> {
         if self.handover.is_some() {
             (self.tell)(Message::Note(DeviceHandover::missed(&self.options.device, self.stop)?));
         }
-        if let Some((source, Effort { moves, ratings, .. })) = self.group.finish(&mut self.pool) {
-            self.totals.moves += moves;
-            self.totals.ratings += ratings;
+        let (source, Effort { moves, ratings, .. }) = self.group.finish(&mut self.pool);
+        self.totals.moves += moves;
+        self.totals.ratings += ratings;
+        if let Some(source) = source {
             self.look_at_pool(source)?;
         }
         self.tell_last_states();

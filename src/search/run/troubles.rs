@@ -21,8 +21,10 @@ impl Run<'_> {
                 self.bounds.lose_device();
             }
         }
-        self.group.lose_device(&mut self.pool);
         (self.tell)(Message::DeviceLost { message, left: self.device.name() });
+        if let Some(error) = self.group.lose_device(&mut self.pool) {
+            self.lose_device(&error);
+        }
     }
 
     /// What bounds have to tell besides results.

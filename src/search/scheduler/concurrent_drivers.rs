@@ -34,6 +34,16 @@ pub(super) enum Pace {
     InStep,
 }
 
+/// What is left of drivers whose rounds have ended.
+pub(super) struct Ended {
+    /// None where they did not come back.
+    pub drivers: Option<Portfolio>,
+    pub effort: Effort,
+    pub lost: Vec<Lost>,
+    /// Why their device is gone.
+    pub failed: Option<DeviceError>,
+}
+
 /// What both sides know, and what the drivers did since they were last asked.
 #[derive(Default)]
 struct Found {
@@ -119,11 +129,12 @@ impl ConcurrentDrivers {
     }
 
     /// Ends the rounds under way, and is no more.
-    pub fn end(mut self, pool: &mut Pool, lost: &mut Vec<Lost>) -> (Option<Portfolio>, Effort) {
+    pub fn end(mut self, pool: &mut Pool) -> Ended {
         let _ = self.halt();
         let (_, effort) = self.collect(pool);
-        self.collect_lost(lost);
-        (self.drivers.take(), effort)
+        let mut lost = Vec::new();
+        self.collect_lost(&mut lost);
+        Ended { drivers: self.drivers.take(), effort, lost, failed: self.failure() }
     }
 
     pub fn collect_lost(&mut self, lost: &mut Vec<Lost>) {

@@ -3,7 +3,7 @@
 //! (results/notes/search-cuda.md). On many threads those do that leave most of them idle. Where there are several
 //! devices the first one's drivers take turns here, and each of the others has drivers of its own.
 
-use super::concurrent_drivers::{ConcurrentDrivers, Pace};
+use super::concurrent_drivers::{ConcurrentDrivers, Ended, Pace};
 use super::driver::{Effort, Pool, SearchContext, Translate};
 use super::portfolio::{Lost, Portfolio};
 use super::threads::Threads;
@@ -25,6 +25,8 @@ pub(crate) struct DriverGroup {
     meeting: Meeting,
     /// What ended by an internal error, and what that said.
     lost: Vec<Lost>,
+    /// By those that have ended since the last round.
+    done: Effort,
 }
 
 impl DriverGroup {
@@ -38,7 +40,7 @@ impl DriverGroup {
         // those that no device has are there once
         let drivers = device.others.iter().map(|cuda| Portfolio::new(options, cuda.clone(), true, rng));
         let others = drivers.map(|drivers| ConcurrentDrivers::of_device(drivers, each, pace)).collect();
-        DriverGroup { turns, concurrent, others, meeting, lost: Vec::new() }
+        DriverGroup { turns, concurrent, others, meeting, lost: Vec::new(), done: Effort::default() }
     }
 
     /// Those that need few threads go on by themselves from now on, on `threads`.
@@ -56,35 +58,49 @@ impl DriverGroup {
         rng: &mut Rng,
     ) {
         let told = self.turns.told();
-        drop(self.concurrent.take().map(|concurrent| concurrent.end(pool, &mut self.lost)));
-        let lost = self.take_lost();
-        *self = DriverGroup { lost, ..DriverGroup::new(options, device, threads, self.meeting.clone(), rng) };
+        if let Some(concurrent) = self.concurrent.take() {
+            drop(self.end(concurrent, pool));
+        }
+        let (lost, done) = (self.take_lost(), std::mem::take(&mut self.done));
+        *self = DriverGroup { lost, done, ..DriverGroup::new(options, device, threads, self.meeting.clone(), rng) };
         if let Some(outcome) = told {
             self.guide(outcome);
         }
     }
 
     /// The device has failed: the next one's drivers take turns here, with those that no device has. Without one all
-    /// take turns.
-    pub fn lose_device(&mut self, pool: &mut Pool) {
-        if !self.others.is_empty() {
-            let next = self.others.remove(0).end(pool, &mut self.lost).0;
-            if let Some(next) = next {
-                let before = std::mem::replace(&mut self.turns, next);
-                self.turns.join(before.without_device());
+    /// take turns. Returns why the next one is gone as well, if it is.
+    pub fn lose_device(&mut self, pool: &mut Pool) -> Option<DeviceError> {
+        if self.others.is_empty() {
+            let concurrent = self.concurrent.take()?;
+            if let (Some(drivers), _) = self.end(concurrent, pool) {
+                self.turns.join(drivers);
             }
-        } else if let Some(concurrent) = self.concurrent.take()
-            && let Some(drivers) = concurrent.end(pool, &mut self.lost).0
-        {
-            self.turns.join(drivers);
+            return None;
         }
+        let next = self.others.remove(0);
+        let (drivers, failed) = self.end(next, pool);
+        if let Some(drivers) = drivers {
+            let before = std::mem::replace(&mut self.turns, drivers);
+            self.turns.join(before.without_device());
+        }
+        failed
+    }
+
+    /// Ends what goes on beside the rounds; returns the drivers, and why their device is gone.
+    fn end(&mut self, beside: ConcurrentDrivers, pool: &mut Pool) -> (Option<Portfolio>, Option<DeviceError>) {
+        let Ended { drivers, effort, lost, failed } = beside.end(pool);
+        self.done.add(&effort);
+        self.lost.extend(lost);
+        (drivers, failed)
     }
 
     /// A further device that has failed, by its place among those: its drivers are no more.
     pub fn take_failed(&mut self, pool: &mut Pool) -> Option<(usize, DeviceError)> {
         let failures = self.others.iter().map(ConcurrentDrivers::failure).enumerate();
         let (place, error) = failures.filter_map(|(place, error)| Some((place, error?))).next()?;
-        drop(self.others.remove(place).end(pool, &mut self.lost));
+        let other = self.others.remove(place);
+        drop(self.end(other, pool));
         Some((place, error))
     }
 
@@ -102,6 +118,7 @@ impl DriverGroup {
     pub fn round(&mut self, context: &Arc<SearchContext>, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
         self.others.iter_mut().for_each(|other| other.begin(context, pool, &self.meeting, stop));
         let (mut source, mut effort) = self.turns.round(context, pool, stop);
+        effort.add(&std::mem::take(&mut self.done));
         for beside in self.concurrent.iter_mut().chain(&mut self.others) {
             let before = pool.best();
             let (other, mut more) = beside.collect(pool);
@@ -121,20 +138,25 @@ impl DriverGroup {
 
     /// The run ends: waits for rounds under way, and says which driver found the best of what comes in, and what was
     /// done until then.
-    pub fn finish(&mut self, pool: &mut Pool) -> Option<(&'static str, Effort)> {
-        self.concurrent.iter().chain(&self.others).for_each(ConcurrentDrivers::recall);
-        let mut all: Option<(&'static str, Effort)> = None;
+    pub fn finish(&mut self, pool: &mut Pool) -> (Option<&'static str>, Effort) {
+        self.recall();
+        let mut source = None;
+        let mut done = std::mem::take(&mut self.done);
         for beside in self.concurrent.iter_mut().chain(&mut self.others) {
             let _ = beside.halt();
             let before = pool.best();
-            let (source, effort) = beside.collect(pool);
-            let (best, sum) = all.get_or_insert((source, Effort::default()));
-            if pool.best() < before {
-                *best = source;
+            let (other, effort) = beside.collect(pool);
+            if source.is_none() || pool.best() < before {
+                source = Some(other);
             }
-            sum.add(&effort);
+            done.add(&effort);
         }
-        all
+        (source, done)
+    }
+
+    /// Tells rounds under way to end.
+    fn recall(&self) {
+        self.concurrent.iter().chain(&self.others).for_each(ConcurrentDrivers::recall);
     }
 
     /// States of all devices.
@@ -143,7 +165,7 @@ impl DriverGroup {
     }
 
     pub fn guide(&mut self, outcome: Arc<Outcome>) {
-        self.concurrent.iter().chain(&self.others).for_each(ConcurrentDrivers::recall);
+        self.recall();
         for beside in self.concurrent.iter_mut().chain(&mut self.others) {
             beside.guide(&outcome);
         }
@@ -151,7 +173,7 @@ impl DriverGroup {
     }
 
     pub fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>) {
-        self.concurrent.iter().chain(&self.others).for_each(ConcurrentDrivers::recall);
+        self.recall();
         for beside in self.concurrent.iter_mut().chain(&mut self.others) {
             beside.rebase(context, translate);
         }

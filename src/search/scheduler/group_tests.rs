@@ -83,7 +83,7 @@ fn another_core_ends_the_rounds_and_takes_what_was_found_along() {
     pool.rebase(&same);
     group.rebase(&other, &same);
     rounds(&mut group, &other, &mut pool);
-    assert!(group.finish(&mut pool).is_some());
+    assert!(group.finish(&mut pool).0.is_some());
     assert!(energies_are_those_of(&other, &pool));
 }
 
@@ -108,7 +108,7 @@ fn on_many_threads_those_part_that_need_few() {
         names.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
     };
     let _ = group.round(&context, &mut pool, &stop);
-    let parted = group.concurrent.take().and_then(|concurrent| concurrent.end(&mut pool, &mut Vec::new()).0);
+    let parted = group.concurrent.take().and_then(|concurrent| concurrent.end(&mut pool).drivers);
     let mut parted = parted.expect("it comes back");
     assert_eq!(names(&mut group.turns, &mut pool), ["anneal", "tabu"]);
     assert_eq!(names(&mut parted, &mut pool), ["limited-discrepancy", "lns", "long-anneal"]);
@@ -120,8 +120,8 @@ fn without_the_device_all_take_turns() {
     let (mut rng, stop) = (Rng::new(3), Stop::new());
     let (context, mut group, mut pool) = (context(4), group(&mut rng), Pool::default());
     let _ = group.round(&context, &mut pool, &stop);
-    group.lose_device(&mut pool);
-    assert!(group.concurrent.is_none() && group.finish(&mut pool).is_none());
+    assert!(group.lose_device(&mut pool).is_none());
+    assert!(group.concurrent.is_none() && group.finish(&mut pool).0.is_none());
     let mut rounds = 0;
     while group.round(&context, &mut pool, &stop).0 != "lns" {
         rounds += 1;
@@ -171,6 +171,7 @@ fn three(fails: [usize; 3], pace: Pace, takes: Duration) -> DriverGroup {
         others: Vec::new(),
         meeting: meeting(),
         lost: Vec::new(),
+        done: Effort::default(),
     };
     let other = |value: u16| ConcurrentDrivers::of_device(finds(value, fails[usize::from(value)], takes), 1, pace);
     group.others = vec![other(1), other(2)];
@@ -230,15 +231,27 @@ fn the_next_device_takes_the_place_of_the_first() {
         let (mut group, mut pool) = (three([1, NEVER, NEVER], pace, Duration::ZERO), Pool::default());
         let lost = group.round(&context, &mut pool, &Stop::new()).1.lost;
         assert_eq!(lost, Some(DeviceError::Unusable("0 broke".into())));
-        group.lose_device(&mut pool);
-        assert_eq!(group.others.len(), 1);
+        assert_eq!((group.lose_device(&mut pool), group.others.len()), (None, 1));
         let mut sources: Vec<&str> = (0..40).map(|_| group.turns.round(&context, &mut pool, &Stop::new()).0).collect();
         sources.sort_unstable();
         sources.dedup();
         assert_eq!(sources, ["finds", "other"], "what no device has goes on, too");
-        group.lose_device(&mut pool);
-        assert!(group.others.is_empty() && group.round(&context, &mut pool, &Stop::new()).1.moves == 1);
+        assert!(group.lose_device(&mut pool).is_none());
+        // what those that are gone did is told with the next round
+        let moves = [(); 2].map(|()| group.round(&context, &mut pool, &Stop::new()).1.moves);
+        assert!(group.others.is_empty() && moves[0] >= 1 && moves[1] == 1, "{moves:?}");
     }
+}
+
+#[test]
+fn two_that_fail_at_once_are_both_told_of() {
+    let context = context(9);
+    let (mut group, mut pool) = (three([1, 1, NEVER], Pace::InStep, Duration::ZERO), Pool::default());
+    let (_, effort) = group.round(&context, &mut pool, &Stop::new());
+    assert!(effort.lost.is_some() && effort.moves == 3);
+    let next = group.lose_device(&mut pool);
+    assert_eq!((next, group.others.len()), (Some(DeviceError::Unusable("1 broke".into())), 1));
+    assert_eq!((group.lose_device(&mut pool), group.others.len()), (None, 0));
 }
 
 #[test]
