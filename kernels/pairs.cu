@@ -1,6 +1,6 @@
 // Elimination on pairs of probabilities and utilities: a chance variable takes utilities to expectations, with two sums
 // side by side; a decision takes the largest utility, and what was chosen for it. (Adoe, Chen, Doshi, "Fast solving of
-// influence diagrams for multiagent planning on GPU-enabled architectures", multiply, sum and divide tables one by one.)
+// influence diagrams for multiagent planning on GPU-enabled architectures", multiply, sum and divide whole tables.)
 //
 // Some inputs are multiplied, those after them added up. The joint table is never stored.
 
@@ -31,7 +31,8 @@ struct Inputs {
 };
 
 // A thread, or a power of two of threads where expectations are made, for each output.
-template <class S, int ROLE> __global__ void __launch_bounds__(THREADS) join_pair(Program program, u32 first_block, S s) {
+template <class S, int ROLE>
+__global__ void __launch_bounds__(THREADS) join_pair(Program program, u32 first_block, S s) {
     __shared__ Corner corner;
     const u32 t = threadIdx.x, block = blockIdx.x + first_block;
     const Step step = program.steps[program.map[block]];

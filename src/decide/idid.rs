@@ -1,6 +1,6 @@
 //! Interactive dynamic influence diagrams (Adoe, Chen, Doshi, sections 2.2 and 4): the other agent's models are solved
-//! and expanded, and become states of what the first agent faces. At levels above 1 what a model solves is what an agent
-//! of the level below faces.
+//! and expanded, and become states of what the first agent faces. At levels above 1 what a model solves is what an
+//! agent of the level below faces.
 
 use super::process::{Link, Process};
 use super::tree::{Room, Tree};

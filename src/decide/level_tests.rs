@@ -64,13 +64,18 @@ fn frame(rng: &mut Rng, own: &Agent, other: &Agent) -> Pomdp {
         list(&other.observations)
     );
     let pairs = own.observations.len() * other.observations.len();
-    for mine in &own.actions {
-        for theirs in &other.actions {
-            for state in 0..states {
-                text += &format!("T: {mine} {theirs} : {state}\n{}\n", random_rows(states, rng));
-                text += &format!("O: {mine} {theirs} : {state}\n{}\n", random_rows(pairs, rng));
-                text += &format!("R: {mine} {theirs} : {state} : * : * : {}\n", rng.below(9) as f64 - 4.0);
+    for joint in own.actions.iter().flat_map(|mine| other.actions.iter().map(move |theirs| format!("{mine} {theirs}")))
+    {
+        for state in 0..states {
+            for (to, p) in random_rows(states, rng).split(' ').enumerate() {
+                text += &format!("T: {joint} : {state} : {to} : {p}\n");
             }
+            for (pair, p) in random_rows(pairs, rng).split(' ').enumerate() {
+                let (mine, theirs) = (pair / other.observations.len(), pair % other.observations.len());
+                let (mine, theirs) = (&own.observations[mine], &other.observations[theirs]);
+                text += &format!("O: {joint} : {state} : {mine} {theirs} : {p}\n");
+            }
+            text += &format!("R: {joint} : {state} : * : * : {}\n", rng.below(9) as f64 - 4.0);
         }
     }
     parse_pomdp(&text, "frame", &Stop::new()).expect("a frame").0

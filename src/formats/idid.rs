@@ -354,7 +354,8 @@ O: * : uniform
         let alone = texts[1].replace("stay go", "look leave").replace("dim bright", "dark light");
         let two = format!(
             "horizon_1 = 2\nhorizon_0 = 3\n{models}[frame]\ni = {{ text = \"\"\"{}\"\"\" }}\n[frame.j]\nhorizon_1 = 3\n\
-             horizon_0 = 4\n{models}[frame.j.frame]\ni = {{ text = \"\"\"{of_j}\"\"\" }}\nj = {{ text = \"\"\"{alone}\"\"\" }}\n",
+             horizon_0 = 4\n{models}[frame.j.frame]\ni = {{ text = \"\"\"{of_j}\"\"\" }}\n\
+             j = {{ text = \"\"\"{alone}\"\"\" }}\n",
             texts[3]
         );
         let idid = parse(&two)?;

@@ -34,9 +34,9 @@ const ALONE: &str = "discount: 1\nvalues: reward\nstates: tiger-left tiger-right
     R: listen : * : * : * -1\nR: open-left : tiger-left : * : * -100\nR: open-left : tiger-right : * : * 10\n\
     R: open-right : tiger-left : * : * 10\nR: open-right : tiger-right : * : * -100\n";
 
-/// The tiger problem of two agents (Adoe, Chen, Doshi, section 7; the probabilities, which the paper does not state, are
-/// the usual ones): `t1` steps of agent i, `models` models of agent j, which has `t0` steps to go. At a level above 1
-/// these models model i in turn, by as many models, and so on; agents of lower levels hear growls only.
+/// The tiger problem of two agents (Adoe, Chen, Doshi, section 7; the probabilities, which the paper does not state,
+/// are the usual ones): `t1` steps of agent i, `models` models of agent j, which has `t0` steps to go. At a level above
+/// 1 these models model i in turn, by as many models, and so on; agents of lower levels hear growls only.
 ///
 /// # Errors
 /// Fewer steps of j than of i.
