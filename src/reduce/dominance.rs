@@ -2,7 +2,7 @@
 //! elimination of Goldstein 1994, with the differences bounded function by function).
 
 use super::Reducer;
-use super::tuning::DOMINANCE_WORK;
+use super::tuning::{DOMINANCE_IN_VAIN, DOMINANCE_WORK};
 use crate::certificate::Step;
 use crate::model::{Cost, FORBIDDEN, Table};
 use crate::stop::Stop;
@@ -17,15 +17,20 @@ struct View<'a> {
 }
 
 impl Reducer {
-    /// Checks every variable that changed. Returns whether a value was removed.
+    /// Checks every variable that changed, as long as that pays. Returns whether a value was removed.
     pub(super) fn remove_dominated(&mut self, stop: &Stop) -> bool {
         let mut changed = false;
         while !self.done(stop) {
             let Some(v) = self.pending.dominance.pop() else { break };
-            let pairs = self.dominated(v);
-            if pairs.is_empty() {
+            if self.pending.in_vain >= DOMINANCE_IN_VAIN {
                 continue;
             }
+            let (pairs, work) = self.dominated(v);
+            if pairs.is_empty() {
+                self.pending.in_vain += work;
+                continue;
+            }
+            self.pending.in_vain = 0;
             self.report.dominated += pairs.len();
             let mut keep = vec![true; self.domains[v as usize] as usize];
             pairs.iter().for_each(|&(lost, _)| keep[lost as usize] = false);
@@ -41,12 +46,13 @@ impl Reducer {
         changed
     }
 
-    /// The dominated values, each with the dominating one, which may be dominated later in the list itself.
-    fn dominated(&self, v: u32) -> Vec<(u32, u32)> {
+    /// The dominated values, each with the dominating one, which may be dominated later in the list itself; and the
+    /// entries compared.
+    fn dominated(&self, v: u32) -> (Vec<(u32, u32)>, usize) {
         let size = self.domains[v as usize] as usize;
         let mut pairs = Vec::new();
         if !self.present[v as usize] || size < 2 {
-            return pairs;
+            return (pairs, 0);
         }
         let views = self.functions_of(v).map(|(function, position)| match &function.table {
             Table::Dense(costs) => {
@@ -55,7 +61,7 @@ impl Reducer {
             }
             Table::Sparse(_) => None,
         });
-        let Some(views) = views.collect::<Option<Vec<View>>>() else { return pairs };
+        let Some(views) = views.collect::<Option<Vec<View>>>() else { return (pairs, 0) };
         let (limit, least, unary) = (self.limit(), self.least_totals(v), &self.unary[v as usize]);
         let mut keep = vec![true; size];
         let mut work = DOMINANCE_WORK;
@@ -77,7 +83,7 @@ impl Reducer {
                 break;
             }
         }
-        pairs
+        (pairs, DOMINANCE_WORK - work)
     }
 }
 

@@ -115,6 +115,8 @@ struct Pending {
     eliminations: Worklist,
     /// Variables that may have dominated values.
     dominance: Worklist,
+    /// Entries compared for these since one was found.
+    in_vain: usize,
     lower: bool,
 }
 

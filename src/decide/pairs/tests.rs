@@ -102,9 +102,9 @@ fn near(what: &str, a: &Outcome, b: &Outcome) -> usize {
     for (a, b) in a.rules.iter().zip(&b.rules) {
         let DecisionRule { decision, sees, choices, .. } = a;
         assert_eq!((*decision, sees, choices.len()), (b.decision, &b.sees, b.choices.len()), "{what}");
-        for row in 0..choices.len() {
+        for (row, (ours, theirs)) in choices.iter().zip(&b.choices).enumerate() {
             if a.certain[row] && b.certain[row] {
-                assert_eq!(choices[row], b.choices[row], "{what}, decision {decision}, row {row}");
+                assert_eq!(ours, theirs, "{what}, decision {decision}, row {row}");
                 certain += 1;
             }
         }

@@ -19,6 +19,11 @@ pub(super) struct Table<E> {
     pub error: f64,
 }
 
+/// Sums over a chance variable: of probabilities, where there are some, and of utilities.
+pub(super) type Sums<E> = (Option<E>, Vec<E>);
+/// The tables of probabilities and of utilities.
+type Tables<E> = (Vec<Table<E>>, Vec<Table<E>>);
+
 /// What makes the tables of steps.
 pub(super) trait Maker {
     /// A table's entries.
@@ -31,7 +36,7 @@ pub(super) trait Maker {
         step: &Step,
         probabilities: &[Table<Self::Entries>],
         utilities: Vec<Vec<Table<Self::Entries>>>,
-    ) -> Result<(Option<Self::Entries>, Vec<Self::Entries>), Error>;
+    ) -> Result<Sums<Self::Entries>, Error>;
 
     /// The product of probabilities, which must be the same for all values of the decision, but for so much.
     fn constant(
@@ -213,7 +218,7 @@ pub(super) fn sweep<const N: usize>(
 pub(super) fn walk<M: Maker>(
     plan: &Plan,
     maker: &mut M,
-    (probabilities, utilities): (Vec<Table<M::Entries>>, Vec<Table<M::Entries>>),
+    (probabilities, utilities): Tables<M::Entries>,
     irregular: f64,
     stop: &Stop,
 ) -> Result<Left<M::Entries>, Error> {

@@ -234,7 +234,7 @@ impl SearchContext {
 
     /// The same, whatever its size.
     #[cfg(test)]
-    pub fn as_vast(self) -> Self {
+    pub fn into_vast(self) -> Self {
         SearchContext { is_vast: true, ..self }
     }
 

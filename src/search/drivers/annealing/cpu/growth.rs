@@ -127,7 +127,7 @@ mod tests {
         let settings = [("n", "2000"), ("d", "4"), ("functions", "6000")];
         let network = generate("large-sparse", &settings, 5).expect("a family");
         let problem = Arc::new(Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
-        let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1)).as_vast();
+        let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1)).into_vast();
         let (mut population, mut rng) = (CpuPopulation::default(), Rng::new(2));
         population.open(&context, 1, &[]).expect("the host works");
         population.heat(steps(context.schedule)).expect("the host works");
