@@ -36,6 +36,10 @@ impl Clock {
                 }
             }
         });
+        // without time left nothing begins that might end before the thread runs
+        if limit.is_some_and(|limit| origin.elapsed() >= limit) {
+            stop.set(Cause::Time);
+        }
         Clock { origin, before: 0.0, watchdog }
     }
 

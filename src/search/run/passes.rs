@@ -45,15 +45,19 @@ pub(crate) fn assignment(network: &Network, stop: &Stop) -> Result<Vec<u32>, Err
     let mut values: Vec<u32> = each(domains.len(), stop, |v| sums.best(v, None).0)?;
     let claims: Vec<AtomicU64> = std::iter::repeat_with(AtomicU64::default).take(domains.len()).collect();
     for _ in 0..PASSES {
-        sums.costs.par_iter_mut().with_min_len(TURN).for_each(|cost| *cost.get_mut() = 0);
+        sums.costs.par_chunks_mut(TURN).try_for_each(|costs| {
+            costs.iter_mut().for_each(|cost| *cost.get_mut() = 0);
+            stop.check()
+        })?;
         sums.pass(stop, |sums, function| sums.add_rows(function, &values))?;
         let wishes = each(domains.len(), stop, |v| sums.best(v, Some(values[v])))?;
         let urgency = |v: usize| urgency(v as u32, wishes[v].1);
-        claims
-            .par_iter()
-            .enumerate()
-            .with_min_len(TURN)
-            .for_each(|(v, claim)| claim.store(urgency(v), Ordering::Relaxed));
+        claims.par_chunks(TURN).enumerate().try_for_each(|(turn, claims)| {
+            stop.check()?;
+            let claim = |(v, claim): (usize, &AtomicU64)| claim.store(urgency(turn * TURN + v), Ordering::Relaxed);
+            claims.iter().enumerate().for_each(claim);
+            Ok::<(), Error>(())
+        })?;
         sums.pass(stop, |_, function| {
             let most = function.scope.iter().map(|&v| urgency(v as usize)).max().unwrap_or(0);
             for &v in function.scope.iter().filter(|_| most > 0) {
@@ -78,8 +82,16 @@ fn urgency(variable: u32, gain: Cost) -> u64 {
 }
 
 fn each<T: Send>(count: usize, stop: &Stop, make: impl Fn(usize) -> T + Send + Sync) -> Result<Vec<T>, Error> {
-    let all = (0..count).into_par_iter().with_min_len(TURN).map(make).collect();
-    stop.check().map(|()| all)
+    let mut all = Vec::with_capacity(count);
+    // a thread that has all turns looks between two of them
+    let turns = (0..count.div_ceil(TURN)).into_par_iter().map(|turn| {
+        stop.check()?;
+        Ok((turn * TURN..count.min((turn + 1) * TURN)).map(&make).collect::<Vec<T>>())
+    });
+    for turn in stop.each(turns.collect::<Result<Vec<_>, Error>>()?) {
+        all.extend(turn?);
+    }
+    Ok(all)
 }
 
 /// What each value of each variable costs.

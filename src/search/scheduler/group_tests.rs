@@ -110,7 +110,7 @@ fn on_many_threads_those_part_that_need_few() {
     let _ = group.round(&context, &mut pool, &stop);
     let parted = group.concurrent.take().and_then(|concurrent| concurrent.end(&mut pool).drivers);
     let mut parted = parted.expect("it comes back");
-    assert_eq!(names(&mut group.turns, &mut pool), ["anneal", "tabu"]);
+    assert_eq!(names(&mut group.turns, &mut pool), ["anneal", "ejection", "tabu"]);
     assert_eq!(names(&mut parted, &mut pool), ["limited-discrepancy", "lns", "long-anneal"]);
     assert!(energies_are_those_of(&context, &pool));
 }

@@ -66,7 +66,7 @@ impl Ejection {
         let core = Core { tables, layout, free: &self.free, longest: context.sweep_work.min(ROUND_WORK) };
         let elites = pool.elites();
         let turn = |walker: &mut Walker| walker.turn(core, elites, work, stop);
-        let turns: Vec<(Effort, Vec<Vec<u16>>)> = self.walkers.par_iter_mut().map(turn).collect();
+        let turns = self.walkers.par_iter_mut().map(turn).collect::<Result<Vec<_>, Error>>()?;
         let mut effort = Effort::default();
         for (turn, found) in turns {
             effort.add(&turn);
@@ -80,14 +80,20 @@ impl Ejection {
 
 impl Walker {
     /// Walks for so much work. Returns what it found that is better than before.
-    fn turn(&mut self, core: Core<'_>, elites: &[Elite], work: u64, stop: &Stop) -> (Effort, Vec<Vec<u16>>) {
+    fn turn(
+        &mut self,
+        core: Core<'_>,
+        elites: &[Elite],
+        work: u64,
+        stop: &Stop,
+    ) -> Result<(Effort, Vec<Vec<u16>>), Error> {
         let (mut effort, mut found) = (Effort::default(), Vec::new());
         while effort.work < work && !stop.is_set() {
             let walk = match self.walk.take() {
                 Some(walk) if !walk.is_over() => walk,
                 last => {
                     effort.work += core.layout.moves() as u64;
-                    self.begin(core, elites, last)
+                    self.begin(core, elites, last, stop)?
                 }
             };
             let walk = self.walk.insert(walk);
@@ -101,11 +107,11 @@ impl Walker {
                 found.push(walk.best.clone());
             }
         }
-        (effort, found)
+        Ok((effort, found))
     }
 
     /// The next walk, from one of the elites.
-    fn begin(&mut self, core: Core<'_>, elites: &[Elite], last: Option<Walk>) -> Walk {
+    fn begin(&mut self, core: Core<'_>, elites: &[Elite], last: Option<Walk>, stop: &Stop) -> Result<Walk, Error> {
         if let Some(last) = last {
             self.climb = last.climb().unwrap_or(self.climb);
             if last.best_energy >= self.begun {
@@ -116,9 +122,9 @@ impl Walker {
         let elite = &elites[if self.rng.below(2) == 0 { 0 } else { self.rng.index(elites.len()) }];
         let warmth = self.climb / f64::from(1u32 << self.rng.below(COOLER));
         let allowed = elite.energy.violations == 0;
-        let walk = Walk::new(core, elite.values.clone(), allowed, (warmth, self.length));
+        let walk = Walk::new(core, elite.values.clone(), allowed, (warmth, self.length), stop)?;
         self.begun = walk.best_energy;
-        walk
+        Ok(walk)
     }
 }
 
@@ -213,7 +219,7 @@ mod tests {
             let core = Core { tables, layout: &layout, free: &free, longest: 100_000 };
             let values = assignment(&problem, &mut rng);
             let mut allowed = tables.energy(&values).violations == 0;
-            let mut walk = Walk::new(core, values, allowed, (3.0, 60));
+            let mut walk = Walk::new(core, values, allowed, (3.0, 60), &Stop::new()).expect("no stop is set");
             while !walk.is_over() {
                 let before = walk.clone();
                 walk.advance(core, 1, &mut rng, &Stop::new());

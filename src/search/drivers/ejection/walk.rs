@@ -1,8 +1,9 @@
 //! A walk of compound moves, with the cost of every value under the others' values kept.
 
+use crate::error::Error;
 use crate::rng::Rng;
 use crate::search::context::value_tables::ValueTables;
-use crate::search::drivers::tabu::walk::{Affected, Layout, UNWATCHED, energy};
+use crate::search::drivers::tabu::walk::{Affected, Layout, UNWATCHED, energy_until};
 use crate::stop::Stop;
 
 /// What a walk reads.
@@ -53,6 +54,8 @@ pub(super) struct Walk {
     allowed: bool,
     pub best: Vec<u16>,
     pub best_energy: i64,
+    /// The variables that taken moves have changed since the best, some more than once.
+    newer: Vec<u32>,
     /// Temperature of the first move, and the moves until it is a thousandth of that.
     warmth: f64,
     pub length: u64,
@@ -68,13 +71,25 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    pub fn new(core: Core<'_>, values: Vec<u16>, allowed: bool, (warmth, length): (f64, u64)) -> Walk {
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn new(
+        core: Core<'_>,
+        values: Vec<u16>,
+        allowed: bool,
+        (warmth, length): (f64, u64),
+        stop: &Stop,
+    ) -> Result<Walk, Error> {
         let Core { tables, layout, .. } = core;
         let mut costs = vec![0; layout.moves()];
-        (0..values.len()).for_each(|v| tables.rate(v, &values, &mut costs[layout.range(v)], |_| true));
-        let energy = energy(tables, layout, &values);
-        Walk {
+        for v in stop.each(0..values.len()) {
+            let v = v?;
+            tables.rate(v, &values, &mut costs[layout.range(v)], |_| true);
+        }
+        let energy = energy_until(tables, layout, &values, stop)?;
+        Ok(Walk {
             best: values.clone(),
+            newer: Vec::new(),
             by: vec![0; values.len()],
             values,
             costs,
@@ -88,7 +103,7 @@ impl Walk {
             climbs: (0, 0),
             work: 0,
             ratings: 0,
-        }
+        })
     }
 
     /// Its values, and what each value would cost.
@@ -140,16 +155,31 @@ impl Walk {
             let cold = (self.moves as f64 / self.length as f64) * 1000f64.ln();
             let temperature = self.warmth * (-cold).exp();
             if climb <= 0 || (climb as f64) < -temperature * (1.0 - rng.unit()).ln() {
-                if self.energy < self.best_energy {
-                    self.best_energy = self.energy;
-                    self.best.copy_from_slice(&self.values);
-                }
+                self.note();
                 return;
             }
         }
         for place in (0..self.changed.len()).rev() {
             let (v, value) = self.changed[place];
             self.set(core, v as usize, value);
+        }
+    }
+
+    /// That the move is taken.
+    #[inline(always)]
+    fn note(&mut self) {
+        if self.newer.len() < self.values.len() {
+            self.newer.extend(self.changed.iter().map(|change| change.0));
+        }
+        if self.energy >= self.best_energy {
+            return;
+        }
+        self.best_energy = self.energy;
+        if self.newer.len() < self.values.len() {
+            self.newer.drain(..).for_each(|v| self.best[v as usize] = self.values[v as usize]);
+        } else {
+            self.newer.clear();
+            self.best.copy_from_slice(&self.values);
         }
     }
 

@@ -390,14 +390,25 @@ impl Progress for WalkProgress {
 
 /// The sum of the rows' entries, which is what a walk's energy is.
 pub(crate) fn energy(tables: &ValueTables, layout: &Layout, values: &[u16]) -> i64 {
+    energy_until(tables, layout, values, &Stop::new()).expect("no stop is set")
+}
+
+/// The same, or [`Error::Stopped`].
+pub(crate) fn energy_until(tables: &ValueTables, layout: &Layout, values: &[u16], stop: &Stop) -> Result<i64, Error> {
     let entry = |at: u32| i64::from(tables.entries()[at as usize]);
-    let unary = layout.starts.iter().zip(values).map(|(&start, &value)| entry(start + u32::from(value)));
-    let counted = layout.incidents.iter().enumerate().filter(|(_, incident)| incident.counts == 1);
-    let functions = counted.map(|(k, incident)| {
-        let row = incident.base + layout.shift(k, values, u32::MAX);
-        entry(row + u32::from(values[incident.variable as usize]))
-    });
-    unary.sum::<i64>() + functions.sum::<i64>()
+    let mut sum = 0;
+    for item in stop.each(layout.starts.iter().zip(values)) {
+        let (&start, &value) = item?;
+        sum += entry(start + u32::from(value));
+    }
+    for item in stop.each(layout.incidents.iter().enumerate()) {
+        let (k, incident) = item?;
+        if incident.counts == 1 {
+            let row = incident.base + layout.shift(k, values, u32::MAX);
+            sum += entry(row + u32::from(values[incident.variable as usize]));
+        }
+    }
+    Ok(sum)
 }
 
 /// For each variable the sum of what its functions cost at least, whatever the others' values.
