@@ -321,9 +321,12 @@ impl Population for CpuPopulation {
         }
         let population = &*self;
         let make = |slot| {
-            STORAGE.with_borrow_mut(|storage| {
-                pulp::Arch::new().dispatch(MakeChild { population, slot, generation, context, storage, stop })
-            })
+            // taken out, as a thread that waits for parts of an evaluation may be given another child
+            let mut storage = STORAGE.take();
+            let make = MakeChild { population, slot, generation, context, storage: &mut storage, stop };
+            let child = pulp::Arch::new().dispatch(make);
+            STORAGE.set(storage);
+            child
         };
         let children: Vec<Option<Child>> = slots.into_par_iter().map(make).collect();
         let children: Vec<Child> = children.into_iter().map_while(|child| child).collect();
@@ -406,6 +409,40 @@ mod tests {
     use crate::search::testing::price;
     use std::sync::Arc;
 
+    fn generation(context: &SearchContext, draw: u64, subpopulation: u32, sweeps: u32) -> Generation {
+        let shares = |arms: u32, arm: usize| u32::MAX / arms * (arm as u32 + 1);
+        Generation {
+            draw,
+            subpopulation,
+            sweeps,
+            cold: std::array::from_fn(|arm| shares(8, arm)),
+            region: std::array::from_fn(|arm| shares(4, arm)),
+            tree: if context.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
+            before: [u32::MAX; 2],
+            starts: Generation::starts(),
+        }
+    }
+
+    /// Evaluations of so many functions are in parts, and a thread that waits for them may be given another child.
+    #[test]
+    fn a_thread_may_be_given_a_child_amid_another() {
+        let network = generate("grid", &[("side", "96"), ("d", "2"), ("p2", "0.2")], 3).expect("a family");
+        let problem = Arc::new(crate::reduce::Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
+        let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
+        let workers = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("threads");
+        workers.install(|| {
+            let mut population = CpuPopulation::default();
+            population.open(&context, 12, &[]).expect("the host works");
+            population.heat(steps(context.schedule)).expect("the host works");
+            for draw in 0..4 {
+                let generation = generation(&context, draw, 0, 1);
+                let offspring = population.make_offspring(&context, &generation, 0..12, &Stop::new());
+                assert_eq!(offspring.expect("the host works").made, 12);
+                let _ = population.replace(&context, &generation).expect("the host works");
+            }
+        });
+    }
+
     #[test]
     fn elites_are_what_their_assignments_cost_and_the_best_is_told_whether_it_is_allowed() {
         let families: [(&str, &[(&str, &str)]); 3] = [
@@ -422,17 +459,8 @@ mod tests {
             population.open(&context, 24, &[]).expect("the host works");
             population.heat(steps(context.schedule)).expect("the host works");
             for round in 0..60 {
-                let shares = |arms: u32, arm: usize| u32::MAX / arms * (arm as u32 + 1);
-                let generation = Generation {
-                    draw: rng.draw(),
-                    subpopulation: if round == 0 { 0 } else { 24 },
-                    sweeps: if round == 0 { 20 } else { 2 },
-                    cold: std::array::from_fn(|arm| shares(8, arm)),
-                    region: std::array::from_fn(|arm| shares(4, arm)),
-                    tree: if context.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
-                    before: [u32::MAX; 2],
-                    starts: Generation::starts(),
-                };
+                let (subpopulation, sweeps) = if round == 0 { (0, 20) } else { (24, 2) };
+                let generation = generation(&context, rng.draw(), subpopulation, sweeps);
                 let offspring =
                     population.make_offspring(&context, &generation, 0..24, &Stop::new()).expect("the host works");
                 assert!(offspring.best.iter().all(|elite| elite.energy == context.tables.energy(&elite.values)));
