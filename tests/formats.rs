@@ -359,7 +359,9 @@ proptest! {
         let mut second = Vec::new();
         write(&again, Format::Wcsp, &mut second).unwrap();
         let body = |text: &[u8]| text.iter().copied().skip_while(|&byte| byte != b' ').collect::<Vec<_>>();
-        if network.functions().iter().all(|f| matches!(f.table, Table::Dense(_))) {
+        // tables that differ at or above top are one afterwards
+        let is_below = entries().all(|cost| cost < top);
+        if is_below && network.functions().iter().all(|f| matches!(f.table, Table::Dense(_))) {
             prop_assert_eq!(body(&second), body(&text));
         }
     }
