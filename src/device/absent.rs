@@ -125,6 +125,12 @@ macro_rules! addresses {
 }
 addresses!(CudaSlice<T>, CudaView<'_, T>, CudaViewMut<'_, T>);
 
+impl<T> CudaView<'_, T> {
+    pub fn len(&self) -> usize {
+        match self.0 {}
+    }
+}
+
 impl<T> CudaSlice<T> {
     pub fn len(&self) -> usize {
         match self.0 {}
