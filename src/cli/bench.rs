@@ -55,8 +55,8 @@ struct FangFlags {
 /// Measures.
 pub fn run(flags: BenchFlags) -> Result<Exit, Error> {
     values::use_threads(match &flags.what {
-        What::Dcop(flags) => flags.threads,
-        What::Decide(flags) => flags.threads,
+        What::Dcop(flags) => flags.shared.threads,
+        What::Decide(flags) => flags.shared.threads,
         _ => None,
     })?;
     match flags.what {

@@ -1,15 +1,10 @@
 //! `fangs bench dcop`: the papers' experiments on DPOP.
 
-use super::output::{self, Rows};
+use super::experiment::ExperimentFlags;
 use super::{Exit, help, signals, values};
 use clap::Args;
+use fangs::Error;
 use fangs::bench::dcop::{DcopOptions, DcopRow, TABLES, dcop, settings};
-use fangs::device::Choice;
-use fangs::elimination::Gpu;
-use fangs::stop::Stop;
-use fangs::{Error, memory};
-use serde_json::json;
-use std::path::PathBuf;
 
 #[derive(Args, Debug)]
 pub struct DcopFlags {
@@ -24,28 +19,11 @@ pub struct DcopFlags {
     /// Share of the entries of each table that are forbidden; 0.9, as the paper says, leaves no solution
     #[arg(long, value_name = "SHARE", default_value_t = 0.5, help_heading = help::INPUT)]
     p2: f64,
-    /// Where to run besides the CPU: auto (a CUDA device where one works), cpu, cuda or cuda:I
-    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Choice::of_one,
-        help_heading = help::BOUNDS)]
-    device: Choice,
-    /// CPU threads [default: all]
-    #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::BOUNDS)]
-    pub threads: Option<usize>,
-    /// Leave out the CPU where there is a device
-    #[arg(long, help_heading = help::BOUNDS)]
-    no_cpu: bool,
-    /// Memory for tables, such as 512M or 4G [default: half of free memory]
-    #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
-    bound_memory: Option<u64>,
     /// Combinations from which on a row only has its sizes
     #[arg(long, value_name = "N", default_value_t = 1e11, help_heading = help::BOUNDS)]
     most_joint_entries: f64,
-    /// Write the rows of the table to a file
-    #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
-    csv: Option<PathBuf>,
-    /// Print exactly one JSON object on standard output instead of text
-    #[arg(long, help_heading = help::OUTPUT)]
-    json: bool,
+    #[command(flatten)]
+    pub shared: ExperimentFlags,
 }
 
 /// Measures.
@@ -54,45 +32,27 @@ pub fn run(flags: DcopFlags) -> Result<Exit, Error> {
     if !(0.0..=1.0).contains(&flags.p2) {
         return Err(Error::Usage(format!("--p2 {}: expected a share from 0 to 1", flags.p2)));
     }
-    let mut csv = Rows::create(flags.csv)?;
-    let opened = flags.device.open().map_err(|error| Error::Usage(error.to_string()))?;
-    let gpu = opened.cuda.clone().map(Gpu::new);
-    let options = DcopOptions {
-        gpu: gpu.as_ref(),
-        cpu: !flags.no_cpu,
-        memory: flags.bound_memory.unwrap_or_else(|| memory::available() / 2),
-        most_joint_entries: flags.most_joint_entries,
-        p2: flags.p2,
-    };
-    let threads = rayon::current_num_threads();
-    if !flags.json {
-        output::print(&format_args!(
-            "{opened}; CPU with {threads} threads; seconds, DPOP simulated, GTX Titan as the paper has it\n\
-             table        n    d  z  seed  width     joint  BE cpu     BE dev     DPOP cpu   DPOP dev    \
-             Titan BE   DPOP\n"
-        ))?;
-    }
+    let (memory, cpu) = (flags.shared.memory(), !flags.shared.no_cpu);
+    let (mut table, gpu) = flags.shared.begin(
+        "seconds, DPOP simulated, GTX Titan as the paper has it\n\
+         table        n    d  z  seed  width     joint  BE cpu     BE dev     DPOP cpu   DPOP dev    Titan BE   DPOP",
+    )?;
+    let DcopFlags { most_joint_entries, p2, .. } = flags;
+    let options = DcopOptions { gpu: gpu.as_ref(), cpu, memory, most_joint_entries, p2 };
     let tables = TABLES.iter().filter(|table| flags.table.is_empty() || flags.table.contains(table));
-    let mut rows: Vec<DcopRow> = Vec::new();
-    'all: for table in tables {
-        for setting in settings(table, flags.p2) {
+    'all: for name in tables {
+        for setting in settings(name, p2) {
             for seed in 1..=flags.seeds {
                 let row = match dcop(&setting, seed, options, &stop) {
                     Err(Error::Stopped) => break 'all,
                     row => row?,
                 };
-                csv.push(&row)?;
-                if !flags.json {
-                    output::print(&format_args!("{}\n", line(&row, seed)))?;
-                }
-                rows.push(row);
+                let line = line(&row, seed);
+                table.push(row, &line)?;
             }
         }
     }
-    if flags.json {
-        output::print_json(&json!({"device": opened.name(), "threads": threads, "rows": rows}))?;
-    }
-    csv.finish(&Stop::new()).map(|()| Exit::Done)
+    table.finish()
 }
 
 fn line(row: &DcopRow, seed: u64) -> String {

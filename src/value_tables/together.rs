@@ -62,7 +62,7 @@ fn of_any(tables: &mut ValueTables, readers: &Readers, stop: &Stop) -> Result<bo
     let turns = turns.collect::<Result<Vec<Turn>, Error>>()?;
     let of_unary: usize = width.iter().map(|&width| width as usize).sum();
     let entries = of_unary + turns.iter().map(|turn| turn.entries).sum::<usize>();
-    if entries + PADDING as usize / 8 >= u32::MAX as usize {
+    if entries >= u32::MAX as usize {
         return Ok(false);
     }
     // where the rows of each function begin, as seen from each of its variables

@@ -69,8 +69,13 @@ pub(crate) mod one_flip {
 
 /// Ejection chains.
 pub(crate) mod ejection {
-    /// Walks begin as warm as moves are dear on average, or by up to so many halves less.
+    /// Walks begin as warm as moves are dear on average, or by up to so many halves less, and end at one part in so
+    /// many of that. The first one has so many moves for each variable. Others were not tried.
     pub const COOLER: u64 = 8;
+    pub const COLD: f64 = 1000.0;
+    pub const FIRST_LENGTH: u64 = 4;
+    /// Work between two looks at the stop flag: a millisecond or so.
+    pub const LOOK_WORK: u64 = 1_000_000;
     /// Walks side by side where a run must be the same on all machines.
     pub const PORTABLE: usize = 4;
 }

@@ -56,7 +56,7 @@ impl InitialSolution {
             return InitialSolution { assignments: vec![values], upper, value: best };
         }
         let mut found = |assignment: &[u32], source: &str| {
-            // once the run is over nobody waits for one more
+            // once the run is over one is enough
             let gives_up = || stop.is_set() && is_known;
             let evaluation = check::evaluate_unless(network, assignment, gives_up);
             let Some(evaluation) = evaluation else { return ControlFlow::Continue(()) };

@@ -8,7 +8,7 @@ mod walk;
 use self::walk::{Core, Walk};
 use super::annealing::state::Elite;
 use super::tuning::ROUND_WORK;
-use super::tuning::ejection::{COOLER, PORTABLE};
+use super::tuning::ejection::{COOLER, FIRST_LENGTH, PORTABLE};
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate, shorter};
@@ -29,10 +29,7 @@ struct Walker {
     walk: Option<Walk>,
     /// What moves of earlier walks cost on average.
     climb: f64,
-    /// Moves of its next walk.
-    length: u64,
-    /// What its walk began with, and the least that the pool was told.
-    begun: i64,
+    /// The least that the pool was told.
     told: i64,
 }
 
@@ -50,8 +47,7 @@ impl Ejection {
             let has_choice = |&v: &u32| tables.domain(v as usize) > 1 && tables.degree(v as usize) > 0;
             self.free = (0..context.variables() as u32).filter(has_choice).collect();
             let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
-            let length = 4 * self.free.len() as u64;
-            let walker = |_| Walker { rng: self.rng.split(), walk: None, climb: 0.0, length, begun: 0, told: i64::MAX };
+            let walker = |_| Walker { rng: self.rng.split(), walk: None, climb: 0.0, told: i64::MAX };
             self.walkers = (0..count).map(walker).collect();
         }
         if self.free.is_empty() {
@@ -112,19 +108,13 @@ impl Walker {
 
     /// The next walk, from one of the elites.
     fn begin(&mut self, core: Core<'_>, elites: &[Elite], last: Option<Walk>, stop: &Stop) -> Result<Walk, Error> {
-        if let Some(last) = last {
-            self.climb = last.climb().unwrap_or(self.climb);
-            if last.best_energy >= self.begun {
-                self.length = self.length.saturating_mul(2);
-            }
-        }
+        self.climb = last.as_ref().and_then(Walk::climb).unwrap_or(self.climb);
+        let length = last.map_or(FIRST_LENGTH * core.free.len() as u64, |last| last.next_length());
         // the best of all, or any
         let elite = &elites[if self.rng.below(2) == 0 { 0 } else { self.rng.index(elites.len()) }];
         let warmth = self.climb / f64::from(1u32 << self.rng.below(COOLER));
         let allowed = elite.energy.violations == 0;
-        let walk = Walk::new(core, elite.values.clone(), allowed, (warmth, self.length), stop)?;
-        self.begun = walk.best_energy;
-        Ok(walk)
+        Walk::new(core, elite.values.clone(), allowed, (warmth, length), stop)
     }
 }
 
@@ -134,7 +124,8 @@ impl Driver for Ejection {
     }
 
     fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
-        context.tables.forbidding.some && context.tables.all_copied() && !context.is_coloring()
+        let pays = context.tables.forbidding.some && !context.is_coloring() && !context.is_vast();
+        pays && context.tables.all_copied()
     }
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
@@ -159,47 +150,22 @@ mod tests {
         SearchContext::new(&Arc::new(problem.clone()), price(problem), None, rng)
     }
 
-    /// Sums of binary variables, each the last one plus a variable: no single variable may change.
+    /// Sums of binary variables, each the last one plus a variable: no single variable may change. A sum stands behind
+    /// its variable.
     fn sums(n: u32, target: u32, rng: &mut Rng) -> Problem {
-        let domains: Vec<u32> = (0..n).map(|_| 2).chain((0..n).map(|k| k + 2)).collect();
+        let domains: Vec<u32> = (0..n).flat_map(|k| [2, k + 2]).collect();
         let mut unary: Vec<Vec<i64>> = domains.iter().map(|&domain| vec![0; domain as usize]).collect();
-        (0..n as usize).for_each(|v| unary[v][1] = rng.below(100) as i64);
+        (0..n as usize).for_each(|k| unary[2 * k][1] = rng.below(100) as i64);
         let last = &mut unary[2 * n as usize - 1];
         (0..n + 1).filter(|&sum| sum != target).for_each(|sum| last[sum as usize] = FORBIDDEN);
         let sum_of = |k: u32| {
-            let before = if k == 0 { 1 } else { k + 1 };
-            let entries = (0..before).flat_map(|sum| (0..2).flat_map(move |x| (0..k + 2).map(move |to| (sum + x, to))));
-            let entries = entries.map(|(sum, to)| if sum == to { 0 } else { FORBIDDEN }).collect();
-            let scope = if k == 0 { vec![0, n] } else { vec![n + k - 1, k, n + k] };
-            // a scope goes upwards; the sum before stands behind the variable
-            let (scope, table) = ordered(scope, entries, &domains);
+            let (scope, before) = if k == 0 { (vec![0, 1], 1) } else { (vec![2 * k - 1, 2 * k, 2 * k + 1], k + 1) };
+            let sums = (0..before).flat_map(|sum| (0..2).flat_map(move |x| (0..k + 2).map(move |to| (sum + x, to))));
+            let table = sums.map(|(sum, to)| if sum == to { 0 } else { FORBIDDEN }).collect();
             CostFunction { scope: scope.into(), table: Table::dense(table) }
         };
         let functions = (0..n).map(sum_of).collect();
-        Problem { unary, functions, constant: 0, top: FORBIDDEN, domains: domains.clone() }
-    }
-
-    /// The same table for the scope in ascending order.
-    fn ordered(scope: Vec<u32>, entries: Vec<i64>, domains: &[u32]) -> (Vec<u32>, Vec<i64>) {
-        let mut sorted = scope.clone();
-        sorted.sort_unstable();
-        let size = |scope: &[u32]| scope.iter().map(|&v| domains[v as usize] as usize).collect::<Vec<_>>();
-        let sizes = size(&scope);
-        let mut table = vec![0; entries.len()];
-        for (place, entry) in entries.into_iter().enumerate() {
-            let mut left = place;
-            let mut values = vec![0; scope.len()];
-            for k in (0..scope.len()).rev() {
-                values[k] = left % sizes[k];
-                left /= sizes[k];
-            }
-            let at = sorted.iter().fold(0, |at, v| {
-                let k = scope.iter().position(|u| u == v).expect("the same variables");
-                at * sizes[k] + values[k]
-            });
-            table[at] = entry;
-        }
-        (sorted, table)
+        Problem { unary, functions, constant: 0, top: FORBIDDEN, domains }
     }
 
     #[test]
@@ -256,17 +222,19 @@ mod tests {
             context.portable = true;
             // the dearest selection first
             let mut order: Vec<u32> = (0..n).collect();
-            order.sort_by_key(|&v| std::cmp::Reverse(problem.unary[v as usize][1]));
+            let cost = |k: u32| problem.unary[2 * k as usize][1];
+            order.sort_by_key(|&k| std::cmp::Reverse(cost(k)));
             let mut values = vec![0u16; 2 * n as usize];
-            order[..target as usize].iter().for_each(|&v| values[v as usize] = 1);
-            for k in 0..n as usize {
-                let before = if k == 0 { 0 } else { values[n as usize + k - 1] };
-                values[n as usize + k] = before + values[k];
+            order[..target as usize].iter().for_each(|&k| values[2 * k as usize] = 1);
+            let mut sum = 0;
+            for pair in values.chunks_exact_mut(2) {
+                sum += pair[0];
+                pair[1] = sum;
             }
             let first = Elite::new(&context.tables, values);
             assert_eq!(first.energy.violations, 0);
             order.reverse();
-            let optimum: i64 = order[..target as usize].iter().map(|&v| problem.unary[v as usize][1]).sum();
+            let optimum: i64 = order[..target as usize].iter().map(|&k| cost(k)).sum();
             let run = |threads: usize| {
                 let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
                 workers.install(|| {

@@ -4,6 +4,8 @@ use crate::error::Error;
 use crate::rng::Rng;
 use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::tabu::walk::{Affected, Layout, UNWATCHED, energy_until};
+use crate::search::drivers::tuning::ejection::{COLD, LOOK_WORK};
+use crate::search::drivers::tuning::walks::LOOK_EVERY;
 use crate::stop::Stop;
 
 /// What a walk reads.
@@ -16,10 +18,6 @@ pub(super) struct Core<'a> {
     /// Work of a move, at most.
     pub longest: u64,
 }
-
-/// Moves between two looks at the stop flag, unless they are long.
-const LOOK_EVERY: u64 = 64;
-const LOOK_WORK: u64 = 1_000_000;
 
 /// A few moves, compiled for the vector units of the machine they run on.
 struct Steps<'a> {
@@ -35,7 +33,7 @@ impl pulp::WithSimd for Steps<'_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
         let Steps { walk, core, rng, end } = self;
-        let (moves, work) = (walk.moves + LOOK_EVERY, walk.work + LOOK_WORK);
+        let (moves, work) = (walk.moves + u64::from(LOOK_EVERY), walk.work + LOOK_WORK);
         while walk.work < end.min(work) && walk.moves < moves.min(walk.length) {
             walk.step(core, rng);
         }
@@ -52,13 +50,15 @@ pub(super) struct Walk {
     energy: i64,
     /// Whether no function forbids it.
     allowed: bool,
+    /// That of the first assignment.
+    begun: i64,
     pub best: Vec<u16>,
     pub best_energy: i64,
     /// The variables that taken moves have changed since the best, some more than once.
     newer: Vec<u32>,
-    /// Temperature of the first move, and the moves until it is a thousandth of that.
+    /// Temperature of the first move, and the moves until it is cold.
     warmth: f64,
-    pub length: u64,
+    length: u64,
     pub moves: u64,
     /// The variables that the move at work has changed, with the values that they had, and the number of the move by
     /// which each variable was changed last.
@@ -94,6 +94,7 @@ impl Walk {
             values,
             costs,
             energy,
+            begun: energy,
             allowed,
             best_energy: energy,
             warmth,
@@ -128,6 +129,11 @@ impl Walk {
         (count > 0).then(|| sum as f64 / count as f64)
     }
 
+    /// Moves of the walk after it.
+    pub fn next_length(&self) -> u64 {
+        if self.best_energy < self.begun { self.length } else { self.length.saturating_mul(2) }
+    }
+
     /// Moves for so much work.
     pub fn advance(&mut self, core: Core<'_>, work: u64, rng: &mut Rng, stop: &Stop) {
         let end = self.work.saturating_add(work);
@@ -152,7 +158,7 @@ impl Walk {
             if climb > 0 {
                 self.climbs = (self.climbs.0.saturating_add(climb), self.climbs.1 + 1);
             }
-            let cold = (self.moves as f64 / self.length as f64) * 1000f64.ln();
+            let cold = (self.moves as f64 / self.length as f64) * COLD.ln();
             let temperature = self.warmth * (-cold).exp();
             if climb <= 0 || (climb as f64) < -temperature * (1.0 - rng.unit()).ln() {
                 self.note();
@@ -190,7 +196,9 @@ impl Walk {
         let mut v = draw(rng);
         if !self.allowed {
             let violates = |v: usize| self.costs_of(core, v)[usize::from(self.values[v])] >= core.tables.hard;
-            v = std::iter::repeat_with(|| draw(rng)).take(core.free.len()).find(|&v| violates(v)).unwrap_or(v);
+            let mut drawn = std::iter::repeat_with(|| draw(rng)).take(core.free.len()).zip(1..);
+            let (found, work) = drawn.find(|&(v, _)| violates(v)).unwrap_or((v, core.free.len() as u64));
+            (v, self.work) = (found, self.work + work);
         }
         let domain = core.tables.domain(v);
         // from one value to all others, small and large choices alike

@@ -2,6 +2,7 @@
 //! way. One begins where its parent is: regions of a second parent would be joined to it at places without number.
 
 use super::{Child, CpuPopulation};
+use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::{Rng, below, mix};
 use crate::search::context::value_tables::Energy;
@@ -94,7 +95,7 @@ impl CpuPopulation {
         generation: &Generation,
         slot: usize,
         stop: &Stop,
-    ) -> Result<Growing, crate::error::Error> {
+    ) -> Result<Growing, Error> {
         let key = generation.key(slot);
         let mut state = State::new(context.variables(), Rng::new(0));
         let total = if generation.opens() {
