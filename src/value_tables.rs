@@ -66,6 +66,8 @@ pub(crate) struct ValueTables {
     further: Vec<(u32, u32)>,
     /// Functions read where they are, by variable.
     in_place: Vec<Vec<u32>>,
+    /// Entries of a table that is copied, at most.
+    limit: u64,
 }
 
 impl ValueTables {
@@ -78,6 +80,11 @@ impl ValueTables {
 
     /// The same, or [`Error::Stopped`].
     pub fn until(problem: &Arc<Problem>, price: Cost, stop: &Stop) -> Result<ValueTables, Error> {
+        ValueTables::copying(problem, price, COPY_LIMIT, stop)
+    }
+
+    /// The same, where tables are copied that have at most so many entries.
+    pub fn copying(problem: &Arc<Problem>, price: Cost, limit: u64, stop: &Stop) -> Result<ValueTables, Error> {
         let n = problem.variables();
         let (quantum, incidence) = rayon::join(|| quantum(problem, price, stop), || problem.incidence_until(stop));
         let ((shift, hard, forbidding), incidence) = (quantum?, incidence?);
@@ -94,6 +101,7 @@ impl ValueTables {
             functions: Vec::new(),
             further: Vec::new(),
             in_place: Vec::new(),
+            limit: limit.min(COPY_LIMIT),
         };
         if !together::lay_out(&mut tables, &incidence, stop)? {
             in_turn::lay_out(&mut tables, &incidence, stop)?;

@@ -218,7 +218,7 @@ fn prove(
             proved.method = result.source;
             proved.z = result.tables.map(|tables| tables.z);
         }
-        proved.exact |= result.exact || proved.lower >= Some(proved.upper(network));
+        proved.exact |= result.exact && !network.is_relaxed() || proved.lower >= Some(proved.upper(network));
         if proved.exact {
             break;
         }
@@ -253,6 +253,9 @@ fn distributed(
     stop: &Stop,
 ) -> std::result::Result<(Proved, Sent), Error> {
     let mut proved = Proved::default();
+    if network.is_relaxed() {
+        return Err(Error::Usage("it has a sum with too many values for the tables that agents send".into()));
+    }
     let reducer = Reducer::new(network, false, stop)?;
     let problem = Arc::new(reducer.fitting_problem(stop)?);
     if reducer.infeasible() {

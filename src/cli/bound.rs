@@ -292,7 +292,7 @@ impl Bounding {
         }
         let reason = proof.as_ref().filter(|_| value_bounds.is_some()).cloned();
         with(&self.found, |found| {
-            found.report.exact |= exact;
+            found.report.exact |= exact && !self.network.is_relaxed();
             found.raise(lower, &source, proof)
         })??;
         if let Some(value_bounds) = value_bounds {

@@ -113,6 +113,10 @@ impl Case {
     fn new(network: Network, stop: &Stop) -> Result<Case, Error> {
         let named = || Agents::of_variables((0..network.variables().len()).map(|v| network.variable_name(v)));
         let agents = network.agents().cloned().unwrap_or_else(named);
+        if network.is_relaxed() {
+            let what = "it has a sum with too many values for the tables that agents send";
+            return Err(Error::Usage(format!("{}: {what}", network.name)));
+        }
         // only in the form that elimination takes: nothing is reduced
         let reducer = Reducer::new(&network, false, stop)?;
         let problem = Arc::new(reducer.fitting_problem(stop)?);

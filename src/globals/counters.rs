@@ -4,7 +4,7 @@ use super::machine::{Machine, State};
 use crate::model::{Cost, CountCost, Counting, FORBIDDEN, Linear, Measure, Price, Same, Target, ValueCount, add};
 
 /// What being off by `gap` costs.
-fn charge(price: Price, gap: i64) -> Cost {
+pub(super) fn charge(price: Price, gap: i64) -> Cost {
     if gap == 0 {
         return 0;
     }
@@ -16,12 +16,12 @@ fn charge(price: Price, gap: i64) -> Cost {
     times_cost(price.cost, times)
 }
 
-fn times_cost(cost: Cost, times: i128) -> Cost {
+pub(super) fn times_cost(cost: Cost, times: i128) -> Cost {
     if cost >= FORBIDDEN && times > 0 { FORBIDDEN } else { (i128::from(cost) * times).min(FORBIDDEN.into()) as Cost }
 }
 
 /// How far a number is from where it should be.
-fn distance(target: Target, number: i64) -> i64 {
+pub(super) fn distance(target: Target, number: i64) -> i64 {
     match target {
         Target::Within(low, _) if number < low => low.saturating_sub(number),
         Target::Within(_, high) if number > high => number.saturating_sub(high),
@@ -30,22 +30,60 @@ fn distance(target: Target, number: i64) -> i64 {
     }
 }
 
+/// Sums that are where they should be, and those that are not, whatever follows.
+const SURELY_RIGHT: i64 = i64::MIN;
+const SURELY_OFF: i64 = i64::MAX;
+
 /// The sum so far, then for each set of pairs whether one of it is there.
-pub(super) struct Sum(pub Linear);
+pub(super) struct Sum {
+    linear: Linear,
+    /// The least and the largest sum of what is left from each step on.
+    rest: Vec<(i64, i64)>,
+}
+
+impl Sum {
+    pub fn new(linear: Linear) -> Self {
+        let mut rest = vec![(0i64, 0i64)];
+        for weights in linear.weights.iter().rev() {
+            let (low, high) = rest[rest.len() - 1];
+            let bound = |most: fn(i64, i64) -> i64| weights.iter().copied().reduce(most).unwrap_or(0);
+            rest.push((low.saturating_add(bound(i64::min)), high.saturating_add(bound(i64::max))));
+        }
+        rest.reverse();
+        Sum { linear, rest }
+    }
+
+    /// A sum before a step, as far as it matters.
+    fn settled(&self, step: usize, sum: i64) -> i64 {
+        let (Target::Within(low, high), Measure::Hard) = (self.linear.target, self.linear.price.measure) else {
+            return sum;
+        };
+        match self.rest[step] {
+            (least, most) if sum.saturating_add(least) >= low && sum.saturating_add(most) <= high => SURELY_RIGHT,
+            (least, most) if sum.saturating_add(most) < low || sum.saturating_add(least) > high => SURELY_OFF,
+            _ => sum,
+        }
+    }
+}
 
 impl Machine for Sum {
     fn order(&self) -> Vec<usize> {
-        (0..self.0.weights.len()).collect()
+        (0..self.linear.weights.len()).collect()
     }
 
     fn starts(&self) -> Vec<(State, Cost)> {
-        vec![(vec![0; 1 + self.0.at_most_one.len()].into(), 0)]
+        let mut state = vec![0; 1 + self.linear.at_most_one.len()];
+        state[0] = self.settled(0, 0);
+        vec![(state.into(), 0)]
     }
 
     fn step(&self, step: usize, from: &State, value: u32, to: &mut dyn FnMut(State, Cost)) {
         let mut state = from.clone();
-        state[0] = state[0].saturating_add(self.0.weights[step][value as usize]);
-        for (set, taken) in self.0.at_most_one.iter().zip(&mut state[1..]) {
+        if state[0] != SURELY_RIGHT && state[0] != SURELY_OFF {
+            let sum = state[0].saturating_add(self.linear.weights[step][value as usize]);
+            state[0] = self.settled(step + 1, sum);
+        }
+        for (set, taken) in self.linear.at_most_one.iter().zip(&mut state[1..]) {
             let times = set.iter().filter(|&&pair| pair == (step as u32, value)).count() as i64;
             *taken += times;
             if *taken > 1 {
@@ -56,7 +94,66 @@ impl Machine for Sum {
     }
 
     fn end(&self, state: &State) -> Cost {
-        charge(self.0.price, distance(self.0.target, state[0]))
+        match state[0] {
+            SURELY_RIGHT => 0,
+            SURELY_OFF => charge(self.linear.price, 1),
+            sum => charge(self.linear.price, distance(self.linear.target, sum)),
+        }
+    }
+}
+
+/// A sum in steps of several units, which costs what the nearest sum within its reach costs: a lower bound of [`Sum`].
+pub(super) struct Coarse {
+    /// Steps of each value of each variable, rounded down.
+    steps: Vec<Vec<i64>>,
+    /// Units of a step.
+    unit: i128,
+    /// What rounding has taken from a sum at most.
+    slack: i128,
+    /// Where the sum should be.
+    target: (i128, i128),
+    price: Price,
+}
+
+impl Coarse {
+    /// With about so many different sums; none where the sum may be anything but one number.
+    pub fn new(linear: &Linear, sums: i128) -> Option<Self> {
+        let Target::Within(low, high) = linear.target else { return None };
+        let least = |weights: &Vec<i64>| i128::from(weights.iter().copied().min().unwrap_or(0));
+        let above = |weights: &Vec<i64>| weights.iter().map(|&w| i128::from(w) - least(weights)).collect::<Vec<i128>>();
+        let weights: Vec<Vec<i128>> = linear.weights.iter().map(above).collect();
+        let largest = |of: &dyn Fn(i128) -> i128| {
+            weights.iter().map(|own| own.iter().map(|&w| of(w)).max().unwrap_or(0)).sum::<i128>()
+        };
+        let unit = largest(&|w| w) / sums + 1;
+        let shift: i128 = linear.weights.iter().map(least).sum();
+        Some(Coarse {
+            steps: weights.iter().map(|own| own.iter().map(|&w| (w / unit) as i64).collect()).collect(),
+            unit,
+            slack: largest(&|w| w % unit),
+            target: (i128::from(low) - shift, i128::from(high) - shift),
+            price: linear.price,
+        })
+    }
+}
+
+impl Machine for Coarse {
+    fn order(&self) -> Vec<usize> {
+        (0..self.steps.len()).collect()
+    }
+
+    fn starts(&self) -> Vec<(State, Cost)> {
+        vec![([0].into(), 0)]
+    }
+
+    fn step(&self, step: usize, from: &State, value: u32, to: &mut dyn FnMut(State, Cost)) {
+        to([from[0] + self.steps[step][value as usize]].into(), 0);
+    }
+
+    fn end(&self, state: &State) -> Cost {
+        let least = i128::from(state[0]) * self.unit;
+        let gap = (self.target.0 - least - self.slack).max(least - self.target.1).max(0);
+        charge(self.price, gap.min(i64::MAX.into()) as i64)
     }
 }
 

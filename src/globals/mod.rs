@@ -4,7 +4,8 @@
 //! combinations; else a chain: a finite automaton reads the variables one after the other (`machine`), and variables
 //! that are added between them hold its states (Quimper and Walsh, "Global grammar constraints", 2006; Allouche et al.,
 //! "Tractability-preserving transformations of global cost functions", 2016). What is a sum over the values becomes a
-//! chain for each value.
+//! chain for each value. A weighted sum whose chain would be too large becomes a smaller one with lower costs: the
+//! network is relaxed then, and only what keeps the sums themselves (`sums`) finds its solutions.
 //!
 //! `check` evaluates the same functions by their formulas and shares no code with this area.
 
@@ -12,6 +13,7 @@ mod counters;
 mod languages;
 mod machine;
 mod pairs;
+pub(crate) mod sums;
 #[cfg(test)]
 mod tests;
 
@@ -24,12 +26,16 @@ use machine::{Layers, Machine};
 
 /// Combinations of values up to which a function becomes a single table: 8 MiB of costs.
 const WHOLE: u64 = 1 << 20;
+/// The same for sums, whose chains have few states: as many as twelve bits have.
+const WHOLE_SUM: u64 = 1 << 12;
 /// The same for two variables, whose functions have no smaller form: 128 MiB.
 const WHOLE_PAIR: u64 = 1 << 24;
 /// Entries of all single tables of a network: 256 MiB of costs. Beyond, functions become chains where that is smaller.
 const ENTRIES: u64 = 1 << 25;
 /// Transitions of a chain: its tables take about 20 bytes for each.
 const TRANSITIONS: usize = 1 << 22;
+/// Different sums of a chain, at most; a coarser one stands for more. Other numbers were not tried.
+const SUMS: usize = 256;
 
 /// Adds global functions to a network that is being built, within limits for all of them together.
 #[derive(Debug)]
@@ -42,6 +48,8 @@ pub struct Decomposer {
     ranges: Vec<(Cost, Cost)>,
     /// Whether parts of some function may reach the limit only together.
     sums: bool,
+    /// Different sums up to which a chain is exact.
+    narrow: usize,
 }
 
 /// Why a function is not added.
@@ -61,7 +69,7 @@ impl From<ModelError> for Refusal {
 
 impl Default for Decomposer {
     fn default() -> Self {
-        Decomposer { entries: ENTRIES, pairs: true, ranges: Vec::new(), sums: false }
+        Decomposer { entries: ENTRIES, pairs: true, ranges: Vec::new(), sums: false, narrow: SUMS }
     }
 }
 
@@ -110,7 +118,11 @@ impl Decomposer {
             _ => machine(kind, sizes),
         };
         let Some(whole) = whole else { return Err(Refusal::TooLarge(format!("a table of {combinations} entries"))) };
-        let most = if sizes.len() > 2 { WHOLE } else { WHOLE_PAIR };
+        let most = match kind {
+            _ if sizes.len() <= 2 => WHOLE_PAIR,
+            GlobalKind::Linear(_) | GlobalKind::Counting(_) | GlobalKind::Same(_) => WHOLE_SUM,
+            _ => WHOLE,
+        };
         let is_small = combinations <= most.min(self.entries);
         if is_small {
             let layers = Layers::new(&*whole, sizes, TRANSITIONS.max(combinations as usize), stop);
@@ -120,26 +132,51 @@ impl Decomposer {
                 return Ok(single(scope, costs.into_iter().map(|cost| capped(cost, *limit)).collect()));
             }
         }
-        let mut parts = Parts::default();
         let machines = by_value(kind, sizes).unwrap_or_else(|| vec![whole]);
-        let (mut used, mut total) = (0, 0);
-        for machine in &machines {
-            let layers = Layers::new(&**machine, sizes, TRANSITIONS - used, stop).map_err(Refusal::Error)?;
-            let Some(layers) = layers else {
-                return Err(Refusal::TooLarge(format!(
-                    "a table of {combinations} entries, or a chain of more than {TRANSITIONS}"
-                )));
+        // a chain of many sums is more than bounds can work with, and the driver `sums` needs none
+        let mut left = match kind {
+            GlobalKind::Linear(_) => self.narrow * sizes.iter().sum::<u32>() as usize,
+            _ => TRANSITIONS,
+        };
+        let mut all = Vec::new();
+        for machine in machines {
+            let Some(layers) = Layers::new(&*machine, sizes, left, stop).map_err(Refusal::Error)? else {
+                let parts = self.coarse(global, sizes, stop)?;
+                self.sums |= parts.as_ref().is_some_and(|parts| parts.sums);
+                return parts.ok_or_else(|| {
+                    let what = format!("a table of {combinations} entries, or a chain of more than {TRANSITIONS}");
+                    Refusal::TooLarge(what)
+                });
             };
             let layers = layers.minimised(*limit);
-            used += layers.transitions();
-            total = crate::model::add(total, layers.most());
-            layers.chain(scope, &mut parts);
+            left -= layers.transitions();
+            all.push(layers);
         }
-        // hard costs alone add up to nothing
-        parts.sums = total >= *limit;
+        let parts = chains(scope, all, *limit);
         self.sums |= parts.sums;
         Ok(parts)
     }
+
+    /// A chain of fewer sums that costs a weighted sum at most; nothing for a sum that may be anything but one number.
+    fn coarse(&self, global: &Global, sizes: &[u32], stop: &Stop) -> Result<Option<Parts>, Refusal> {
+        let GlobalKind::Linear(linear) = &global.kind else { return Ok(None) };
+        let Some(machine) = counters::Coarse::new(linear, self.narrow as i128) else { return Ok(None) };
+        let layers = Layers::new(&machine, sizes, usize::MAX, stop).map_err(Refusal::Error)?;
+        let parts = layers.map(|layers| chains(&global.scope, [layers.minimised(global.limit)], global.limit));
+        Ok(parts.map(|parts| Parts { relaxed: true, ..parts }))
+    }
+}
+
+/// Chains that together cost what a function costs.
+fn chains(scope: &[u32], all: impl IntoIterator<Item = Layers>, limit: Cost) -> Parts {
+    let (mut parts, mut total) = (Parts::default(), 0);
+    for layers in all {
+        total = crate::model::add(total, layers.most());
+        layers.chain(scope, &mut parts);
+    }
+    // hard costs alone add up to nothing
+    parts.sums = total >= limit;
+    parts
 }
 
 fn capped(cost: Cost, limit: Cost) -> Cost {
@@ -154,7 +191,7 @@ fn single(scope: &[u32], costs: Vec<Cost>) -> Parts {
 /// The machine of a function as a whole; none for functions of two numbers.
 fn machine(kind: &GlobalKind, sizes: &[u32]) -> Option<Box<dyn Machine>> {
     Some(match kind.clone() {
-        GlobalKind::Linear(linear) => Box::new(counters::Sum(linear)),
+        GlobalKind::Linear(linear) => Box::new(counters::Sum::new(linear)),
         GlobalKind::EqualPairs { price } => {
             Box::new(counters::Counts { sizes: sizes.into(), rule: counters::Rule::Pairs(price) })
         }

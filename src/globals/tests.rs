@@ -1,6 +1,7 @@
 //! Every form of every kind has the cost that the formulas of `check` give.
 
 use super::Decomposer;
+use super::sums::Sums;
 use crate::check;
 use crate::model::{
     Arithmetic, Automaton, Cost, CountCost, Counting, FORBIDDEN, Function, Global, GlobalKind, Grammar, Linear,
@@ -136,6 +137,13 @@ fn agree(kind: GlobalKind, sizes: &[u32], limit: Cost, decomposer: &mut Decompos
         let parts = if parts >= limit { FORBIDDEN } else { parts };
         assert_eq!(parts, exact, "{text}: {assignment:?}");
         assert!(network.least() <= exact, "{text}");
+        if Sums::has(&network, 0) {
+            let sums = Sums::of(&network);
+            let values: Vec<u16> = assignment.iter().map(|&value| value as u16).collect();
+            let costs = sums.sums.iter().zip(sums.totals(&values)).map(|(sum, total)| sum.cost(total));
+            let cost = costs.sum::<Option<Cost>>().filter(|&cost| cost < limit).unwrap_or(FORBIDDEN);
+            assert_eq!(cost, exact, "{text}: {assignment:?}");
+        }
         if odometer.advance().is_none() {
             return expanded.domains().len() - sizes.len();
         }
@@ -209,4 +217,51 @@ fn long_scopes_are_chains_or_refused_with_their_size() {
     assert_eq!(each.expanded().domains().len(), 60 + 3 * 59);
     let tree = add(GlobalKind::Tree, &[20; 20]).expect_err("too many states");
     assert!(matches!(tree, super::Refusal::TooLarge(what) if what.contains("a chain of more than")));
+}
+
+/// Weights up to a million: each assignment costs at least what the coarser chains say, and the sums what it costs.
+#[test]
+fn sums_of_many_values_are_bounded_from_below() {
+    let (mut rng, mut relaxed) = (Rng::new(9), 0);
+    for round in 0..30 {
+        let sizes: Vec<u32> = (0..8).map(|_| 2 + rng.below(2) as u32).collect();
+        let mut builder = Network::builder("t");
+        sizes.iter().for_each(|&size| drop(builder.variable(size)));
+        let mut decomposer = Decomposer { entries: 0, narrow: 16, ..Decomposer::default() };
+        for _ in 0..2 {
+            let weight = |rng: &mut Rng| rng.below(1 << 21) as i64 - (1 << 20);
+            let weights = sizes.iter().map(|&size| (0..size).map(|_| weight(&mut rng)).collect()).collect();
+            let low = weight(&mut rng);
+            let target = Target::Within(low, low + rng.below(1 << 20) as i64);
+            let measure = [Measure::Hard, Measure::Linear][round % 2];
+            let price = Price { cost: [3, FORBIDDEN][usize::from(round % 3 == 0)], measure };
+            let linear = Linear { weights, target, price, at_most_one: Vec::new() };
+            let (scope, kind) = ((0..8).collect(), GlobalKind::Linear(linear));
+            let global = Global { scope, keyword: "linear".into(), kind, limit: FORBIDDEN };
+            let _ = decomposer.add(&mut builder, global, &Stop::new()).expect("a chain");
+        }
+        let network = builder.build();
+        relaxed += u32::from(network.is_relaxed());
+        let (expanded, sums) = (network.expanded(), Sums::of(&network));
+        let mut odometer = Odometer::new(sizes.iter().map(|&size| size as usize).collect());
+        let mut lower = 0;
+        loop {
+            let assignment: Vec<u32> = odometer.digits.iter().map(|&value| value as u32).collect();
+            let exact = check::evaluate(&network, &assignment).cost;
+            let extended = network.extend(&assignment);
+            let parts = expanded.functions().iter().fold(0, |sum, f| add(sum, f.cost(expanded.domains(), &extended)));
+            assert!(parts <= exact, "{network:?}: {assignment:?}");
+            lower += u32::from(parts < exact);
+            let mut values: Vec<u16> = assignment.iter().map(|&value| value as u16).collect();
+            values.resize(expanded.domains().len(), 0);
+            let costs = sums.sums.iter().zip(sums.totals(&values)).map(|(sum, total)| sum.cost(total));
+            assert_eq!(costs.sum::<Option<Cost>>().unwrap_or(FORBIDDEN), exact);
+            if odometer.advance().is_none() {
+                break;
+            }
+        }
+        // an unpriced step or two at the border
+        assert!(round % 2 == 1 || lower < 200, "{lower} of a few hundred assignments");
+    }
+    assert!(relaxed >= 10, "{relaxed}");
 }

@@ -274,6 +274,8 @@ pub struct Parts {
     pub tables: Vec<(Vec<Part>, Table)>,
     /// Whether the parts may reach the limit together where none does alone: then they forbid nothing.
     pub sums: bool,
+    /// Whether the tables only bound the cost of the function from below.
+    pub relaxed: bool,
 }
 
 /// A variable of a part.
@@ -296,6 +298,8 @@ pub(super) struct Globals {
     pub chains: Vec<Vec<u32>>,
     /// The places in `expanded` of the parts of each function.
     pub parts: Vec<std::ops::Range<usize>>,
+    /// Whether parts of some function only bound its cost from below.
+    pub relaxed: bool,
 }
 
 impl Globals {

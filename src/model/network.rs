@@ -129,6 +129,12 @@ impl Network {
         self.globals.as_ref().map_or(self, |globals| &globals.expanded)
     }
 
+    /// Whether the expanded network only bounds costs from below: some sum has too many values for tables. Its best
+    /// assignments need not be solutions then.
+    pub fn is_relaxed(&self) -> bool {
+        self.globals.as_ref().is_some_and(|globals| globals.relaxed)
+    }
+
     /// An assignment of the expanded network from one of this network: added variables take their best values.
     pub fn extend(&self, assignment: &[u32]) -> Vec<u32> {
         match &self.globals {

@@ -49,7 +49,7 @@ use worklist::Worklist;
 #[derive(Clone, Debug, Default)]
 pub struct Reducer {
     reduce: bool,
-    /// The network, where variables were added to it: behind its own.
+    /// The network, where it has global functions: variables may be added for them, behind its own.
     original: Option<Box<Network>>,
     infeasible: bool,
     top: Cost,
@@ -130,7 +130,7 @@ impl Reducer {
     pub fn new(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
         let expanded = network.expanded();
         let mut reducer = Reducer::load(expanded, named::values(expanded), reduce, stop)?;
-        if expanded.domains().len() > network.domains().len() {
+        if network.globals().len() > 0 {
             reducer.original = Some(network.clone().into());
         }
         reducer.report.before = Size::of(network);
@@ -229,6 +229,16 @@ impl Reducer {
     /// where it stands for two others.
     pub fn values(&self, index: usize) -> &[u32] {
         &self.values[self.core[index] as usize]
+    }
+
+    /// The network, where it has global functions.
+    pub(crate) fn original(&self) -> Option<&Network> {
+        self.original.as_deref()
+    }
+
+    /// The values that were left of a variable of the expanded network, when it left if it has.
+    pub(crate) fn values_left(&self, variable: u32) -> &[u32] {
+        &self.values[variable as usize]
     }
 
     /// The steps taken, where a log was kept.

@@ -32,7 +32,7 @@ impl Reducer {
             values: domains.iter().map(|&domain| identity(domain)).collect(),
             present: vec![true; domains.len()],
             core: (0..domains.len() as u32).collect(),
-            original: (domains.len() > network.domains().len()).then(|| network.clone().into()),
+            original: (network.globals().len() > 0).then(|| network.clone().into()),
             report: Reduction { before: Size::of(network), ..Reduction::default() },
             domains: domains.clone(),
             ..Reducer::default()

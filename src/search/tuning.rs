@@ -14,6 +14,9 @@ pub(super) const POLLING: Duration = Duration::from_millis(5);
 
 /// What a core is like.
 pub(super) mod core {
+    /// Entries of a table up to which its rows are copied where sums have chains of tables: with some 45 different sums
+    /// of bits. Where one has more only the driver `sums` works: preparing the others took 6 s for 20 sums of 200 bits.
+    pub const COPIED_CHAIN: u64 = 1 << 12;
     /// Variables with a choice for each color class, on average, above which a core is large: so many change without
     /// seeing each other, so that states differ in many parts at a time, and taking the better of each part pays
     /// (results/notes/large-cores.md).

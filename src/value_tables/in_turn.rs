@@ -1,7 +1,7 @@
 //! The rows of a core, laid out one variable after the other.
 
 use super::quantization::quantize;
-use super::{COPY_LIMIT, PADDING, ValueTables, orient};
+use super::{PADDING, ValueTables, orient};
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, Readers, Table};
 use crate::stop::Stop;
@@ -36,7 +36,7 @@ pub(super) fn lay_out(tables: &mut ValueTables, incidence: &Readers, stop: &Stop
             let function = &problem.functions[f as usize];
             match &function.table {
                 Table::Dense(table)
-                    if function.combinations(&problem.domains) <= COPY_LIMIT
+                    if function.combinations(&problem.domains) <= tables.limit
                         && layout.entries.len() + 8 * table.len() < u32::MAX as usize =>
                 {
                     let position = function.scope.iter().position(|&u| u as usize == v).unwrap_or(0);

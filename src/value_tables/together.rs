@@ -1,7 +1,7 @@
 //! The rows of a large core, laid out by all threads: those of one table once, whatever else is equal.
 
 use super::quantization::quantize;
-use super::{COPY_LIMIT, Incidence, PADDING, ValueTables, orient};
+use super::{Incidence, PADDING, ValueTables, orient};
 use crate::error::Error;
 use crate::model::{CostFunction, Readers, Table};
 use crate::stop::Stop;
@@ -35,7 +35,7 @@ fn of_any(tables: &mut ValueTables, readers: &Readers, stop: &Stop) -> Result<bo
     let problem = tables.problem.clone();
     let (n, functions) = (problem.variables(), &problem.functions);
     let suits = |function: &CostFunction| {
-        matches!(function.table, Table::Dense(_)) && function.combinations(&problem.domains) <= COPY_LIMIT
+        matches!(function.table, Table::Dense(_)) && function.combinations(&problem.domains) <= tables.limit
     };
     if !functions.par_iter().with_min_len(TURN).all(suits) {
         return Ok(false);

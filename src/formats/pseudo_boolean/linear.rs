@@ -43,8 +43,8 @@ impl Constraint {
         sum.max(bound.abs()) < COST_LIMIT.into()
     }
 
-    /// Adds the function that costs this where the constraint is violated: a clause where one assignment violates it, a
-    /// global function where more do.
+    /// Adds the function that costs this where the constraint is violated: a clause where one assignment of few bits
+    /// violates it, else a global function.
     pub fn add_to(
         &self,
         builder: &mut Builder,
@@ -72,7 +72,7 @@ impl Constraint {
             (false, true) if high - step <= most => Some(false),
             _ => None,
         };
-        if let Some(at_least_sum) = violated {
+        if let Some(at_least_sum) = violated.filter(|_| scope.len() <= super::DENSE) {
             let tuple = weights.iter().map(|&weight| u32::from((weight < 0) == at_least_sum));
             return Ok(super::add_tuple(builder, &scope, tuple, cost)?);
         }

@@ -158,7 +158,9 @@ impl Builder {
         // numbers count global functions too
         expanded.network.function_names = Arc::default();
         let (mut functions, mut chains, mut places) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, global, Parts { added, tables, .. }) in globals {
+        let mut is_relaxed = false;
+        for (number, global, Parts { added, tables, relaxed, .. }) in globals {
+            is_relaxed |= relaxed;
             let first = expanded.network.variables.len() as u32;
             for &domain in &added {
                 Arc::make_mut(&mut expanded.network.domains).push(domain);
@@ -183,7 +185,8 @@ impl Builder {
             functions.push((number, global));
             places.push(start..expanded.network.functions.len());
         }
-        self.network.globals = Some(Globals { functions, expanded: expanded.network, chains, parts: places }.into());
+        let (expanded, relaxed) = (expanded.network, is_relaxed);
+        self.network.globals = Some(Globals { functions, expanded, chains, parts: places, relaxed }.into());
         self.network
     }
 

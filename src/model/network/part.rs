@@ -15,6 +15,13 @@ impl Network {
         network
     }
 
+    /// The tables that stand for a global function, by its number among all, in the expanded network.
+    pub fn parts(&self, number: usize) -> impl Iterator<Item = &CostFunction> {
+        let place = self.globals.as_ref().zip(self.place_of_global(number));
+        let parts = place.map(|(globals, place)| &globals.expanded.functions[globals.parts[place].clone()]);
+        parts.into_iter().flatten()
+    }
+
     /// Whether [`Network::without`] can leave out a function, by its number among all: not a global one with negative
     /// costs.
     pub fn can_leave_out(&self, number: usize) -> bool {

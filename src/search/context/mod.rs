@@ -2,5 +2,6 @@
 
 pub(crate) mod cuda;
 pub(crate) mod subproblem;
+pub(crate) mod sums;
 
 pub(crate) use crate::{graph, value_tables};

@@ -9,6 +9,7 @@ pub(crate) mod guided;
 pub(crate) mod limited_discrepancy;
 pub(crate) mod lns;
 pub(crate) mod one_flip;
+pub(crate) mod sums;
 pub(crate) mod tabu;
 pub(crate) mod tuning;
 pub(crate) mod walks;
@@ -20,6 +21,7 @@ use self::guided::Guided;
 use self::limited_discrepancy::LimitedDiscrepancy;
 use self::lns::Lns;
 use self::one_flip::OneFlip;
+use self::sums::SumSearch;
 use self::tabu::Tabu;
 use self::weighting::Weighting;
 use super::options::{Assertions, Options};
@@ -93,6 +95,14 @@ const DRIVERS: &[Entry] = &[
         beside_device: true,
         kernels: Vec::new,
         make: |setup| Some(Box::new(Ejection::new(setup.stream()))),
+    },
+    Entry {
+        name: sums::NAME,
+        about: "Local search that keeps the sums of linear and counting functions",
+        on_device: false,
+        beside_device: true,
+        kernels: Vec::new,
+        make: |setup| Some(Box::new(SumSearch::new(setup.stream()))),
     },
     Entry {
         name: DriverChoice::GUIDED.0,

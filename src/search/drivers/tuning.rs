@@ -80,6 +80,30 @@ pub(crate) mod ejection {
     pub const PORTABLE: usize = 4;
 }
 
+/// The driver `sums`.
+pub(crate) mod sums {
+    /// Walks begin as warm as moves are dear on average, or by up to so many halves less, and end at one part in so
+    /// many of that. The first one has so many moves for each variable.
+    pub const COOLER: u64 = 8;
+    pub const COLD: f64 = 1000.0;
+    pub const FIRST_LENGTH: u64 = 64;
+    /// What becomes of the price of a violated sum with each sweep, and of all prices where none is: of nine pairs the
+    /// best on knapsacks, assignments, covers and warehouses (results/sums).
+    pub const RISE: f64 = 1.1;
+    pub const FALL: f64 = 0.9;
+    /// Changes that answer the first one of a move, at most.
+    pub const CHAIN: usize = 3;
+    /// Variables that are tried for a change, at most.
+    pub const TRIED: usize = 16;
+    /// Its share at first beside 1 of most drivers, and part of the time that is its own.
+    pub const OPENING: f64 = 3.0;
+    pub const OWN_SHARE: f64 = 0.5;
+    /// Moves between two looks at the stop flag.
+    pub const LOOK_MOVES: u64 = 256;
+    /// Walks side by side where a run must be the same on all machines.
+    pub const PORTABLE: usize = 4;
+}
+
 /// Constraint weighting (results/notes/weights.md).
 pub(crate) mod weighting {
     /// The share at first next to annealing's six, before and after something allowed is known. Half a share then,

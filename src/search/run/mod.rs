@@ -14,6 +14,7 @@ mod places;
 pub(crate) mod publisher;
 mod reducing;
 pub(crate) mod rules;
+mod solutions;
 mod tighten;
 mod troubles;
 
@@ -33,7 +34,6 @@ use super::scheduler::group::DriverGroup;
 use super::scheduler::portfolio::Portfolio;
 use super::scheduler::threads::ThreadSplit;
 use crate::bounds::{BoundResult, Proof};
-use crate::check::{self, Evaluation};
 use crate::device::Opened;
 use crate::elimination::Gpu;
 use crate::error::Error;
@@ -199,22 +199,27 @@ impl<'a> Run<'a> {
             self.take_reduced();
             self.split_threads();
             self.meet_keepers()?;
-            if self.core.problem.variables() == 0 {
+            let is_empty = self.core.problem.variables() == 0;
+            if is_empty && !self.network.is_relaxed() {
                 let _ = self.core_solution(&self.core.clone(), &[], "reduce")?;
                 let proof = Proof::reductions(&self.core.reducer);
                 self.raise(self.upper.min(self.network.top()), "reduce", proof);
                 continue;
             }
-            if !self.bound_slice()? {
+            if is_empty {
+                self.raise(self.core.problem.constant.min(self.upper).min(self.network.top()), "reduce", None);
+            }
+            if is_empty || !self.bound_slice()? {
                 self.round()?;
             }
         };
         if self.handover.is_some() {
             (self.tell)(Message::Note(DeviceHandover::missed(&self.options.device, self.stop)?));
         }
-        let (source, Effort { moves, ratings, .. }) = self.group.finish(&mut self.pool);
+        let (source, Effort { moves, ratings, found, .. }) = self.group.finish(&mut self.pool);
         self.totals.moves += moves;
         self.totals.ratings += ratings;
+        self.look_at_found(found)?;
         if let Some(source) = source {
             self.look_at_pool(source)?;
         }
@@ -266,7 +271,7 @@ impl<'a> Run<'a> {
         let began = Instant::now();
         let over = self.handover.as_ref().map_or(self.meeting.met(), DeviceHandover::over);
         let (group, context, pool) = (&mut self.group, &self.context, &mut self.pool);
-        let (source, Effort { moves, ratings, work, note, clipped, lost, picks, nonsense, fault }) =
+        let (source, Effort { moves, ratings, work, note, clipped, lost, picks, nonsense, fault, found }) =
             self.bounds.for_search().run(|| group.round(context, pool, over));
         self.totals.rounds += 1;
         self.totals.moves += moves;
@@ -296,6 +301,7 @@ impl<'a> Run<'a> {
             self.tell_of_losses();
             self.lose_device(&error);
         }
+        self.look_at_found(found)?;
         // also where the pool's best is an old one with violations
         self.look_at_pool(source)?;
         if self.options.assertions >= Assertions::Round {
@@ -310,64 +316,6 @@ impl<'a> Run<'a> {
             self.tighten();
         }
         Ok(())
-    }
-
-    /// Turns the best allowed elite into a solution if it is better than the incumbent.
-    fn look_at_pool(&mut self, source: &str) -> Result<(), Error> {
-        let Some(elite) = self.pool.allowed() else { return Ok(()) };
-        let total = self.core.problem.constant.saturating_add(elite.energy.total);
-        if total < self.upper.min(self.core.problem.top) {
-            let assignment: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
-            let _ = self.core_solution(&self.core.clone(), &assignment, source)?;
-        }
-        Ok(())
-    }
-
-    /// A solution of the core: lifted, which is returned, checked on the network, and kept if it is better. Nothing
-    /// once nobody waits for it.
-    fn core_solution(
-        &mut self,
-        core: &ReducedProblem,
-        assignment: &[u32],
-        source: &str,
-    ) -> Result<Option<Vec<u32>>, Error> {
-        let stop = self.checking();
-        let Ok(expected) = core.problem.cost_until(assignment, &stop) else { return Ok(None) };
-        let Ok(solution) = core.reducer.lift_until(assignment, &stop) else { return Ok(None) };
-        let evaluation = check::evaluate_unless(self.network, &solution, || stop.is_set());
-        let Some(evaluation) = evaluation else { return Ok(None) };
-        let cost = self.solution(&solution, &evaluation, source)?;
-        if expected < core.problem.top && cost != Some(expected) && self.options.assertions >= Assertions::Incumbent {
-            return Err(Error::Internal(format!(
-                "{source}: a solution costs {expected} in the core, but {cost:?} by the independent evaluator"
-            )));
-        }
-        Ok(Some(solution))
-    }
-
-    /// Checks an assignment of the network and keeps it if it is better. Returns its cost where it is a solution.
-    fn solution(&mut self, solution: &[u32], evaluation: &Evaluation, source: &str) -> Result<Option<Cost>, Error> {
-        if !evaluation.is_solution() {
-            return Ok(None);
-        }
-        let cost = evaluation.cost;
-        if cost < self.lower {
-            return Err(Error::Internal(format!("{source}: cost {cost} is below the proven bound {}", self.lower)));
-        }
-        if cost < self.upper {
-            let Some(value) = evaluation.value(self.network, solution) else {
-                return Err(Error::Internal(format!("{source}: a solution of cost {cost} that the file forbids")));
-            };
-            self.meeting.found(cost);
-            self.upper = cost;
-            if self.value.is_none_or(|best| self.network.units().is_better(value, best)) {
-                self.value = Some(value);
-            }
-            self.budget.note_better();
-            let (solution, source, totals) = (solution.into(), source.to_string(), self.totals);
-            (self.tell)(Message::Solution { cost, value, solution, source, totals });
-        }
-        Ok(Some(cost))
     }
 
     /// A slice of the bound ladder where it is due, and what follows from it; whether the search waited for it. A run

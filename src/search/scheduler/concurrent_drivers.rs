@@ -84,7 +84,8 @@ impl ConcurrentDrivers {
             return;
         }
         let mut found = lock(&self.found);
-        if found.failed.is_some() || self.pace == Pace::Follow && pool.elites().is_empty() {
+        let follows = self.pace == Pace::Follow && !context.is_relaxed();
+        if found.failed.is_some() || follows && pool.elites().is_empty() {
             return;
         }
         found.pool.take_in(pool);

@@ -3,8 +3,10 @@
 //! To add a driver: write a file with a type that implements [`Driver`], and add its line to the list in
 //! `drivers/mod.rs`. A driver makes bounded rounds; it never reads the clock, prints, or writes files.
 
+pub use super::effort::Picks;
+pub(crate) use super::effort::{Effort, Found};
 use super::lazy::Lazy;
-use crate::device::{Compiled, DeviceError, Source};
+use crate::device::Source;
 use crate::elimination::Outcome;
 use crate::error::Error;
 use crate::fang::gcd;
@@ -14,6 +16,7 @@ use crate::reduce::{ReducedProblem, Reducer};
 use crate::rng::{Rng, mix};
 use crate::search::checkpoint::DriverState;
 use crate::search::context::graph::{Graph, Region};
+use crate::search::context::sums::SumSpace;
 use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::DriverChoice;
 use crate::search::drivers::annealing::state::Elite;
@@ -22,10 +25,9 @@ use crate::search::drivers::annealing::tree_move::Forest;
 use crate::search::drivers::tabu::restarts::interchangeable;
 use crate::search::drivers::tabu::walk::Layout;
 use crate::search::options::Options;
-use crate::search::tuning::core::{LARGE_CLASS, LARGE_SWEEP, LARGE_TREE, VAST_SWEEP};
+use crate::search::tuning::core::{COPIED_CHAIN, LARGE_CLASS, LARGE_SWEEP, LARGE_TREE, VAST_SWEEP};
 use crate::stop::Stop;
 use rayon::prelude::*;
-use serde::Serialize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A core prepared for local search.
@@ -62,6 +64,8 @@ pub(crate) struct SearchContext {
     pub portable: bool,
     /// How the core came from the network; it is the network without it.
     pub origin: Option<Arc<Reducer>>,
+    /// The network itself where functions of it are sums, for which the core has chains of tables.
+    pub sums: Option<SumSpace>,
     reduced: Mutex<Reduced>,
 }
 
@@ -75,19 +79,19 @@ impl SearchContext {
 
     /// Prepares a core. A forbidden entry costs `price` in the core's units.
     pub fn new(problem: &Arc<Problem>, price: Cost, population: Option<usize>, rng: &mut Rng) -> SearchContext {
-        SearchContext::until(problem, price, population, rng, &Stop::new()).expect("no stop is set")
+        SearchContext::until((problem, u64::MAX), price, population, rng, &Stop::new()).expect("no stop is set")
     }
 
-    /// The same, or [`Error::Stopped`].
+    /// The same with copies of tables of at most so many entries, or [`Error::Stopped`].
     fn until(
-        problem: &Arc<Problem>,
+        (problem, copied): (&Arc<Problem>, u64),
         price: Cost,
         population: Option<usize>,
         rng: &mut Rng,
         stop: &Stop,
     ) -> Result<SearchContext, Error> {
         let of_rows = || {
-            let tables = ValueTables::until(problem, price, stop)?;
+            let tables = ValueTables::copying(problem, price, copied, stop)?;
             let schedule = Schedule::of(&tables, stop)?;
             let interchangeable = interchangeable(problem, stop)?;
             Ok::<_, Error>((tables, schedule, interchangeable))
@@ -122,6 +126,7 @@ impl SearchContext {
             population,
             portable: false,
             origin: None,
+            sums: None,
             reduced: Mutex::default(),
         })
     }
@@ -136,12 +141,15 @@ impl SearchContext {
     ) -> Result<Arc<SearchContext>, Error> {
         options.activity.step("preparing the search");
         let price = problem.top.saturating_sub(problem.constant).max(1);
-        let mut context = SearchContext::until(problem, price, options.population, rng, stop)?;
+        let sums = SumSpace::until(reducer, problem.top, stop)?;
+        let copied = if sums.is_some() { COPIED_CHAIN } else { u64::MAX };
+        let mut context = SearchContext::until((problem, copied), price, options.population, rng, stop)?;
         context.portable = options.rounds.is_some();
         // a driver that is asked for alone searches whatever the size
         let is_free = options.driver == DriverChoice::PORTFOLIO && options.population.is_none();
         context.is_vast = !context.portable && context.sweep_work > VAST_SWEEP && is_free;
         context.origin = Some(reducer.clone());
+        context.sums = sums;
         Ok(Arc::new(context))
     }
 
@@ -208,6 +216,17 @@ impl SearchContext {
         self.tables.all_copied().then(|| self.layout.get(make)).transpose()
     }
 
+    /// Whether solutions of the core need not be solutions of the network.
+    pub fn is_relaxed(&self) -> bool {
+        self.sums.as_ref().is_some_and(|sums| sums.is_relaxed)
+    }
+
+    /// Whether only the driver `sums` has a chance: the core is relaxed, or has chains of so many sums that their rows
+    /// are not copied.
+    pub fn is_for_sums(&self) -> bool {
+        self.sums.as_ref().is_some_and(|sums| sums.is_relaxed || !self.tables.all_copied())
+    }
+
     /// Whether all values are interchangeable, as colors are.
     pub fn is_coloring(&self) -> bool {
         self.interchangeable.is_some()
@@ -257,100 +276,6 @@ pub(crate) fn shorter(rounds: u32) -> u32 {
     2u32.saturating_sub(rounds)
 }
 
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Effort {
-    /// Assignments that changed a value.
-    pub moves: u64,
-    /// Candidate values rated.
-    pub ratings: u64,
-    /// Work done, in the unit of [`SearchContext::sweep_work`]; on a device as much as the CPU does in the same time.
-    pub work: u64,
-    /// What the user may want to know.
-    pub note: Option<String>,
-    /// There are fewer states than were asked for: why.
-    pub clipped: Option<String>,
-    /// The device failed: why. The driver goes on without it.
-    pub lost: Option<DeviceError>,
-    pub picks: Picks,
-    /// What of that makes no sense.
-    pub nonsense: Option<String>,
-    /// What an assertion found: the run ends.
-    pub fault: Option<String>,
-}
-
-impl Effort {
-    /// Adds what others did meanwhile; of what there is to say, one of a kind. What was lost is theirs to tell.
-    pub fn add(&mut self, other: &Effort) {
-        self.moves += other.moves;
-        self.ratings += other.ratings;
-        self.work += other.work;
-        self.picks.add(&other.picks);
-        let first = |own: &mut Option<String>, other: &Option<String>| {
-            if own.is_none() {
-                own.clone_from(other);
-            }
-        };
-        first(&mut self.note, &other.note);
-        first(&mut self.clipped, &other.clipped);
-        first(&mut self.nonsense, &other.nonsense);
-        first(&mut self.fault, &other.fault);
-    }
-}
-
-/// What came of the picks of a plug-in heuristic.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Picks {
-    /// Rounds made.
-    pub rounds: u64,
-    /// Part of the search's work.
-    pub work: f64,
-    /// Candidate values rated.
-    pub ratings: u64,
-    /// Values drawn.
-    pub drawn: u64,
-    /// Of these, values that the variable did not have.
-    pub changed: u64,
-    /// Of these, those after which the state was better than it had ever been.
-    pub improved: u64,
-    /// Groups of variables proposed.
-    pub proposed: u64,
-    /// Of these, groups taken.
-    pub taken: u64,
-    /// Values that these changed.
-    pub taken_changed: u64,
-    /// Of the groups taken, those after which the state was better than it had ever been.
-    pub taken_improved: u64,
-    /// Values changed by the passes of cheapest values that end trajectories. With those that picks and groups changed
-    /// they are all moves.
-    pub settled: u64,
-    /// Bytes of its states, at most.
-    pub bytes: u64,
-    /// What its kernel took to compile, where it flew on a device.
-    pub compiled: Option<Compiled>,
-}
-
-impl Picks {
-    /// Adds those of another round or state.
-    pub fn add(&mut self, other: &Picks) {
-        self.rounds += other.rounds;
-        self.ratings += other.ratings;
-        self.drawn += other.drawn;
-        self.changed += other.changed;
-        self.improved += other.improved;
-        self.proposed += other.proposed;
-        self.taken += other.taken;
-        self.taken_changed += other.taken_changed;
-        self.taken_improved += other.taken_improved;
-        self.settled += other.settled;
-        self.bytes = self.bytes.max(other.bytes);
-        // another core may want another instance: the one that took longest is shown
-        let longest = |compiled: &Option<Compiled>| compiled.map_or(0.0, |compiled| compiled.seconds);
-        if self.compiled.is_none() || longest(&other.compiled) > longest(&self.compiled) {
-            self.compiled = other.compiled;
-        }
-    }
-}
-
 /// Turns an assignment of an old core into one of the new; none once the run is stopped.
 pub(crate) type Translate<'a> = dyn Fn(&[u16]) -> Option<Elite> + Sync + 'a;
 
@@ -361,6 +286,11 @@ pub(crate) trait Driver: Send {
     /// Whether a round on this core, with what is known of it and what was found, can bring anything.
     fn fits(&self, _: &SearchContext, _: &Pool) -> bool {
         true
+    }
+
+    /// Whether it works on the network's own sums where the core has chains of tables for them.
+    fn keeps_sums(&self) -> bool {
+        false
     }
 
     /// Whether its rounds leave threads idle where there are many.

@@ -7,6 +7,7 @@ pub(crate) mod budget;
 pub(crate) mod concurrent_bounds;
 mod concurrent_drivers;
 pub(crate) mod driver;
+pub(crate) mod effort;
 pub(crate) mod group;
 mod lazy;
 pub(crate) mod portfolio;

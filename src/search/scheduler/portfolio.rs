@@ -153,7 +153,10 @@ impl Portfolio {
         // nothing better for a third of the time before
         let stagnates = opens && self.timed && self.opening >= PROBING.max(self.better + self.better / 3);
         let shares = self.shares.get_or_insert_with(begin);
-        let due = |driver: &dyn Driver| driver.fits(context, pool) && self.work >= driver.begins(context);
+        let is_alone = self.drivers.len() == 1;
+        let may_help = |driver: &dyn Driver| is_alone || !context.is_for_sums() || driver.keeps_sums();
+        let due =
+            |driver: &dyn Driver| may_help(driver) && driver.fits(context, pool) && self.work >= driver.begins(context);
         let waits = |driver: &dyn Driver| {
             let coming = |cuda: &Arc<Cuda>, source| matches!(cuda.poll(&source, Duration::ZERO), Ok(None));
             let kernels = || driver.kernels(context);
@@ -169,7 +172,7 @@ impl Portfolio {
         let winner = self.winner.filter(|&turn| opens && may(turn));
         let other = (0..self.drivers.len()).rfind(is_new).filter(|_| stagnates);
         let turn = match winner.or(other).or_else(|| if opens { shares.largest(may) } else { shares.next(may) }) {
-            None if waits(&*self.drivers[0].driver) => {
+            None if waits(&*self.drivers[0].driver) || !may_help(&*self.drivers[0].driver) => {
                 std::thread::sleep(POLLING);
                 return (self.drivers[0].name, Effort::default());
             }

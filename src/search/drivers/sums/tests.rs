@@ -1,0 +1,143 @@
+use super::*;
+use crate::formats::{Format, ReadOptions, read_from};
+use crate::globals::Decomposer;
+use crate::globals::sums::Sums;
+use crate::model::{CountCost, Counting, Global, GlobalKind, Measure, Number, Price, ValueCount};
+use crate::model::{FORBIDDEN, Network};
+use crate::reduce::ReducedProblem;
+use crate::reduce::Reducer;
+use crate::search::{DriverChoice, Options, solve};
+use std::sync::Arc;
+
+fn parse(text: &str) -> Network {
+    read_from(text.as_bytes(), "t.opb", Format::Opb, &ReadOptions::default(), &Stop::new()).expect("a problem")
+}
+
+/// Items with prices and weights, of which `count` are chosen: the text, and the least total price.
+fn items(rng: &mut Rng, n: usize, count: usize) -> (String, Option<i64>) {
+    let prices: Vec<i64> = (0..n).map(|_| 1 + rng.below(30) as i64).collect();
+    let weights: Vec<i64> = (0..n).map(|_| 1 + rng.below(20) as i64).collect();
+    let least = weights.iter().sum::<i64>() * count as i64 / n as i64 + 10;
+    let terms = |of: &[i64]| (1..).zip(of).map(|(k, c)| format!("+{c} x{k} ")).collect::<String>();
+    let text =
+        format!("min: {};\n{}= {count} ;\n{}>= {least} ;\n", terms(&prices), terms(&vec![1; n]), terms(&weights));
+    let all = weights.iter().sum::<i64>() as usize;
+    let mut best = vec![vec![None::<i64>; all + 1]; count + 1];
+    best[0][0] = Some(0);
+    for (price, &weight) in prices.iter().zip(&weights) {
+        for k in (0..count).rev() {
+            for total in (0..=all - weight as usize).rev() {
+                if let Some(so_far) = best[k][total] {
+                    let next = &mut best[k + 1][total + weight as usize];
+                    *next = Some(next.map_or(so_far + price, |known| known.min(so_far + price)));
+                }
+            }
+        }
+    }
+    let least = best[count][least as usize..].iter().flatten().min().copied();
+    (text, least)
+}
+
+fn context_of(network: &Network, rng: &mut Rng) -> Arc<SearchContext> {
+    let (reducer, problem) = Reducer::unreduced(network, &Stop::new()).expect("no stop is set");
+    let core = ReducedProblem { problem: problem.into(), reducer: reducer.into() };
+    SearchContext::of_core(&core, &Options::default(), rng, &Stop::new()).expect("no stop is set")
+}
+
+#[test]
+fn alone_it_finds_the_best_choice_of_items() {
+    let mut rng = Rng::new(3);
+    for _ in 0..3 {
+        let (text, least) = items(&mut rng, 24, 9);
+        let network = parse(&text);
+        assert!(Sums::has(&network, network.function_count() - 1), "a chain");
+        let context = context_of(&network, &mut rng);
+        let (mut driver, mut pool) = (SumSearch::new(rng.split()), Pool::default());
+        let found = |pool: &Pool| pool.allowed().map(|elite| elite.energy.total + context.constant);
+        let mut rounds = 0;
+        while found(&pool) != least && rounds < 100 {
+            let effort = driver.round(&context, &mut pool, &Stop::new());
+            assert!(effort.moves > 0);
+            rounds += 1;
+        }
+        assert_eq!(found(&pool), least, "{text}");
+    }
+}
+
+/// Items whose weights have nine digits, in two rows.
+#[test]
+fn sums_too_large_for_tables_are_searched_and_bounded() {
+    let mut rng = Rng::new(8);
+    let n = 24;
+    let rows: Vec<Vec<i64>> = (0..2).map(|_| (0..n).map(|_| 1 + rng.below(1_000_000_000) as i64).collect()).collect();
+    let prices: Vec<i64> = (0..n).map(|_| 1 + rng.below(50) as i64).collect();
+    let terms = |of: &[i64]| (1..).zip(of).map(|(k, c)| format!("+{c} x{k} ")).collect::<String>();
+    let most: Vec<i64> = rows.iter().map(|row| row.iter().sum::<i64>() / 2).collect();
+    let text =
+        format!("max: {};\n{}<= {} ;\n{}<= {} ;\n", terms(&prices), terms(&rows[0]), most[0], terms(&rows[1]), most[1]);
+    let network = parse(&text);
+    assert!(network.is_relaxed());
+    // all choices, one item changed at a time
+    let (mut sums, mut worth, mut best, mut chosen) = ([0i64; 2], 0, 0, 0u32);
+    for k in 1u32..1 << n {
+        let item = k.trailing_zeros() as usize;
+        let sign = if chosen >> item & 1 == 0 { 1 } else { -1 };
+        chosen ^= 1 << item;
+        worth += sign * prices[item];
+        (0..2).for_each(|row| sums[row] += sign * rows[row][item]);
+        if sums[0] <= most[0] && sums[1] <= most[1] {
+            best = best.max(worth);
+        }
+    }
+    for driver in ["portfolio", "sums"] {
+        let options = Options::default().with(|options| {
+            (options.driver, options.rounds) = (DriverChoice::named(driver).expect("a driver"), Some(12));
+        });
+        let mut bounds = Vec::new();
+        let summary = solve(&network, &options, &Stop::new(), &mut |event| bounds.extend(event.bound));
+        let summary = summary.expect("a run");
+        assert_eq!(summary.cost, Some(Number::Integer(best)), "{driver}");
+        assert!(bounds.iter().all(|bound| bound.as_f64() >= best as f64), "{driver}: {bounds:?}");
+    }
+}
+
+/// Tables, sums of bits and counts of values, soft and hard.
+fn mixed() -> Network {
+    let mut builder = Network::builder("mixed");
+    let n = 24;
+    (0..n).for_each(|v| drop(builder.variable(2 + v % 3)));
+    for v in 0..n - 1 {
+        let entries = Cost::from((2 + v % 3) * (2 + (v + 1) % 3));
+        let costs = (0..entries).map(|k| if k == 3 { FORBIDDEN } else { k * 7 % 5 }).collect();
+        let _ = builder.dense(&[v, v + 1], costs).expect("a table");
+    }
+    let mut decomposer = Decomposer::default();
+    let soft = Price { cost: 4, measure: Measure::Quadratic };
+    for (price, low, high) in [(soft, 5, 6), (Price::HARD, 4, 12)] {
+        let bounds = (0..3).map(|value| ValueCount { value, low, high }).collect();
+        let counting = Counting { bounds, cost: CountCost::Each(price), classes: None };
+        let kind = GlobalKind::Counting(counting);
+        let global = Global { scope: (0..n).collect(), keyword: "count".into(), kind, limit: FORBIDDEN };
+        let _ = decomposer.add(&mut builder, global, &Stop::new()).expect("a chain");
+    }
+    builder.build()
+}
+
+#[test]
+fn walks_keep_what_they_pay() {
+    for network in [mixed(), parse(&items(&mut Rng::new(5), 30, 12).0)] {
+        let mut rng = Rng::new(1);
+        let context = context_of(&network, &mut rng);
+        let space = context.sums.as_ref().expect("sums");
+        let own = network.domains().len();
+        let values = (0..space.values.len()).map(|v| (v as u16 * 5) % space.values[v].len() as u16).collect();
+        let mut walk = Walk::new(space, values, Vec::new(), (9.0, 3000), &Stop::new()).expect("no stop is set");
+        walk.advance(space, u64::MAX, &mut rng, &Stop::new());
+        assert!(walk.is_over() && walk.moves == 3000);
+        walk.assert_kept(space);
+        let (cost, best) = walk.best.expect("a solution");
+        let assignment: Vec<u32> = best[..own].iter().map(|&value| value.into()).collect();
+        let offset = space.tables.problem.constant;
+        assert_eq!(crate::check::evaluate(&network, &assignment).cost, cost + offset);
+    }
+}
