@@ -2,8 +2,8 @@
 
 use super::step::solved;
 use super::{
-    Attempt, BoundChoice, BoundResult, BoundSchedule, BounderOptions, DeviceUse, Notice, Search, Shifting,
-    SizeSchedule, Spent, Stage, Step, TableSizes, tuning,
+    Attempt, BoundResult, BoundSchedule, BounderOptions, DeviceUse, Notice, Search, Shifting, SizeSchedule, Spent,
+    Stage, Step, Strategies, TableSizes, tuning,
 };
 use crate::activity::Activity;
 use crate::device::DeviceError;
@@ -93,7 +93,8 @@ struct Turn {
 impl Bounder {
     /// Nothing is done yet.
     pub fn new(options: BounderOptions) -> Self {
-        Bounder { done: options.choice == BoundChoice::None, options, told: Cost::MIN, ..Bounder::default() }
+        let bounder = Bounder { options, told: Cost::MIN, ..Bounder::default() };
+        Bounder { done: bounder.strategies().are_none(), ..bounder }
     }
 
     /// Says there what is being done.
@@ -122,7 +123,7 @@ impl Bounder {
         let schedule = self.schedule.take();
         self.schedule = schedule.map(|schedule| schedule.on(Some(&gpu), device_use).exact_work(exact_work));
         // what was too much for the CPU may not be for it
-        (self.gpu, self.done) = (Some(gpu), self.options.choice == BoundChoice::None);
+        (self.gpu, self.done) = (Some(gpu), self.strategies().are_none());
     }
 
     /// The problem has changed: what has not begun is planned again.
@@ -131,7 +132,7 @@ impl Bounder {
             self.searches.extend(schedule.into_searches());
         }
         (self.orders, self.ordering) = (Vec::new(), None);
-        self.done = self.options.choice == BoundChoice::None;
+        self.done = self.strategies().are_none();
     }
 
     /// One slice of work: at most some tenths of a second. `upper` is the best total known, or the network's top;
@@ -218,7 +219,7 @@ impl Bounder {
 
     /// Work up to which elimination is exact without mini-buckets before it.
     fn exact_work(&self, on_device: bool) -> u64 {
-        self.options.choice.strategies().exact_work[usize::from(on_device)]
+        self.strategies().exact_work[usize::from(on_device)]
     }
 
     fn advance(&mut self, reduced: &ReducedProblem, upper: Cost, stop: &Stop) -> Option<BoundResult> {
@@ -300,6 +301,10 @@ impl Bounder {
         };
         self.notices.push_back(Notice::PlanFailed(format!("{error}; going on {goes_on}")));
         self.schedule.iter_mut().for_each(|schedule| schedule.after(error));
+    }
+
+    fn strategies(&self) -> Strategies {
+        self.options.choice.strategies().part(self.options.part)
     }
 
     /// Whether costs are shifted and nothing else is done: orders and plans take longer than most runs.
@@ -436,12 +441,12 @@ impl Bounder {
         let searched = self.ordering.take().map(OrderSearch::into_orders);
         let orders = if self.orders.is_empty() { searched.unwrap_or_default() } else { self.orders.clone() };
         self.induced_width = orders.first().map(|order| order.width);
-        let BounderOptions { choice, z, memory, spill, .. } = self.options;
+        let BounderOptions { z, memory, spill, .. } = self.options;
         let exact_work = self.exact_work(self.gpu.is_some());
         let mut sizes = SizeSchedule::new(orders, memory, z).exact_work(exact_work);
         (sizes.spill, sizes.work) = (spill, self.highest / 2);
         let certified = reduced.reducer.steps().is_some();
-        let strategies = choice.strategies();
+        let strategies = self.strategies();
         let strategies = if self.is_vast(&reduced.problem) { strategies.shifting_alone() } else { strategies };
         let schedule = BoundSchedule::new(&reduced.problem, sizes, strategies).keep_journal(certified);
         let mut schedule = schedule.on(self.gpu.as_ref(), self.device_use);

@@ -29,7 +29,7 @@ pub use proof::{Proof, weaker};
 pub use schedule::{Attempt, BoundSchedule, SizeSchedule, Spent, Stage};
 pub use search::{Begin, Search, Searcher};
 pub use shifting::Shifting;
-pub use step::{BoundResult, BounderOptions, Notice, Step, TableSizes};
+pub use step::{BoundResult, BounderOptions, Notice, Part, Step, TableSizes};
 
 use crate::device::Source;
 use crate::model::{Cost, Problem};
@@ -191,6 +191,25 @@ impl Strategies {
     /// Cost shifting, if it is one of these, and nothing else.
     fn shifting_alone(&self) -> Strategies {
         Strategies { shift: self.shift, ..NOTHING }
+    }
+
+    /// What one of several processes runs of these: cost shifting with all that follows from it, branch and bound, and
+    /// mini-buckets of the original network are dealt out. Processes beyond that run none.
+    fn part(self, Part { place, of }: Part) -> Strategies {
+        let families = [self.shift || self.go_on_from_shifting(), !self.searches.is_empty(), self.plain];
+        let mut before = 0;
+        let [shifting, searching, plain] = families.map(|is_there| {
+            let is_own = is_there && before % of == place;
+            before += usize::from(is_there);
+            is_own
+        });
+        let searches = if searching { self.searches } else { &[] };
+        let rest = if shifting { self } else { Strategies { exact_work: self.exact_work, ..NOTHING } };
+        Strategies { plain, searches, ..rest }
+    }
+
+    fn are_none(&self) -> bool {
+        !self.plain && !self.shift && !self.go_on_from_shifting() && self.searches.is_empty()
     }
 
     /// Whether something works on what cost shifting between functions leaves.

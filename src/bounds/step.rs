@@ -24,6 +24,24 @@ pub struct BounderOptions {
     pub seed: u64,
     /// Whether no decision reads the clock, so that the same calls come to the same results.
     pub repeatable: bool,
+    /// What other processes leave to this one.
+    pub part: Part,
+}
+
+/// The place of a process among those that deal out the methods of a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// From 0 on.
+    pub place: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+impl Default for Part {
+    /// That of a process alone.
+    fn default() -> Self {
+        Part { place: 0, of: 1 }
+    }
 }
 
 impl Default for BounderOptions {
@@ -36,6 +54,7 @@ impl Default for BounderOptions {
             spill: 0,
             seed: 1,
             repeatable: false,
+            part: Part::default(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::help;
 use super::input::Input;
 use super::output::{self, Files};
+use super::ranks::Ranks;
 use super::values::{self, Stopping};
 use clap::Args;
 use fangs::Error;
@@ -101,6 +102,13 @@ impl LongRunFlags {
         files.reads("--resume", other)
     }
 
+    /// Those of a process that leaves nothing of its own.
+    pub fn without_files(self) -> LongRunFlags {
+        let LongRunFlags { stop, checkpoint_every, resume, .. } = self;
+        let (solutions_dir, checkpoint, exchange, report) = (None, None, None, None);
+        LongRunFlags { stop, solutions_dir, checkpoint, checkpoint_every, resume, exchange, report }
+    }
+
     /// The option that a graph without `--colors` does not have.
     pub fn needs_colors(&self) -> Option<&'static str> {
         let named = [("--checkpoint", &self.checkpoint), ("--resume", &self.resume), ("--exchange", &self.exchange)];
@@ -108,12 +116,12 @@ impl LongRunFlags {
     }
 
     /// Reads the checkpoint to go on from, and prepares those to be written.
-    pub fn keepers(&self, stop: &Stop) -> Result<Keepers, Error> {
+    pub fn keepers(&self, ranks: &Ranks, stop: &Stop) -> Result<Keepers, Error> {
         let resumed = self.resume.as_ref().map(|path| Ok::<_, Error>((path.clone(), Checkpoint::read(path, stop)?)));
         let resumed = resumed.transpose()?;
         let file = self.checkpoint.as_deref().map(|path| CheckpointFile::new(path, self.checkpoint_every));
         let file = file.map(output::as_usage).transpose()?;
-        let all = file.into_iter().map(|file| Arc::new(file) as Arc<dyn Keeper>).collect();
+        let all = file.into_iter().map(|file| Arc::new(file) as Arc<dyn Keeper>).chain(ranks.keeper()).collect();
         Ok(Keepers { all, exchange: self.exchange.clone(), resumed })
     }
 

@@ -31,6 +31,7 @@ mod orders;
 mod output;
 pub mod plot;
 mod potentials;
+mod ranks;
 mod signals;
 pub mod solve;
 mod try_heuristics;

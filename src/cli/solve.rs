@@ -3,6 +3,7 @@
 use super::input::{Input, InputFlags};
 use super::long_runs::LongRunFlags;
 use super::output::{self, OutputFlags};
+use super::ranks::Ranks;
 use super::{Exit, Known, help, heuristics, record_unloaded, signals, stopped_by, ticks, values, worker};
 use clap::Args;
 use fangs::device::{Choice, Opening};
@@ -119,6 +120,24 @@ pub struct Config {
     plot: Option<PathBuf>,
     long_run: LongRunFlags,
     verbosity: Verbosity,
+    /// Whether this process reports: the first one of several that work as one.
+    reports: bool,
+}
+
+impl Config {
+    /// Of this process, where several work as one.
+    fn among(mut self, ranks: &Ranks) -> Result<Config, Error> {
+        if ranks.count().is_some() && self.input.is_graph() {
+            return Err(Error::Usage("mpirun needs --colors: without, there is no network yet".into()));
+        }
+        ranks.share_out(&mut self.options)?;
+        if ranks.is_first() {
+            return Ok(self);
+        }
+        let output = OutputFlags { solution: None, certificate: None, csv: None, ..self.output };
+        let (long_run, verbosity) = (self.long_run.without_files(), Verbosity::Quiet);
+        Ok(Config { output, plot: None, long_run, verbosity, reports: false, ..self })
+    }
 }
 
 impl TryFrom<Box<SolveFlags>> for Config {
@@ -168,18 +187,25 @@ impl TryFrom<Box<SolveFlags>> for Config {
         let _ = flags.long_run.files(files.writes("--plot", flags.plot.as_deref())?)?;
         let (heuristic, warm_starts) = (flags.heuristic, flags.warm_start);
         let SolveFlags { output, plot, long_run, .. } = *flags;
-        Ok(Config { input, options, heuristic, warm_starts, output, plot, long_run, verbosity })
+        Ok(Config { input, options, heuristic, warm_starts, output, plot, long_run, verbosity, reports: true })
     }
 }
 
 /// Solves a network.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
-    let Config { input, mut options, warm_starts, .. } = config;
     let stop = signals::listen()?;
-    let keepers = config.long_run.keepers(&stop)?;
+    let ranks = Ranks::join(&stop)?;
+    let exit = solve(config.among(&ranks)?, &ranks, &stop, started)?;
+    ranks.leave();
+    Ok(if ranks.is_first() { exit } else { Exit::Done })
+}
+
+fn solve(config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Result<Exit, Error> {
+    let Config { input, mut options, warm_starts, .. } = config;
+    let keepers = config.long_run.keepers(ranks, stop)?;
     let resumed = keepers.resumed().cloned();
     let before = resumed.as_ref().map_or(0.0, |checkpoint| checkpoint.time_s);
-    let clock = Clock::start(started, options.time, &stop).after(before);
+    let clock = Clock::start(started, options.time, stop).after(before);
     options.device = Opening::start(options.device.choice().clone());
 
     let picture = config.plot.as_deref().map(|path| output::as_usage(PictureFile::new(path))).transpose()?;
@@ -221,17 +247,19 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             Ok((network, graph, load_s, heuristic, starts, keeping))
         }
     };
-    let (network, graph, load_s) = match worker::run(&stop, load, ticks(&mut recorder, &clock, &known)) {
+    let (network, graph, load_s) = match worker::run(stop, load, ticks(&mut recorder, &clock, &known)) {
         Ok((network, graph, load_s, heuristic, starts, keeping)) => {
             (options.heuristic, options.warm_starts, options.keeping) = (heuristic, starts, keeping);
             (network, graph, load_s)
         }
         Err(error) if Error::is_stop(&error) => {
             let time_s = clock.seconds();
-            let ended = record_unloaded(recorder, &error, &stop, time_s, &known);
-            let report = SolveReport::unloaded(input.name(), &options, stopped_by(&stop), time_s);
-            output::print_report(&report, config.output.json)?;
-            let _ = finish(ended.page, &report, None, &stop);
+            let ended = record_unloaded(recorder, &error, stop, time_s, &known);
+            let report = SolveReport::unloaded(input.name(), &options, stopped_by(stop), time_s);
+            if config.reports {
+                output::print_report(&report, config.output.json)?;
+            }
+            let _ = finish(ended.page, &report, None, stop);
             return Ok(Exit::NoSolution);
         }
         Err(error) => return Err(error),
@@ -254,21 +282,21 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         recorder.observe(event, |solution| formats::write_solution(&network, solution, config.output.solution_format));
     };
     let solved = match &graph {
-        Some(graph) => search::color_by(&clock, graph, &options, &stop, &mut observe),
-        None => search::solve_by(&clock, &network, &options, &stop, &mut observe),
+        Some(graph) => search::color_by(&clock, graph, &options, stop, &mut observe),
+        None => search::solve_by(&clock, &network, &options, stop, &mut observe),
     };
     let summary = match solved {
         Ok(summary) => summary,
         Err(error) => {
             // the files keep the results so far
-            let _ = recorder.finish(&stop);
+            let _ = recorder.finish(stop);
             return Err(error);
         }
     };
     let (mut written, mut seal) = (true, None);
     if let Some(file) = certificate {
         let (bound, proof) = &summary.proof;
-        match output::certificate(file, &network, *bound, summary.least.as_deref(), proof, &stop) {
+        match output::certificate(file, &network, *bound, summary.least.as_deref(), proof, stop) {
             Ok(line) => seal = Some(line),
             Err(error) => {
                 written = false;
@@ -276,19 +304,22 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             }
         }
     }
-    let ended = recorder.finish(&stop);
+    let ended = recorder.finish(stop);
     let curve = ended.curve.map(|curve| Curve { optimal: summary.status == Status::Optimal, ..curve });
-    written &= draw(curve, picture, &stop) && ended.has_solution && ended.has_rows;
+    written &= draw(curve, picture, stop) && ended.has_solution && ended.has_rows;
     let lost = summary.solution.as_deref().filter(|_| !ended.has_solution);
     let lost = lost.map(|solution| formats::write_solution(&network, solution, config.output.solution_format));
     let solution_file = config.output.solution.filter(|_| ended.has_solution);
     let resumed_s = known.resumed.map(|checkpoint| record::seconds(checkpoint.time_s));
-    let mut report = SolveReport { solution_file, resumed_s, ..SolveReport::new(&network, &summary, load_s) };
+    let (ranks, summed) = (ranks.count(), SolveReport::new(&network, &summary, load_s));
+    let mut report = SolveReport { solution_file, resumed_s, ranks, ..summed };
     if let Some(graph) = &graph {
         report.functions = Some(graph.edges.len());
     }
-    written &= finish(ended.page, &report, seal, &stop);
-    output::print_run(&report, config.output.json, lost)?;
+    written &= finish(ended.page, &report, seal, stop);
+    if config.reports {
+        output::print_run(&report, config.output.json, lost)?;
+    }
     let exit = match summary.status {
         Status::Optimal | Status::Feasible => Exit::Done,
         Status::Infeasible => Exit::Infeasible,

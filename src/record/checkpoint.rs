@@ -29,7 +29,7 @@ impl CheckpointFile {
     /// # Errors
     /// A path that cannot be written.
     pub fn new(path: &Path, every: Duration) -> Result<Self, Error> {
-        let state = State { file: ReplacedFile::new(path)?, last: Instant::now() };
+        let state = State { file: ReplacedFile::new(path)?.synced(), last: Instant::now() };
         Ok(CheckpointFile { every, state: Mutex::new(state) })
     }
 

@@ -46,6 +46,7 @@ struct Shared {
     /// What waits to be written.
     next: Mutex<Option<Checkpoint>>,
     own: Mutex<Own>,
+    seen: Mutex<Seen>,
     news: Mutex<Vec<Checkpoint>>,
     troubles: Mutex<Vec<String>>,
 }
@@ -67,10 +68,9 @@ impl ExchangeFolder {
         let shared = Arc::new(Shared::new(folder, network)?);
         let weak = Arc::downgrade(&shared);
         let look = move || {
-            let mut seen = Seen::default();
             while let Some(shared) = weak.upgrade() {
                 shared.write();
-                shared.read(&mut seen);
+                shared.read();
                 drop(shared);
                 std::thread::sleep(EVERY);
             }
@@ -103,13 +103,19 @@ impl Keeper for ExchangeFolder {
         std::mem::take(&mut lock(&self.shared.news))
     }
 
+    fn last_news(&self) -> Vec<Checkpoint> {
+        self.shared.write();
+        self.shared.read();
+        self.news()
+    }
+
     fn troubles(&self) -> Vec<String> {
         std::mem::take(&mut lock(&self.shared.troubles))
     }
 }
 
 /// What was seen of the folder.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Seen {
     /// When each file was written, and how long it was.
     files: FxHashMap<OsString, (Option<SystemTime>, u64)>,
@@ -122,7 +128,7 @@ impl Shared {
         std::fs::create_dir_all(folder).map_err(|source| cannot(folder, source))?;
         let random = RandomState::new().build_hasher().finish();
         let name = format!("{}-{random:016x}.{ENDING}", std::process::id());
-        let file = ReplacedFile::new(&folder.join(&name))?;
+        let file = ReplacedFile::new(&folder.join(&name))?.synced();
         let own = Own { file, written: None, has_failed: false };
         Ok(Shared {
             folder: folder.into(),
@@ -130,6 +136,7 @@ impl Shared {
             name: name.into(),
             next: Mutex::default(),
             own: Mutex::new(own),
+            seen: Mutex::default(),
             news: Mutex::default(),
             troubles: Mutex::default(),
         })
@@ -139,11 +146,7 @@ impl Shared {
     fn write(&self) {
         let mut own = lock(&self.own);
         let Some(next) = lock(&self.next).take() else { return };
-        let known = |checkpoint: &Checkpoint| {
-            let Checkpoint { solution, bound, elites, .. } = checkpoint;
-            (solution.as_ref().map(|found| found.values.clone()), bound.cost, elites.clone())
-        };
-        if own.written.as_ref().is_some_and(|written| known(written) == known(&next)) {
+        if own.written.as_ref().is_some_and(|written| next.is_no_news_after(written)) {
             return;
         }
         let text = next.to_text().unwrap_or_default();
@@ -161,7 +164,8 @@ impl Shared {
     }
 
     /// Reads what is new of others.
-    fn read(&self, seen: &mut Seen) {
+    fn read(&self) {
+        let mut seen = lock(&self.seen);
         let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
         let now = std::fs::metadata(self.folder.join(&self.name)).and_then(|metadata| metadata.modified()).ok();
         for entry in entries.flatten().filter(|entry| entry.file_name() != self.name) {
@@ -252,8 +256,8 @@ mod tests {
         std::fs::write(at("torn.fangs"), &text[..text.len() - 10])?;
         std::fs::write(at("notes.txt"), "mine")?;
         std::fs::write(at(".fangs-left"), "half")?;
-        let (exchange, mut seen) = (Shared::new(folder.path(), &digest)?, Seen::default());
-        exchange.read(&mut seen);
+        let exchange = Shared::new(folder.path(), &digest)?;
+        exchange.read();
         let news = std::mem::take(&mut *lock(&exchange.news));
         let own: Vec<&Checkpoint> = news.iter().filter(|news| *news.network == *digest).collect();
         assert!(own.len() == news.len() && !own.is_empty() && own[0].solution.is_some(), "{news:?}");
@@ -263,7 +267,7 @@ mod tests {
             assert!(troubles.iter().any(|trouble| trouble.contains(word)), "{word}: {troubles:?}");
         }
         std::fs::write(at("torn.fangs"), "still torn")?;
-        exchange.read(&mut seen);
+        exchange.read();
         assert!(lock(&exchange.troubles).is_empty(), "it was told already");
         assert!(at(".fangs-left").exists(), "it may be on its way");
         Ok(())

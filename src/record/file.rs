@@ -47,6 +47,8 @@ pub struct ReplacedFile {
     content: Vec<u8>,
     /// Whether writing has not begun yet.
     waits: bool,
+    /// Whether each content is to survive a power failure.
+    synced: bool,
     in_place: Option<AppendedFile>,
 }
 
@@ -57,7 +59,13 @@ impl ReplacedFile {
     /// A folder that does not exist or cannot be written to, or a path that is a folder.
     pub fn new(path: &Path) -> Result<Self, Error> {
         let cannot = |source| Error::Io { path: path.into(), action: "cannot write", source };
-        let mut file = ReplacedFile { path: files::target(path), content: Vec::new(), waits: false, in_place: None };
+        let mut file = ReplacedFile {
+            path: files::target(path),
+            content: Vec::new(),
+            waits: false,
+            synced: false,
+            in_place: None,
+        };
         match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => return Err(cannot(ErrorKind::IsADirectory.into())),
             Ok(metadata) if !metadata.is_file() => {
@@ -67,6 +75,12 @@ impl ReplacedFile {
             _ => drop(file.temporary(None).map_err(cannot)?),
         }
         Ok(file)
+    }
+
+    /// The same for content that a machine leaves which is switched off at any moment: it is on the disk before the
+    /// name is its, and then the name is.
+    pub fn synced(self) -> Self {
+        ReplacedFile { synced: true, ..self }
     }
 
     /// Its path, symbolic links followed.
@@ -144,7 +158,15 @@ impl ReplacedFile {
         if let Some(old) = old {
             keep_access(temporary.as_file(), &old)?;
         }
+        if self.synced {
+            temporary.as_file().sync_all()?;
+        }
         let _ = temporary.persist(&self.path).map_err(|error| error.error)?;
+        // not every file system can do that with folders, and the file is there all the same
+        #[cfg(unix)]
+        if self.synced {
+            drop(File::open(files::folder(&self.path)).and_then(|folder| folder.sync_all()));
+        }
         Ok(())
     }
 

@@ -12,6 +12,8 @@ mod exchange;
 mod file;
 pub mod page;
 pub mod plot;
+#[cfg(feature = "mpi")]
+mod ranks;
 #[cfg(feature = "cli")]
 mod recorder;
 #[cfg(feature = "cli")]
@@ -26,6 +28,8 @@ pub use console::{Console, Verbosity};
 pub use csv::{CsvFile, HEADER, Recorded, Row, read_run};
 pub use exchange::ExchangeFolder;
 pub use file::{AppendedFile, ReplacedFile, insist};
+#[cfg(feature = "mpi")]
+pub use ranks::Ranks;
 #[cfg(feature = "cli")]
 pub use recorder::{Ended, Recorder};
 #[cfg(feature = "cli")]

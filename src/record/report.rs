@@ -35,6 +35,9 @@ pub struct SolveReport<'a> {
     pub seed: u64,
     pub device: &'a str,
     pub threads: usize,
+    /// Processes that worked as one; rounds, moves and evaluations are those of the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<usize>,
     pub driver: &'static str,
     /// The plug-in heuristic, if there is one.
     pub heuristic: Option<&'a str>,
@@ -89,6 +92,7 @@ impl<'a> SolveReport<'a> {
             seed: summary.seed,
             device: &summary.device,
             threads: summary.threads,
+            ranks: None,
             driver: summary.driver,
             heuristic: summary.heuristic.as_deref(),
             picks: Some(summary.picks).filter(|picks| picks.rounds > 0),
@@ -131,6 +135,7 @@ impl<'a> SolveReport<'a> {
             seed: options.seed,
             device: "cpu",
             threads: options.threads(),
+            ranks: None,
             driver: options.driver.name(),
             heuristic: options.heuristic_name(),
             picks: None,
@@ -181,6 +186,11 @@ impl SolveReport<'_> {
         format!("{ended}: the best {name} is {cost}{found}; {proof}.")
     }
 
+    fn place(&self) -> String {
+        let ranks = self.ranks.map_or(String::new(), |ranks| format!(", the first of {ranks} ranks"));
+        format!("{}, {}{ranks}", self.device, counted(self.threads, "thread"))
+    }
+
     /// What a page says of the run besides its curves.
     pub fn rows(&self) -> Vec<(String, String)> {
         let width = self.induced_width.map_or("-".into(), grouped);
@@ -188,7 +198,7 @@ impl SolveReport<'_> {
         let [rounds, moves, ratings] = [self.rounds, self.moves, self.ratings].map(grouped);
         let mut rows = vec![
             ("ended".into(), self.stopped_by.to_string()),
-            ("ran on".into(), format!("{}, {}", self.device, counted(self.threads, "thread"))),
+            ("ran on".into(), self.place()),
             ("time".into(), format!("{:.2} s, reading {:.2} s", self.time_s, self.load_s)),
             ("effort".into(), format!("{rounds} rounds, {moves} moves, {ratings} evaluations")),
             ("states kept".into(), grouped(self.population)),
@@ -226,7 +236,7 @@ impl Display for SolveReport<'_> {
         let before =
             self.resumed_s.map_or(String::new(), |time| format!(" ({time:.2} s of them before it was resumed)"));
         line("time", &format_args!("{:.2} s{before}{found}", self.time_s))?;
-        line("device", &format_args!("{}, {}", self.device, counted(self.threads, "thread")))?;
+        line("device", &self.place())?;
         let [rounds, moves, ratings] = [self.rounds, self.moves, self.ratings].map(grouped);
         line("effort", &format_args!("{rounds} rounds, {moves} moves, {ratings} evaluations"))?;
         if let (Some(name), Some(picks)) = (self.heuristic, &self.picks) {

@@ -125,6 +125,11 @@ pub trait Keeper: Debug + Send + Sync {
         Vec::new()
     }
 
+    /// The same once the run has ended here: it may wait a moment for what others still tell.
+    fn last_news(&self) -> Vec<Checkpoint> {
+        self.news()
+    }
+
     /// What to tell the user since it was last asked for.
     fn troubles(&self) -> Vec<String> {
         Vec::new()
@@ -204,6 +209,15 @@ impl Checkpoint {
             elites: Vec::new(),
             drivers: BTreeMap::new(),
         }
+    }
+
+    /// Whether others learn nothing from this one that the other has not told them.
+    pub fn is_no_news_after(&self, other: &Checkpoint) -> bool {
+        self.bound.cost == other.bound.cost && self.elites == other.elites && self.values() == other.values()
+    }
+
+    fn values(&self) -> Option<&[u32]> {
+        self.solution.as_ref().map(|found| &found.values[..])
     }
 
     /// The text of a file: a line of JSON, and its SHA-256.

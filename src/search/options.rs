@@ -3,7 +3,7 @@
 use super::checkpoint::Keeping;
 use super::drivers::DriverChoice;
 use crate::activity::Activity;
-use crate::bounds::BoundChoice;
+use crate::bounds::{BoundChoice, Part};
 use crate::device::Opening;
 use crate::heuristics::ValueHeuristic;
 use std::sync::Arc;
@@ -36,6 +36,8 @@ pub struct Options {
     pub heuristic: Option<Arc<dyn ValueHeuristic>>,
     /// How lower bounds are made.
     pub bound: BoundChoice,
+    /// The part of that which is left to this process, where several work on one network.
+    pub bound_part: Part,
     /// Largest number of variables of a mini-bucket; grows while time remains where `None`.
     pub z: Option<u32>,
     /// Bytes that bound tables may take; half of free memory where `None`.
@@ -78,6 +80,7 @@ impl Default for Options {
             driver: DriverChoice::PORTFOLIO,
             heuristic: None,
             bound: BoundChoice::Auto,
+            bound_part: Part::default(),
             z: None,
             bound_memory: None,
             spill: None,

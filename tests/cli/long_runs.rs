@@ -338,6 +338,42 @@ fn processes_share_what_they_know_and_survive_each_other() -> Result {
     Ok(())
 }
 
+/// A process that lies, or whose program has a fault, costs others nothing but a line.
+#[test]
+fn a_bound_that_a_solution_refutes_is_refused() -> Result {
+    let (folder, path) = middle()?;
+    let (shared, csv) = (folder.path().join("shared"), folder.path().join("run.csv"));
+    let solve = || {
+        let mut command = fangs();
+        let _ = command.args(["solve", "--json", "--device", "cpu", "--bound", "none", "--time", "3", "--exchange"]);
+        let _ = command.arg(&shared).arg("--csv").arg(&csv).arg(&path);
+        command
+    };
+    let result = object(&mut solve(), 0)?;
+    let rows = fs::read_to_string(&csv)?;
+    let fields = |row: &str| row.split(',').map(String::from).collect::<Vec<_>>();
+    let greedy = rows.lines().map(fields).rfind(|row| row[4] == "solution" && row[8] == "greedy");
+    let (greedy, best) = (greedy.ok_or("no first solution")?[1].parse::<i64>()?, result["cost"].as_i64());
+    assert!(best < Some(greedy - 1), "{result}");
+    // the run takes it at first, and finds what refutes it
+    let file = fs::read_dir(&shared)?.next().ok_or("no file")??.path();
+    let mut value: Value = serde_json::from_str(fs::read_to_string(&file)?.lines().next().ok_or("no line")?)?;
+    (value["solution"], value["elites"]) = (Value::Null, Value::Array(Vec::new()));
+    (value["bound"]["cost"], value["bound"]["value"]) = ((greedy - 1).into(), (greedy - 1).into());
+    fs::write(&file, sealed(&value.to_string())?)?;
+    let assert = solve().assert().success();
+    let told = String::from_utf8(assert.get_output().stderr.clone())?;
+    let result: Value = serde_json::from_slice(&assert.get_output().stdout)?;
+    assert_eq!(told.matches(&format!("the bound {} of another run", greedy - 1)).count(), 1, "{told}");
+    assert!(
+        result["cost"].as_i64() < Some(greedy - 1) && result["bound"].as_i64() < result["cost"].as_i64(),
+        "{result}"
+    );
+    assert_eq!(result["status"], "feasible");
+    assert!(fs::read_to_string(&csv)?.contains(",exchange/"), "it was taken at first");
+    Ok(())
+}
+
 #[test]
 fn exchange_needs_a_clock_and_a_network() -> Result {
     let (folder, path) = folder_with("four.wcsp", FOUR)?;

@@ -16,6 +16,7 @@ mod limits;
 mod long_runs;
 mod marginals;
 mod names;
+mod page;
 mod peers;
 mod refusals;
 mod solve;

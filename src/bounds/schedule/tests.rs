@@ -2,8 +2,8 @@
 
 use super::super::{JoinGraph, Patience};
 use super::*;
-use crate::bounds::METHODS;
 use crate::bounds::shifting::Between;
+use crate::bounds::{METHODS, Part};
 use crate::elimination::tests::{assignments, random, run, shuffled};
 use crate::elimination::{Limits, Progress};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
@@ -188,4 +188,35 @@ fn no_method_passes_the_optimum() {
         reached += u32::from(best == optimum.min(limit));
     }
     assert!(reached > 1500 && stages > 3000, "{reached} {stages}");
+}
+
+/// What several processes share out is done, each part of it by one.
+#[test]
+fn parts_of_a_schedule_are_the_whole() {
+    let flags = |strategies: &Strategies| {
+        let graphs = strategies.graphs != Graphs::None;
+        let Strategies { plain, shift, shifted, rows, searches, .. } = strategies;
+        [*plain, *shift, *shifted, graphs, *rows, !searches.is_empty()]
+    };
+    for method in METHODS {
+        let whole = flags(&method.strategies);
+        for of in 1..6 {
+            let parts = (0..of).map(|place| method.strategies.part(Part { place, of }));
+            let mut sum = [0; 6];
+            let mut idle = 0;
+            for part in parts {
+                let part_flags = flags(&part);
+                // what goes on from shifting needs it
+                assert!(part.go_on_from_shifting() <= (part.shift || !method.strategies.shift), "{part:?}");
+                assert_eq!(part.are_none(), part_flags == [false; 6]);
+                assert_eq!(part.exact_work, method.strategies.exact_work);
+                idle += usize::from(part.are_none());
+                sum.iter_mut().zip(part_flags).for_each(|(sum, is_there)| *sum += u32::from(is_there));
+            }
+            assert_eq!(sum, whole.map(u32::from), "{:?} of {of}", method.choice);
+            let families = [whole[1..5].contains(&true), whole[5], whole[0]];
+            let families = families.into_iter().filter(|&is_there| is_there).count();
+            assert_eq!(idle, of.saturating_sub(families), "{:?} of {of}", method.choice);
+        }
+    }
 }

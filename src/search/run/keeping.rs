@@ -52,6 +52,17 @@ impl Run<'_> {
         }
     }
 
+    /// What others still tell at the end, unless nothing can be better.
+    pub(super) fn take_last_news(&mut self) -> Result<(), Error> {
+        for place in 0..self.keepers().len() {
+            if self.reached().is_none() {
+                let keeper = self.keepers()[place].clone();
+                keeper.last_news().iter().try_for_each(|other| self.take_in(other))?;
+            }
+        }
+        Ok(())
+    }
+
     fn keepers(&self) -> &[Arc<dyn Keeper>] {
         &self.options.keeping.keepers
     }
@@ -85,7 +96,8 @@ impl Run<'_> {
 
     /// What another process knows: its solution is evaluated here, its bound taken where nothing contradicts it.
     fn take_in(&mut self, other: &Checkpoint) -> Result<(), Error> {
-        let from = |source: &str| format!("exchange/{source}");
+        // it may have come by way of others
+        let from = |source: &str| format!("exchange/{}", source.trim_start_matches("exchange/"));
         let is_better =
             |found: &Found| self.value.is_none_or(|value| self.network.units().is_better(found.value, value));
         let better = other.solution.as_ref().filter(|found| is_better(found));
@@ -108,7 +120,10 @@ impl Run<'_> {
                 "a bound of another process is not taken: {bound} is above {most}, the cost of the best solution"
             ));
         }
-        self.raise(bound, &from(&other.bound.source), None);
+        if bound > self.bound() {
+            self.believed = bound;
+            (self.tell)(Message::Believed { bound, source: from(&other.bound.source) });
+        }
         Ok(())
     }
 

@@ -33,6 +33,11 @@ pub(crate) enum Message {
         /// Why, where that is kept.
         proof: Option<Box<Proof>>,
     },
+    /// A bound that was not proved here: another run's.
+    Believed {
+        bound: Cost,
+        source: String,
+    },
     Progress(Totals),
     /// For a keeper, by its place.
     State {

@@ -18,7 +18,7 @@ mod solutions;
 mod tighten;
 mod troubles;
 
-use self::goal::{Meeting, reached, settled};
+use self::goal::{Meeting, settled};
 use self::handover::DeviceHandover;
 use self::initial::InitialSolution;
 use self::messages::{Ending, Message, Totals};
@@ -78,6 +78,8 @@ pub(crate) struct Run<'a> {
     value: Option<Number>,
     /// Best total proven, in the network's units.
     lower: Cost,
+    /// That of other runs, until a solution refutes it.
+    believed: Cost,
     values: ValueBounds,
     /// Values that the core's tables hold.
     size: u64,
@@ -114,8 +116,10 @@ impl<'a> Run<'a> {
         let (totals, meeting) = (Totals::resumed(options), Meeting::new(first.upper.min(network.top()), stop));
         let proof = Proof::reductions(&core.reducer).map(Box::new);
         tell(Message::Bound { bound: lower, source: "trivial".into(), totals, proof });
-        let lower = resumed.map_or(lower, |resumed| lower.max(resumed.checkpoint.bound.cost));
-        if settled(network, options, first.found(), lower) {
+        // what the first solution has refuted is not believed
+        let believed = resumed.map(|resumed| resumed.checkpoint.bound.cost).filter(|&bound| bound <= first.upper);
+        let believed = believed.unwrap_or(Cost::MIN);
+        if settled(network, options, first.found(), lower.max(believed)) {
             return Ok(None);
         }
         let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
@@ -165,6 +169,7 @@ impl<'a> Run<'a> {
             upper: first.upper,
             value: first.value,
             lower,
+            believed,
             tightened: (network.top(), 0),
             cannot_split: false,
             has_search,
@@ -228,6 +233,7 @@ impl<'a> Run<'a> {
         while let Some(mut step) = self.bounds.finished() {
             let _ = self.take(&mut step)?;
         }
+        self.take_last_news()?;
         self.tell_of_bounds();
         self.tell_of_losses();
         let (z, induced_width) = self.bounds.widths();
@@ -242,11 +248,6 @@ impl<'a> Run<'a> {
             induced_width,
             device: self.device.name(),
         })
-    }
-
-    /// To be asked after all that is told, before anything else that takes long.
-    fn reached(&self) -> Option<StoppedBy> {
-        reached(self.network, self.options, self.value.map(|value| (self.upper, value)), self.lower)
     }
 
     /// The flag for what was found: once the run is over nobody waits for one more, but for a first one.
@@ -411,10 +412,6 @@ impl<'a> Run<'a> {
         // a bound of the core speaks of what is better than the incumbent
         self.raise(step.lower.min(self.upper).min(self.network.top()), &step.source, step.proof.take());
         Ok(solution)
-    }
-
-    fn gap(&self) -> Cost {
-        self.upper.min(self.network.top()).saturating_sub(self.lower)
     }
 
     /// What is known of values, for heuristics that look at it.

@@ -31,6 +31,8 @@ pub(crate) struct EventPublisher<'a> {
     /// The solution of least cost in the network's units, which rounding may order otherwise than the file's numbers.
     least: Option<(Cost, Arc<[u32]>)>,
     bound: Cost,
+    /// The best bound proved here, and by what.
+    proved: (Cost, Arc<str>),
     /// The best bound that has a proof.
     proof: (Cost, Proof),
     totals: Totals,
@@ -70,6 +72,7 @@ impl<'a> EventPublisher<'a> {
             best: None,
             least: None,
             bound,
+            proved: (bound, "trivial".into()),
             proof: (bound, Proof::default()),
             totals: Totals::resumed(options),
             source: "trivial".into(),
@@ -207,6 +210,9 @@ impl<'a> EventPublisher<'a> {
             }
             Message::Solution { cost, value, solution, source, totals } => {
                 self.totals = totals;
+                if cost < self.bound {
+                    self.disbelieve(value, &source);
+                }
                 self.least = Some((cost, solution.clone()));
                 let units = self.network.units();
                 if self.best.as_ref().is_none_or(|(best, _)| units.is_better(value, *best)) {
@@ -225,13 +231,13 @@ impl<'a> EventPublisher<'a> {
                 if let Some(proof) = proof.filter(|_| bound > self.proof.0) {
                     self.proof = (bound, *proof);
                 }
-                if bound > self.bound {
-                    self.bound = bound;
-                    self.source = source.into();
-                    self.bound_source = self.source.clone();
-                    let _ = self.tell(EventKind::Bound);
+                let source: Arc<str> = source.into();
+                if bound > self.proved.0 {
+                    self.proved = (bound, source.clone());
                 }
+                self.raise(bound, source);
             }
+            Message::Believed { bound, source } => self.raise(bound, source.into()),
             Message::Facts(facts) => {
                 let Reduction { before, after, .. } = &facts.reduction;
                 let size = |size: &Size| format!("{} variables with {} values", size.variables, size.values);
@@ -258,6 +264,26 @@ impl<'a> EventPublisher<'a> {
                 let _ = self.tell_with(EventKind::Warning, Some(message.into()));
             }
         }
+    }
+
+    fn raise(&mut self, bound: Cost, source: Arc<str>) {
+        if bound > self.bound {
+            self.bound = bound;
+            (self.source, self.bound_source) = (source.clone(), source);
+            let _ = self.tell(EventKind::Bound);
+        }
+    }
+
+    /// A solution costs less than another run's bound, which is wrong: what was proved here is left. One that was
+    /// proved here is a fault that ends the run elsewhere.
+    fn disbelieve(&mut self, value: Number, source: &str) {
+        let wrong = self.network.bound(self.bound).map_or("it".into(), |bound| bound.to_string());
+        let message = format!(
+            "the bound {wrong} of another run ({}) is refused: {source} has a solution of {value}",
+            self.bound_source
+        );
+        (self.bound, self.bound_source) = self.proved.clone();
+        let _ = self.tell_with(EventKind::Warning, Some(message.into()));
     }
 
     fn tell(&mut self, kind: EventKind) -> f64 {

@@ -68,6 +68,9 @@ impl Run<'_> {
         if cost < self.lower {
             return Err(Error::Internal(format!("{source}: cost {cost} is below the proven bound {}", self.lower)));
         }
+        if cost < self.believed {
+            self.believed = Cost::MIN;
+        }
         if cost < self.upper {
             let Some(value) = evaluation.value(self.network, solution) else {
                 return Err(Error::Internal(format!("{source}: a solution of cost {cost} that the file forbids")));

@@ -47,6 +47,7 @@ impl Bounds {
             spill,
             seed: options.seed,
             repeatable,
+            part: options.bound_part,
         });
         let bounder = bounder.telling(&options.activity);
         let mut bounds = Bounds { bounder, pace: Pace::Steady, closed: 0.0 };
