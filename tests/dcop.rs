@@ -1,13 +1,19 @@
 //! Distributed problems: the published files where their folder is present, and generated ones. The values were
 //! computed by an implementation in another language (numpy tables along depth-first and min-fill orders).
 
-use fangs::dcop::{Traffic, run_agents, run_levels};
+mod common;
+
+use common::Shape;
+use fangs::bounds::{BoundChoice, Bounder, BounderOptions, Step};
+use fangs::dcop::{Found, Traffic, run_agents, run_levels};
 use fangs::elimination::{Limits, Plan};
 use fangs::formats::{self, ReadOptions, Source};
 use fangs::generate::generate;
-use fangs::model::{Network, Problem};
+use fangs::model::{Cost, FORBIDDEN, Network, Problem};
 use fangs::order::{Method, PseudoTree, TreeSize, Visit, best_order};
-use fangs::reduce::Reducer;
+use fangs::reduce::{ReducedProblem, Reducer};
+use fangs::rng::Rng;
+use fangs::search::{Options, Status, solve};
 use fangs::stop::Stop;
 use fangs::{Error, check};
 use std::path::PathBuf;
@@ -158,5 +164,99 @@ fn generated_problems_have_their_sizes_and_optima() -> Result<(), Error> {
     let size = case.size();
     assert_eq!((size.width, size.depth, size.largest_util_entries), (29, 99, 186_264_514_923_095_703_125));
     assert_eq!(size.util_entries, 512_346_626_663_227_539_055);
+    Ok(())
+}
+
+/// Random problems; `FANGS_RANDOM_DCOPS` asks for another number.
+fn problems() -> u64 {
+    std::env::var("FANGS_RANDOM_DCOPS").ok().and_then(|problems| problems.parse().ok()).unwrap_or(200)
+}
+
+/// Up to nine variables, functions of up to four, hard or not, dense or sparse, with a top or without.
+fn random(rng: &mut Rng) -> Network {
+    let variables = 2 + rng.index(8);
+    let high = [1, 9, 1000, 1 << 36][rng.index(4)];
+    let shape = Shape {
+        variables,
+        domains: &[1, 2, 2, 3, 4, 5],
+        functions: variables + rng.index(variables + 1),
+        arities: &[1, 2, 2, 2, 3, 4],
+        costs: (0, high),
+        forbidden: rng.below(4),
+        sparse: (3, 8),
+        shared: 2,
+        assignments: 1 << 14,
+        ..Shape::PLAIN
+    };
+    let mut builder = shape.network(rng);
+    if rng.below(4) == 0 {
+        let _ = builder.top(rng.below(4 * high as u64 + 1) as Cost);
+    }
+    builder.build()
+}
+
+/// The optimum by bucket elimination along an order, as `fangs bound --method be` has it, and the values chosen.
+fn eliminated(case: &Case, tree: &PseudoTree, stop: &Stop) -> Result<(Cost, Option<Vec<u32>>), Error> {
+    let mut options = BounderOptions::default();
+    (options.choice, options.memory) = (BoundChoice::Be, 1 << 30);
+    let mut bounder = Bounder::new(options);
+    bounder.follow(vec![tree.order.clone()]);
+    let reduced = ReducedProblem::new(Reducer::new(&case.network, false, stop)?, stop)?;
+    let mut found = (Cost::MIN, None);
+    loop {
+        match bounder.step(&reduced, case.network.top(), stop) {
+            Step::Done => return Ok(found),
+            Step::Result(result) if result.exact => found = (result.lower, result.assignment),
+            Step::Result(_) | Step::More => {}
+        }
+    }
+}
+
+#[test]
+fn dpop_is_elimination_and_comes_to_what_a_search_proves() -> Result<(), Error> {
+    let (mut rng, stop) = (Rng::new(61), Stop::new());
+    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    let (one, three) = (pool(1), pool(3));
+    let (mut solved, mut infeasible, mut eliminations) = (0, 0, 0);
+    for number in 0..problems() {
+        let case = Case::new(random(&mut rng))?;
+        let searched =
+            solve(&case.network, &Options::default().with(|options| options.threads = Some(1)), &stop, &mut |_| {})?;
+        let optimum = match searched.status {
+            Status::Optimal => searched.solution.as_ref().map(|values| check::evaluate(&case.network, values).cost),
+            Status::Infeasible => None,
+            other => panic!("problem {number}: {other:?}"),
+        };
+        *if optimum.is_some() { &mut solved } else { &mut infeasible } += 1;
+        let owner: Vec<u32> = (0..case.problem.variables() as u32).collect();
+        for tree in [&case.dfs, &PseudoTree::best(&case.problem, None, &stop)?, &case.best()?] {
+            let run = || -> Result<([Found; 2], Traffic), Error> {
+                let plan = Plan::new(&case.problem, &tree.order, &Limits::new(1 << 30));
+                let traffic = Traffic::new(&plan, tree, &owner);
+                let levels = run_levels(&case.problem, plan.clone(), None, &stop)?;
+                Ok(([levels, run_agents(&case.problem, &plan, None, &stop)?], traffic))
+            };
+            let (found, traffic) = one.install(run)?;
+            let (others, again) = three.install(run)?;
+            assert_eq!(traffic, again, "problem {number}");
+            let all: Vec<_> = found.iter().chain(&others).map(|found| (found.lower, &found.assignment)).collect();
+            assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "problem {number}: {all:?}");
+            let (lower, values) = all[0];
+            let values = case.reducer.lift(values);
+            let evaluation = check::evaluate(&case.network, &values);
+            match optimum {
+                Some(optimum) => assert_eq!((lower, evaluation.cost), (optimum, optimum), "problem {number}"),
+                None => assert!(lower >= case.network.top().min(FORBIDDEN) && !evaluation.is_solution()),
+            }
+            if case.problem.variables() > 0 && !case.reducer.infeasible() {
+                let (bound, assignment) = eliminated(&case, tree, &stop)?;
+                assert_eq!(bound, lower, "problem {number}");
+                let same = assignment.is_none_or(|own| case.reducer.lift(&own) == values);
+                assert!(same || optimum.is_none(), "problem {number}");
+                eliminations += 1;
+            }
+        }
+    }
+    assert!(solved > infeasible && infeasible > 0 && eliminations > solved, "{solved} {infeasible} {eliminations}");
     Ok(())
 }

@@ -4,7 +4,8 @@
 //! The papers do not state their instances, so each row has what decides its time: the induced width and the
 //! combinations looked at. Dense tables take the same time whatever share of their entries is forbidden.
 
-use crate::dcop::{Clocks, Latency, Traffic, run_agents, run_levels};
+use super::buckets;
+use crate::dcop::{Clocks, Latency, Spent, Traffic, run_agents, run_levels};
 use crate::elimination::{Gpu, Limits, Plan};
 use crate::error::Error;
 use crate::generate::generate;
@@ -112,6 +113,8 @@ pub struct DcopOptions<'a> {
     pub gpu: Option<&'a Arc<Gpu>>,
     /// Whether the CPU is measured, too.
     pub cpu: bool,
+    /// Whether the device runs the published kernels, too.
+    pub paper: bool,
     /// Bytes of tables.
     pub memory: u64,
     /// Combinations from which on a row is left out.
@@ -151,6 +154,8 @@ pub struct DcopRow {
     pub dpop_device_s: Option<f64>,
     /// The share of copies to and from the device of what its agents spent.
     pub transfers: Option<f64>,
+    /// DPOP or ADPOP, simulated, with the published kernels on the device; none where a joint table does not fit it.
+    pub paper_s: Option<f64>,
     /// The paper's times on a GTX Titan, for networks of its own.
     pub titan_be_s: Option<f64>,
     /// The same for DPOP.
@@ -232,9 +237,10 @@ pub fn dcop(setting: &Setting, seed: u64, options: DcopOptions<'_>, stop: &Stop)
             return Err(Error::Internal(what));
         }
         row.bound = Some(whole.lower);
-        let latency = Latency::default();
-        let clocks = Clocks::new(&tree, &traffic, &agents.spent, &owner, plan.costs.width.bytes(), latency);
-        let (be, dpop) = (Some(whole.util_s + whole.value_s), Some(clocks.end_s));
+        let simulated = |spent: &[Spent]| {
+            Clocks::new(&tree, &traffic, spent, &owner, plan.costs.width.bytes(), Latency::default()).end_s
+        };
+        let (be, dpop) = (Some(whole.util_s + whole.value_s), Some(simulated(&agents.spent)));
         match gpu {
             None => (row.be_cpu_s, row.dpop_cpu_s) = (be, dpop),
             Some(_) => {
@@ -246,6 +252,16 @@ pub fn dcop(setting: &Setting, seed: u64, options: DcopOptions<'_>, stop: &Stop)
                 row.transfers = Some(copies / all);
             }
         }
+        let Some(gpu) = gpu.filter(|_| options.paper) else { continue };
+        if let Some((lower, mut spent)) = buckets::dpop(gpu, &problem, &plan, stop)? {
+            if lower != whole.lower {
+                let what = format!("{}: the published kernels come to {lower}, not {}", row.network, whole.lower);
+                return Err(Error::Internal(what));
+            }
+            // the values are chosen on the host
+            spent.iter_mut().zip(&agents.spent).for_each(|(paper, own)| paper.value_s = own.value_s);
+            row.paper_s = Some(simulated(&spent));
+        }
     }
     Ok(row)
 }
@@ -256,7 +272,8 @@ mod tests {
 
     #[test]
     fn rows_agree_with_themselves() {
-        let options = DcopOptions { gpu: None, cpu: true, memory: 1 << 28, most_joint_entries: 1e6, p2: 0.5 };
+        let options =
+            DcopOptions { gpu: None, cpu: true, paper: false, memory: 1 << 28, most_joint_entries: 1e6, p2: 0.5 };
         let mut run = 0;
         for table in TABLES {
             for setting in settings(table, options.p2).iter().filter(|setting| setting.n <= 40 && setting.d <= 25) {

@@ -4,12 +4,9 @@
 //! the time from tables on the device to the message, as medians: of our kernel as plans run it; of the published
 //! algorithm on a joint table in device memory; and of our CPU kernel on all threads.
 
-#![allow(unsafe_code, reason = "launches of kernels are foreign")]
-
-use crate::device::shared::device_structs;
-use crate::device::{Cuda, CudaSlice, DeviceError, PushKernelArg, Source};
+use super::buckets::{self, Aggregated};
+use crate::device::{Cuda, DeviceError, Source};
 use crate::elimination::{Gpu, Limits, Plan, Progress, Run, measure};
-use crate::kernels;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, Order, best_order};
 use crate::rng::Rng;
@@ -93,8 +90,7 @@ pub struct Report {
 
 /// The published algorithm's kernels, to compile without a device.
 pub fn sources() -> Vec<Source> {
-    let kernels = ["aggregate<u32>", "aggregate<u64>", "eliminate<u32>", "eliminate<u64>"];
-    vec![kernels.into_iter().fold(source(), Source::kernel)]
+    vec![buckets::source()]
 }
 
 /// Runs all cases; every time is the median of `repeats`.
@@ -195,22 +191,6 @@ pub fn network(
     })
 }
 
-device_structs! {
-    /// `Terms` of kernels/bench_paper_mbe.cu.
-    #[derive(Clone, Copy)]
-    struct Terms as "Terms" {
-        digits: u32,
-        mul: [u32; 24],
-        modulus as "mod": [u32; 24],
-        padding as "": u32,
-        div: [u64; 24],
-    }
-}
-
-fn source() -> Source {
-    kernels::source("bench_paper_mbe.cu").asserts::<Terms>()
-}
-
 impl Case {
     fn scope(&self, function: usize) -> Vec<u32> {
         (0..=self.w).filter(|v| !self.left_out[function].contains(v)).collect()
@@ -304,41 +284,20 @@ impl Case {
         samples: &[u64],
     ) -> Result<(f64, Vec<Cost>), DeviceError> {
         let outputs = self.size(self.w as usize);
-        let joint = outputs * u64::from(self.d);
-        let index = if joint < 1 << 31 { "u32" } else { "u64" };
-        let (aggregate, eliminate) = (format!("aggregate<{index}>"), format!("eliminate<{index}>"));
-        let source = source().kernel(aggregate.clone()).kernel(eliminate.clone());
-        let module = cuda.load(&source)?;
-        let (aggregate, eliminate) = (module.kernel(&aggregate, 0)?, module.kernel(&eliminate, 0)?);
+        let sizes = vec![self.d; self.w as usize + 1];
         let mut tables = Vec::new();
         for (number, function) in problem.functions.iter().enumerate() {
-            tables.push((cuda.upload(&self.eliminated_last(function))?, self.terms(number)));
+            let mut axes: Vec<usize> = self.scope(number)[1..].iter().map(|&v| v as usize - 1).collect();
+            axes.push(self.w as usize);
+            tables.push(Aggregated::new(cuda, &self.eliminated_last(function), &axes, &sizes)?);
         }
-        let mut table = cuda.zeros::<i32>(joint as usize)?;
+        let mut joint = cuda.zeros::<i32>(outputs as usize * self.d as usize)?;
         let mut out = cuda.zeros::<i32>(outputs as usize)?;
-        let blocks = |rows: u64| rows.div_ceil(256) as u32;
-        let stream = cuda.stream();
-        let mut all = |out: &mut CudaSlice<i32>| -> Result<(), DeviceError> {
-            for (function, terms) in &tables {
-                // SAFETY: the arguments are aggregate's; the table has `joint` rows.
-                unsafe {
-                    aggregate.launch(stream, (blocks(joint), 256, 0), |arguments| {
-                        arguments.arg(&mut table).arg(function).arg(terms).arg(&joint)
-                    })?;
-                }
-            }
-            // SAFETY: the arguments are eliminate's; the output has `outputs` rows.
-            unsafe {
-                eliminate.launch(stream, (blocks(outputs), 256, 0), |arguments| {
-                    arguments.arg(out).arg(&table).arg(&self.d).arg(&outputs)
-                })
-            }
-        };
-        all(&mut out)?;
+        buckets::join(cuda, &tables, &mut joint, &mut out, self.d)?;
         // before more is added to the joint table
         let sample = |&row: &u64| cuda.read(&out.slice(row as usize..row as usize + 1));
         let entries = samples.iter().map(sample).collect::<Result<Vec<_>, _>>()?.concat();
-        let ms = cuda.median_ms(1, repeats, || all(&mut out))?;
+        let ms = cuda.median_ms(1, repeats, || buckets::join(cuda, &tables, &mut joint, &mut out, self.d))?;
         Ok((ms, entries.into_iter().map(Cost::from).collect()))
     }
 
@@ -347,19 +306,6 @@ impl Case {
         let Table::Dense(costs) = &function.table else { return Vec::new() };
         let slab = costs.len() / self.d as usize;
         (0..costs.len()).map(|at| costs[at % self.d as usize * slab + at / self.d as usize] as i32).collect()
-    }
-
-    fn terms(&self, function: usize) -> Terms {
-        let mut terms = Terms { digits: 0, mul: [0; 24], modulus: [1; 24], padding: 0, div: [1; 24] };
-        let mut scope = self.scope(function);
-        scope.rotate_left(1);
-        for (place, &v) in scope.iter().enumerate() {
-            terms.mul[place] = self.size(scope.len() - 1 - place) as u32;
-            terms.modulus[place] = self.d;
-            terms.div[place] = if v == 0 { 1 } else { self.size((self.w - v) as usize + 1) };
-            terms.digits += 1;
-        }
-        terms
     }
 }
 

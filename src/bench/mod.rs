@@ -1,5 +1,6 @@
 //! Measurements of the inner loops, as `fangs bench` reports them: medians on the device, by its events.
 
+mod buckets;
 pub mod dcop;
 pub mod decide;
 mod fang;

@@ -21,7 +21,7 @@ mod step;
 mod tuning;
 
 pub use bounder::Bounder;
-pub use branch::{Branch, BranchingTrace, Style};
+pub use branch::{Branch, BranchingTrace, Sent, Style};
 pub(crate) use branch::{Probe, Probed};
 pub use cost_shifting::Shift;
 pub use join_graph::{DeviceUse, Graphs, JoinGraph, Patience};

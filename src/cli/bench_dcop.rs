@@ -22,6 +22,10 @@ pub struct DcopFlags {
     /// Combinations from which on a row only has its sizes
     #[arg(long, value_name = "N", default_value_t = 1e11, help_heading = help::BOUNDS)]
     most_joint_entries: f64,
+    /// Run published kernels on the device as well: paper (GpuBE's two)
+    #[arg(long, value_name = "NAME", help_heading = help::BOUNDS,
+        value_parser = values::named([("paper", "paper")], help::KERNELS))]
+    kernel: Option<&'static str>,
     #[command(flatten)]
     pub shared: ExperimentFlags,
 }
@@ -35,10 +39,15 @@ pub fn run(flags: DcopFlags) -> Result<Exit, Error> {
     let (memory, cpu) = (flags.shared.memory(), !flags.shared.no_cpu);
     let (mut table, gpu) = flags.shared.begin(
         "seconds, DPOP simulated, GTX Titan as the paper has it\n\
-         table        n    d  z  seed  width     joint  BE cpu     BE dev     DPOP cpu   DPOP dev    Titan BE   DPOP",
+         table        n    d  z  seed  width     joint  BE cpu     BE dev     DPOP cpu   DPOP dev   paper      \
+         Titan BE   DPOP",
     )?;
-    let DcopFlags { most_joint_entries, p2, .. } = flags;
-    let options = DcopOptions { gpu: gpu.as_ref(), cpu, memory, most_joint_entries, p2 };
+    let DcopFlags { most_joint_entries, p2, kernel, .. } = flags;
+    let paper = kernel.is_some();
+    if paper && gpu.is_none() {
+        return Err(Error::Usage("--kernel paper needs a CUDA device: `fangs devices` says what is there".into()));
+    }
+    let options = DcopOptions { gpu: gpu.as_ref(), cpu, paper, memory, most_joint_entries, p2 };
     let tables = TABLES.iter().filter(|table| flags.table.is_empty() || flags.table.contains(table));
     'all: for name in tables {
         for setting in settings(name, p2) {
@@ -58,7 +67,7 @@ pub fn run(flags: DcopFlags) -> Result<Exit, Error> {
 fn line(row: &DcopRow, seed: u64) -> String {
     let time = |seconds: Option<f64>| seconds.map_or("-".into(), |seconds| format!("{seconds:.6}"));
     format!(
-        "{:11} {:3} {:4} {:>2} {:5} {:6} {:9.2e}  {:<10} {:<10} {:<10} {:<10}  {:<9}  {}",
+        "{:11} {:3} {:4} {:>2} {:5} {:6} {:9.2e}  {:<10} {:<10} {:<10} {:<10} {:<10}  {:<9}  {}",
         row.table,
         row.n,
         row.d,
@@ -70,6 +79,7 @@ fn line(row: &DcopRow, seed: u64) -> String {
         time(row.be_device_s),
         time(row.dpop_cpu_s),
         time(row.dpop_device_s),
+        time(row.paper_s),
         row.titan_be_s.map_or("-".into(), |seconds| seconds.to_string()),
         row.titan_dpop_s.map_or("-".into(), |seconds| seconds.to_string()),
     )

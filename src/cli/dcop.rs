@@ -437,8 +437,8 @@ fn bounded(
     report.util_entries = found.util_entries;
     report.largest_util_entries = found.largest_util_entries;
     let cut_variables = found.cut.iter().map(|&v| case.name(v)).collect();
-    let (contexts, pruned) = (found.contexts, found.pruned);
-    report.message_limit = Some(Limited { entries: limit, cut_variables, contexts, pruned });
+    let (contexts, pruned, runs) = (found.contexts, found.pruned, found.runs);
+    report.message_limit = Some(Limited { entries: limit, cut_variables, contexts, pruned, runs });
     report.util_s = seconds(begun.elapsed().as_secs_f64());
     let values = found.assignment.map(|(_, values)| values);
     Ok(ended(case, report, Some((found.lower, values)), Vec::new()))

@@ -216,6 +216,8 @@ pub const EXPERIMENTS: &Words = &[
     ("tiger", "Table 1: two agents and a tiger"),
     ("uav", "Table 2: an aircraft and a fugitive; the numbers are our own"),
 ];
+pub const KERNELS: &Words =
+    &[("paper", "The two of the 2018 paper: add each table to a joint table in memory, then eliminate")];
 pub const TRANSPORTS: &Words = &[("tcp", "Processes on this machine, over the loopback interface")];
 pub const MODES: &Words = &[
     ("levels", "All agents at once, on all threads or a device"),

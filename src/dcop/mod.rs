@@ -21,6 +21,7 @@ mod traffic;
 pub use bounded::{BoundedFound, run_bounded};
 pub use clocks::{Clocks, Latency};
 pub use local::{LocalFound, LocalOptions, LocalSearch, run_local};
+pub(crate) use run::lower_bound;
 pub use run::{Found, Spent, run_agents, run_levels};
 pub use tcp::{Processes, run_processes, serve};
 pub use traffic::{AgentTraffic, Traffic};

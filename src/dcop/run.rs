@@ -110,7 +110,7 @@ fn typed<E: CostTable>(problem: &Problem, plan: &Plan, gpu: Option<&Arc<Gpu>>, s
 }
 
 /// The bound that the sum of all constants comes to.
-pub(super) fn lower_bound(constant: Cost, plan: &Plan, total: Cost) -> Cost {
+pub(crate) fn lower_bound(constant: Cost, plan: &Plan, total: Cost) -> Cost {
     let limit = plan.costs.limit;
     if total >= plan.costs.cap { limit } else { (constant + total).min(limit) }
 }

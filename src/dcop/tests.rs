@@ -112,6 +112,10 @@ fn limited_messages_find_the_optimum() {
             for limit in [1, 3, 8] {
                 let found = run_bounded(&problem, &tree, limit, ROOMY, None, &stop).expect("memory");
                 assert!(found.complete && found.lower == optimum, "case {case}: {found:?}, not {optimum}");
+                assert!(
+                    found.largest_util_entries <= limit && found.runs + found.pruned <= found.contexts,
+                    "{found:?}"
+                );
                 match found.assignment {
                     Some((cost, values)) => assert_eq!((cost, problem.cost(&values)), (optimum, optimum)),
                     None => assert_eq!(optimum, problem.top),

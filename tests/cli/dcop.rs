@@ -83,7 +83,9 @@ fn modes_threads_and_processes_do_not_change_results() -> Result {
     }
     let limited = run(&path, &["--message-limit", "1"], 0)?;
     assert_eq!((&limited["cost"], &limited["status"]), (&json!(5), &json!("optimal")));
-    assert!(limited["messages"]["repeated"].as_u64().is_some_and(|repeated| repeated > 0), "{limited}");
+    let cut = &limited["message_limit"];
+    assert!(cut["contexts"].as_u64() > Some(1) && cut["runs"].as_u64() > Some(1), "{limited}");
+    assert!(limited["messages"]["repeated"].is_u64() && cut["cut_variables"] == json!(["x1", "x3"]), "{limited}");
     for algorithm in ["dsa", "mgm", "max-sum"] {
         let found = run(&path, &["--algorithm", algorithm], 0)?;
         assert!(found["cost"].as_i64().is_some_and(|cost| cost >= 5) && found["cycles"].is_u64(), "{found}");
@@ -180,5 +182,8 @@ fn the_papers_experiments_have_their_sizes() -> Result {
     assert_eq!(rows["threads"], json!(2));
     let rows = rows["rows"].as_array().cloned().unwrap_or_default();
     assert!(rows.len() > 20 && rows.iter().all(|row| row["be_cpu_s"].is_null() && row["width"].is_u64()), "{rows:?}");
+    let mut paper = fangs();
+    let _ = paper.args(["bench", "dcop", "--device", "cpu", "--kernel", "paper", "--json"]);
+    refused(&mut paper, &["--kernel paper needs a CUDA device"])?;
     Ok(())
 }

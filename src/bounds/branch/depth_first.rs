@@ -1,11 +1,10 @@
 //! Depth-first search below one open node, for a limited work.
 
-use super::leaf::{Budget, Elimination, Residual, Solved};
+use super::leaf::{Account, Budget, Elimination, Residual, Solved};
 use super::residual::State;
 use super::static_data::{Function, NEVER, StaticData};
 use super::trace::Branched;
 use crate::bounds::tuning::branch::{HUBS, NODE_PASSES};
-use crate::device::DeviceError;
 use crate::model::Cost;
 use crate::stop::Stop;
 use std::cmp::Ordering;
@@ -20,10 +19,16 @@ pub enum Style {
     Light,
     /// Few heavy nodes: each gets mini-buckets of what is left. Branches where that makes elimination cheapest.
     Heavy,
+    /// Light nodes as agents on a pseudo-tree have them: branches on the last variables of the elimination order first,
+    /// and eliminates along it with messages of limited size.
+    Cut {
+        /// Entries of a message, at most.
+        message_entries: u64,
+    },
 }
 
 impl Style {
-    /// All styles, the lightest first.
+    /// The styles that prove bounds of networks, the lightest first.
     pub const ALL: [Style; 2] = [Style::Light, Style::Heavy];
 
     /// What a bound of it is called.
@@ -31,6 +36,7 @@ impl Style {
         match self {
             Style::Light => "branch",
             Style::Heavy => "branch+mbe",
+            Style::Cut { .. } => "branch+dpop",
         }
     }
 }
@@ -110,8 +116,9 @@ pub(crate) struct Found {
     pub branchings: Vec<Branched>,
     /// Combinations of the mini-buckets of a node, at most.
     pub mini: u64,
-    /// Why the device did not do what it was meant to.
-    pub trouble: Option<DeviceError>,
+    /// Nodes that shifting cut off.
+    pub pruned: u64,
+    pub account: Account,
 }
 
 /// A node on the way down, and which of its children come next.
@@ -143,6 +150,7 @@ impl Dive<'_> {
         state.push();
         let alive = self.replay(state, node.path.as_ref()) && self.propagate(state, stop);
         found.nodes += 1;
+        found.pruned += u64::from(!alive);
         found.replayed = state.work - begin;
         let mut eliminated = 0;
         // on the way down
@@ -164,7 +172,7 @@ impl Dive<'_> {
                     self.leave_open(&points, node.depth, limit.min(state.limit), &mut found.open);
                     break;
                 }
-                match self.finish(state, &mut found.trouble, stop) {
+                match self.finish(state, &mut found.account, stop) {
                     Some(Solved::Done(assignment, work)) => {
                         eliminated += work;
                         found.mini = found.mini.max(work);
@@ -199,6 +207,7 @@ impl Dive<'_> {
                 at = Some((Some(Arc::new(choice)), bound.max(state.constant), part, left));
             } else {
                 state.pop(data);
+                found.pruned += 1;
             }
         }
         state.clear(data);
@@ -238,13 +247,14 @@ impl Dive<'_> {
     }
 
     /// Eliminates what is left of a node, or bounds it by mini-buckets; `None` where that takes too much.
-    fn finish(&self, state: &mut State, trouble: &mut Option<DeviceError>, stop: &Stop) -> Option<Solved> {
+    fn finish(&self, state: &mut State, account: &mut Account, stop: &Stop) -> Option<Solved> {
         let data = self.data;
         let work = self.budget.joint_entries;
-        if self.style == Style::Light {
+        if self.style != Style::Heavy {
             let elimination = Elimination::new(data, state, None, work);
             state.work += elimination.work;
-            if elimination.joint_entries > work {
+            let fits = |most| elimination.largest_message <= most as f64;
+            if elimination.joint_entries > work || !self.budget.message_entries.is_none_or(fits) {
                 return None;
             }
         }
@@ -256,7 +266,7 @@ impl Dive<'_> {
         }
         let rest = Residual::new(data, state);
         state.work += rest.planning();
-        Some(rest.solve(data, state, self.budget, trouble, stop))
+        Some(rest.solve(data, state, self.budget, account, stop))
     }
 
     fn leave_open(&self, points: &[ChoicePoint], depth: u32, limit: Cost, open: &mut Vec<Node>) {
@@ -282,6 +292,7 @@ impl Dive<'_> {
         let variable = match self.style {
             Style::Light => decisive(data, state, self.failures.is_some()),
             Style::Heavy => cheapest(data, state),
+            Style::Cut { .. } => last(data, state),
         };
         found.branchings.push(Branched { path: path.clone(), variable: variable as u32, bound });
         let cost = |value: &u32| state.unary(data, variable, *value);
@@ -323,6 +334,12 @@ fn decisive(data: &StaticData, state: &State, learned: bool) -> usize {
         }
     }
     best
+}
+
+/// The variable that is eliminated last: all that are left are below it.
+fn last(data: &StaticData, state: &State) -> usize {
+    let open = data.sequence.iter().rev().find(|&&v| state.count(v as usize) > 1);
+    open.map_or(0, |&v| v as usize)
 }
 
 /// What a variable's second best value costs more than the best.

@@ -14,7 +14,47 @@ use std::sync::Arc;
 pub(crate) struct Budget<'a> {
     pub joint_entries: f64,
     pub bytes: u64,
+    /// Entries of a message at most, along the order of the static data; along the best order where there is no limit.
+    pub message_entries: Option<u64>,
     pub gpu: Option<&'a Arc<Gpu>>,
+}
+
+/// What eliminations of nodes come to besides solutions.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    /// Why the device did not do what it was meant to.
+    pub trouble: Option<DeviceError>,
+    pub sent: Sent,
+}
+
+/// Messages of the eliminations of nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Eliminations.
+    pub runs: u64,
+    /// Their messages, those that are constants included.
+    pub messages: u64,
+    /// Entries of all of them.
+    pub entries: u64,
+    /// Entries of the largest one.
+    pub largest: u64,
+}
+
+impl Sent {
+    pub(crate) fn add(&mut self, other: Sent) {
+        self.runs += other.runs;
+        self.messages = self.messages.saturating_add(other.messages);
+        self.entries = self.entries.saturating_add(other.entries);
+        self.largest = self.largest.max(other.largest);
+    }
+
+    fn of(plan: &Plan) -> Sent {
+        plan.steps.iter().fold(Sent { runs: 1, ..Sent::default() }, |mut all, step| {
+            let entries = if step.scope.is_empty() { 0 } else { step.entries };
+            all.add(Sent { runs: 0, messages: 1, entries, largest: entries });
+            all
+        })
+    }
 }
 
 /// The part of a node's network that is not assigned.
@@ -32,6 +72,8 @@ pub(crate) struct Elimination {
     /// The variables of the bucket with the most combinations, and how many.
     pub hubs: Vec<u32>,
     pub largest: f64,
+    /// Entries of the largest message.
+    pub largest_message: f64,
     /// Words of variables read.
     pub work: u64,
 }
@@ -47,7 +89,8 @@ impl Elimination {
         }
         // neighbours that a variable gets when those before it are eliminated: all go to the one eliminated next
         let mut filled: Vec<Option<Box<[u64]>>> = vec![None; n];
-        let mut elimination = Elimination { joint_entries: 0.0, hubs: Vec::new(), largest: 0.0, work: n as u64 };
+        let mut elimination =
+            Elimination { joint_entries: 0.0, hubs: Vec::new(), largest: 0.0, largest_message: 0.0, work: n as u64 };
         let mut bucket = Vec::new();
         for &v in data.sequence.iter().filter(|&&v| is_open(v)) {
             let own = v as usize;
@@ -73,6 +116,8 @@ impl Elimination {
                 elimination.joint_entries = f64::INFINITY;
                 break;
             }
+            let message = entries / f64::from(state.count(own));
+            elimination.largest_message = elimination.largest_message.max(message);
             if entries > elimination.largest {
                 elimination.largest = entries;
                 elimination.hubs.clone_from(&bucket);
@@ -140,14 +185,14 @@ impl Residual {
         PLANNING * (variables + functions) + variables
     }
 
-    /// Eliminates it: exactly if that keeps within the budget, with split buckets otherwise. `trouble` says why a
-    /// device did not do what it was meant to: the CPU has done it.
+    /// Eliminates it: exactly if that keeps within the budget, with split buckets otherwise. Where a device did not do
+    /// what it was meant to, the CPU has done it.
     pub fn solve(
         &self,
         data: &StaticData,
         state: &State,
         budget: Budget,
-        trouble: &mut Option<DeviceError>,
+        account: &mut Account,
         stop: &Stop,
     ) -> Solved {
         let mut assignment: Vec<u32> = (0..data.variables()).map(|v| state.values(data, v)[0]).collect();
@@ -155,19 +200,24 @@ impl Residual {
             let better = self.problem.constant < self.problem.top;
             return Solved::Done(better.then_some(assignment), 1);
         }
-        let order = best_order(&self.problem, &[Method::MinFill, Method::WeightedMinFill, Method::Sweep], 1, 0, stop);
+        let rules = [Method::MinFill, Method::WeightedMinFill, Method::Sweep];
+        let order = match budget.message_entries {
+            Some(_) => self.along(&data.sequence, stop),
+            None => best_order(&self.problem, &rules, 1, 0, stop),
+        };
         let Some(plan) = self.plan(&order, budget) else {
             return Solved::Bound { bound: self.problem.constant, assignment: None, work: 1 };
         };
         let gpu = budget.gpu.filter(|_| Gpu::pays(plan.joint_entries as f64));
         let (work, exact) = (plan.joint_entries / if gpu.is_some() { DEVICE_SPEED } else { 1 }, plan.exact);
+        account.sent.add(Sent::of(&plan));
         let mut run = Run::on(gpu, self.problem.clone(), plan);
         loop {
             if let Some(error) = run.trouble() {
                 // the CPU does as much as it does in the same time
-                *trouble = Some(error.clone());
+                account.trouble = Some(error.clone());
                 let budget = Budget { joint_entries: budget.joint_entries / DEVICE_SPEED as f64, gpu: None, ..budget };
-                return self.solve(data, state, budget, trouble, stop);
+                return self.solve(data, state, budget, account, stop);
             }
             match run.advance(u64::MAX, stop) {
                 Progress::Done => break,
@@ -191,6 +241,13 @@ impl Residual {
 }
 
 impl Residual {
+    /// The order of the whole, of the variables left.
+    fn along(&self, sequence: &[u32], stop: &Stop) -> Order {
+        let places = sequence.iter().filter_map(|v| self.variables.binary_search(v).ok());
+        let order = Order::given(&self.problem, &places.map(|place| place as u32).collect::<Vec<_>>(), stop);
+        order.expect("a permutation of what is left")
+    }
+
     /// The exact plan, else the one of the largest z that keeps within the budget.
     fn plan(&self, order: &Order, budget: Budget) -> Option<Plan> {
         let plan = |z| Plan::new(&self.problem, order, &Limits { z, ..Limits::new(budget.bytes) });

@@ -32,11 +32,12 @@ use crate::stop::Stop;
 pub use depth_first::Style;
 use depth_first::{Dive, Found, Node};
 use leaf::Budget;
+pub use leaf::Sent;
 pub(crate) use probe::{Probe, Probed};
 use rayon::prelude::*;
 use residual::State;
 use static_data::StaticData;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 use trace::Branched;
 pub use trace::BranchingTrace;
@@ -63,6 +64,10 @@ pub struct Branch {
     dive: u64,
     work: u64,
     nodes: u64,
+    pruned: u64,
+    sent: Sent,
+    /// The variables that agents branched on.
+    cut: BTreeSet<u32>,
     /// Combinations for the elimination of a light node; for mini-buckets of a heavy one, at least.
     leaf: f64,
     mini: f64,
@@ -116,6 +121,9 @@ impl Branch {
             dive: LEAST_DIVE,
             work: 0,
             nodes: 0,
+            pruned: 0,
+            sent: Sent::default(),
+            cut: BTreeSet::new(),
             leaf: LEAF,
             mini: LEAST_MINI,
             gpu: None,
@@ -175,23 +183,27 @@ impl Branch {
     /// Searches the best open nodes.
     fn batch(&mut self, stop: &Stop) {
         // heavy nodes are shared out by their eliminations
-        let batch = if self.style == Style::Light { BATCH } else { 1 };
+        let batch = if self.style == Style::Heavy { 1 } else { BATCH };
         let nodes: Vec<Node> = (0..batch).map_while(|_| self.open.pop()).collect();
         // where there is no room for more open nodes, nodes are searched for longer
         let crowded = self.open.len() as u64 > self.memory / 2 / NODE;
-        let work = if self.style == Style::Light { self.dive } else { 0 };
+        let work = if self.style == Style::Heavy { 0 } else { self.dive };
         let mini = self.mini.max(self.work as f64 * MINI_PART);
         let room = self.gpu.as_ref().map(|gpu| gpu.budget()).transpose().unwrap_or_else(|error| {
             self.lose(error);
             None
         });
         let gpu = self.gpu.clone();
+        let bytes = self.memory / 2 / batch as u64;
+        let light = Budget { joint_entries: self.leaf, bytes, message_entries: None, gpu: None };
         let budget = match (self.style, room) {
-            (Style::Light, _) => Budget { joint_entries: self.leaf, bytes: self.memory / 2 / batch as u64, gpu: None },
+            (Style::Light, _) => light,
+            (Style::Cut { message_entries }, _) => Budget { message_entries: Some(message_entries), ..light },
             (Style::Heavy, Some(bytes)) => {
-                Budget { joint_entries: (mini * DEVICE_SPEED as f64).max(DEVICE_MINI), bytes, gpu: gpu.as_ref() }
+                let joint_entries = (mini * DEVICE_SPEED as f64).max(DEVICE_MINI);
+                Budget { joint_entries, bytes, gpu: gpu.as_ref(), ..light }
             }
-            (Style::Heavy, None) => Budget { joint_entries: mini, bytes: self.memory / 2, gpu: None },
+            (Style::Heavy, None) => Budget { joint_entries: mini, ..light },
         };
         let dive = Dive {
             data: &self.data,
@@ -221,9 +233,14 @@ impl Branch {
             spent += found.work;
             replayed += found.replayed;
             self.nodes += found.nodes;
+            self.pruned += found.pruned;
+            self.sent.add(found.account.sent);
+            if let Style::Cut { .. } = self.style {
+                self.cut.extend(found.branchings.iter().map(|branched| branched.variable));
+            }
             branchings.extend(found.branchings);
             mini = mini.max(found.mini);
-            if let Some(error) = found.trouble {
+            if let Some(error) = found.account.trouble {
                 self.lose(error);
             }
             for mut node in found.open {
@@ -280,6 +297,21 @@ impl Branch {
     /// Nodes visited.
     pub fn nodes(&self) -> u64 {
         self.nodes
+    }
+
+    /// Nodes that cost shifting cut off.
+    pub fn pruned(&self) -> u64 {
+        self.pruned
+    }
+
+    /// The messages of nodes that were eliminated.
+    pub fn sent(&self) -> Sent {
+        self.sent
+    }
+
+    /// The variables that a search of [`Style::Cut`] branched on, ascending.
+    pub fn cut(&self) -> impl Iterator<Item = u32> {
+        self.cut.iter().copied()
     }
 }
 

@@ -61,7 +61,7 @@ impl Probe {
                 descent: 0,
                 discrepancies: self.discrepancies,
                 failures: None,
-                budget: Budget { joint_entries: self.leaf, bytes: PROBE_MEMORY, gpu: None },
+                budget: Budget { joint_entries: self.leaf, bytes: PROBE_MEMORY, message_entries: None, gpu: None },
             };
             probed.work += state.work;
             let root = Node { bound: state.constant, part: 1.0, depth: 0, serial: 0, path: None };

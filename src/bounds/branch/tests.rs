@@ -7,6 +7,11 @@ use crate::rng::Rng;
 
 const ROOMY: u64 = 1 << 30;
 
+/// Entries of a message, where they are limited.
+const SHORT: u64 = 3;
+
+const STYLES: [Style; 3] = [Style::Light, Style::Heavy, Style::Cut { message_entries: SHORT }];
+
 fn begin(problem: &Arc<Problem>, ub: Option<Cost>, order: &Order, memory: u64, style: Style) -> Option<Branch> {
     Branch::new(Begin { problem, ub, order, memory, journal: false }, style, &Stop::new())
 }
@@ -35,7 +40,7 @@ fn finish(branch: &mut Branch, work: u64, optimum: Cost) -> Option<Vec<u32>> {
 #[test]
 fn searches_prove_the_optimum_whatever_is_known() {
     let mut rng = Rng::new(41);
-    let (mut solved, mut none, mut nodes) = (0, 0, 0);
+    let (mut solved, mut none, mut nodes, mut cut) = (0, 0, 0, 0);
     for case in 0..3000 {
         let problem = Arc::new(if case % 20 == 0 { wide(&mut rng, 8, 3, 6) } else { random(&mut rng, 4) });
         let optimum = optimum(&problem);
@@ -43,12 +48,17 @@ fn searches_prove_the_optimum_whatever_is_known() {
         let known = [None, Some(optimum - 2), Some(optimum), Some(optimum + 1), Some(optimum + 40)];
         for ub in known.map(|ub| ub.map(|ub| ub.min(FORBIDDEN))) {
             let limit = ub.unwrap_or(problem.top).min(problem.top);
-            for style in Style::ALL {
+            for style in STYLES {
                 let mut branch = begin(&problem, ub, &order, ROOMY, style).expect("small costs");
                 (branch.leaf, branch.mini) = (4.0, 8.0);
                 let solution = finish(&mut branch, 1 + rng.below(200), optimum.min(limit));
                 assert_eq!(branch.lower_bound(), optimum.min(limit), "case {case} {style:?} {ub:?}");
                 nodes += branch.nodes();
+                assert!(branch.pruned() <= branch.nodes() && branch.sent().runs <= branch.nodes(), "case {case}");
+                if style == STYLES[2] {
+                    assert!(branch.sent().largest <= SHORT, "case {case} {:?}", branch.sent());
+                    cut += branch.cut().count();
+                }
                 if optimum < limit {
                     solved += 1;
                     assert_eq!(solution.map(|values| problem.cost(&values)), Some(optimum), "case {case}");
@@ -59,7 +69,7 @@ fn searches_prove_the_optimum_whatever_is_known() {
             }
         }
     }
-    assert!(solved > 5000 && none > 5000 && nodes > 20_000, "{solved} {none} {nodes}");
+    assert!(solved > 5000 && none > 5000 && nodes > 20_000 && cut > 1000, "{solved} {none} {nodes} {cut}");
 }
 
 #[test]
@@ -84,7 +94,7 @@ fn a_search_may_begin_again_on_the_way() {
         let problem = Arc::new(wide(&mut rng, 8, 3, 6));
         let (optimum, order) = (optimum(&problem), shuffled(&problem, &mut rng));
         let limit = optimum.min(problem.top);
-        for style in Style::ALL {
+        for style in STYLES {
             let mut branch = begin(&problem, None, &order, ROOMY, style).expect("small costs");
             (branch.leaf, branch.mini) = (4.0, 8.0);
             let mut solution = None;
@@ -111,7 +121,7 @@ fn an_upper_bound_may_improve_on_the_way() {
         let problem = Arc::new(random(&mut rng, 4));
         let optimum = optimum(&problem);
         let order = shuffled(&problem, &mut rng);
-        for style in Style::ALL {
+        for style in STYLES {
             let mut branch = begin(&problem, None, &order, ROOMY, style).expect("small costs");
             (branch.leaf, branch.mini) = (4.0, 8.0);
             let mut best = problem.top.min(FORBIDDEN);
@@ -170,7 +180,7 @@ fn threads_do_not_change_a_search() {
     for case in 0..60 {
         let problem = Arc::new(if case % 2 == 0 { wide(&mut rng, 12, 4, 7) } else { random(&mut rng, 7) });
         let order = shuffled(&problem, &mut rng);
-        for style in Style::ALL {
+        for style in STYLES {
             let record = || {
                 let mut branch = begin(&problem, None, &order, ROOMY, style).expect("small costs");
                 (branch.leaf, branch.mini) = (4.0, 8.0);
@@ -223,7 +233,7 @@ fn traces_know_all_work_and_lead_to_each_other() {
     for _ in 0..300 {
         let problem = Arc::new(random(&mut rng, 4));
         let order = shuffled(&problem, &mut rng);
-        let style = Style::ALL[rng.index(2)];
+        let style = [Style::Light, Style::Heavy][rng.index(2)];
         let begin = Begin { problem: &problem, ub: None, order: &order, memory: ROOMY, journal: true };
         let mut branch = Branch::new(begin, style, &Stop::new()).expect("small costs").leaves(2.0);
         let trace = branch.trace.clone().expect("searches keep them");

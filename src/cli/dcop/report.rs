@@ -79,6 +79,7 @@ pub struct Limited {
     pub cut_variables: Vec<String>,
     pub contexts: u64,
     pub pruned: u64,
+    pub runs: u64,
 }
 
 /// Names and values of the file: numbers as numbers.
@@ -146,14 +147,15 @@ impl fmt::Display for Report {
             write!(f, ", {} repeated", grouped(repeated))?;
         }
         writeln!(f, "; NCCC {}", grouped(self.nccc))?;
-        if let Some(Limited { entries, cut_variables, contexts, pruned }) = &self.message_limit {
+        if let Some(Limited { entries, cut_variables, contexts, pruned, runs }) = &self.message_limit {
             let contexts = counted(*contexts as usize, "context");
             writeln!(
                 f,
-                "  at most {} entries a message: {} cut, {contexts}, {} of them by bounds alone",
+                "  at most {} entries a message: {} cut, {contexts}, {} of them dropped by bounds, {} by messages",
                 grouped(entries),
                 counted(cut_variables.len(), "variable"),
-                grouped(pruned)
+                grouped(pruned),
+                grouped(runs)
             )?;
         }
         if let Some(cycles) = self.cycles {

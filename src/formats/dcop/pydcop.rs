@@ -53,6 +53,17 @@ struct Domain {
     labels: Vec<Box<str>>,
 }
 
+impl Domain {
+    /// The place of a value that the file writes like one of these, or that PyYAML reads as the same.
+    fn place(&self, node: &Node) -> Result<usize, Wrong> {
+        let label = node.scalar("a value")?;
+        let typed = Typed::new(label, matches!(node.kind, Kind::Scalar(_, true)));
+        let written = self.labels.iter().position(|known| **known == *label);
+        let place = written.or_else(|| self.values.iter().position(|known| *known == typed));
+        place.ok_or_else(|| node.wrong("a value of its domain"))
+    }
+}
+
 /// A value as PyYAML reads it.
 #[derive(Clone, Debug, PartialEq)]
 enum Typed {
@@ -157,12 +168,8 @@ impl<'t> Reader<'t, '_, '_> {
             let name = key.scalar("a name")?;
             own.keys_are(&["domain", "initial_value"], "an external variable")?;
             let (_, domain) = domain_of(own, types)?;
-            let initial = own.must_get("initial_value", "an external variable")?;
-            let label = initial.scalar("a value")?;
-            let Some(place) = domain.labels.iter().position(|known| **known == *label) else {
-                return Err(initial.wrong("a value of its domain"));
-            };
-            let _ = self.fixed.insert(name.into(), (domain.values[place].clone(), label.into()));
+            let place = domain.place(own.must_get("initial_value", "an external variable")?)?;
+            let _ = self.fixed.insert(name.into(), (domain.values[place].clone(), domain.labels[place].clone()));
         }
         Ok(())
     }
@@ -177,13 +184,8 @@ impl<'t> Reader<'t, '_, '_> {
         let Some(variable) = self.draft.variable(name, domain.labels.clone().into()) else {
             return Err(key.wrong(format!("domains of at most {VALUES} values in all")));
         };
-        let initial = match own.get("initial_value").filter(|node| !node.is_empty()) {
-            Some(node) => {
-                let value = self.draft.value(variable, node.scalar("a value")?);
-                Some(value.ok_or_else(|| node.wrong("a value of its domain"))?)
-            }
-            None => None,
-        };
+        let initial = own.get("initial_value").filter(|node| !node.is_empty());
+        let initial = initial.map(|node| domain.place(node).map(|place| place as u32)).transpose()?;
         if let Some(cost) = own.get("cost_function") {
             types.costs.push((variable, cost.clone()));
         }

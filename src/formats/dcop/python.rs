@@ -173,6 +173,7 @@ impl<'a> Parser<'a, '_> {
         match self.next.0 {
             Word::End => wrong.found("the end of the expression"),
             Word::Symbol("=") => wrong.hint("equality is `==`"),
+            Word::Name("if") => wrong.hint("a function is one expression: `x if c else y`; statements are not read"),
             _ => wrong,
         }
     }

@@ -69,6 +69,25 @@ fn value(network: &Network, assignment: &[u32]) -> Option<f64> {
 }
 
 #[test]
+fn truth_values_are_the_same_however_they_are_written() {
+    let text = "objective: max\ndomains: {switch: {values: [true, false]}, level: {values: [1, 2]}}\n\
+        external_variables: {night: {domain: switch, initial_value: False}}\n\
+        variables: {on: {domain: switch, initial_value: No}, high: {domain: level, initial_value: 2.0}}\n\
+        constraints: {dark: {type: intention, function: high if night == on else 5}}\n";
+    let network = read(text, Format::Yaml).expect("a problem");
+    assert_eq!(network.agents().map(|agents| agents.initial.clone()), Some(vec![Some(1), Some(1)]));
+    assert_eq!([[0, 0], [1, 0], [1, 1]].map(|values| value(&network, &values)), [Some(5.0), Some(1.0), Some(2.0)]);
+    for (old, new, expected) in [
+        ("initial_value: False", "initial_value: 'False'", "expected a value of its domain"),
+        ("high if", "if", "f:5:49: found `if`, expected a number, a name"),
+        ("high if", "if", "statements are not read"),
+    ] {
+        let error = read(&text.replace(old, new), Format::Yaml).expect_err("wrong").to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
 fn yaml_is_read_as_it_is_meant() {
     let network = read(LAMPS, Format::Yaml).expect("a problem");
     assert_eq!((network.domains(), network.units().decimals), (&[4, 4, 3][..], 2));
