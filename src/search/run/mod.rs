@@ -250,9 +250,10 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The flag for what was found: once the run is over nobody waits for one more, but for a first one.
+    /// The flag for what was found: once the run is over nobody waits for one more, but for a first one that does not
+    /// take long.
     fn checking(&self) -> Stop {
-        if self.value.is_some() { self.stop.clone() } else { self.stop.unheeded() }
+        if self.value.is_some() || self.context.is_vast() { self.stop.clone() } else { self.stop.unheeded() }
     }
 
     fn finished(&self) -> Option<StoppedBy> {
