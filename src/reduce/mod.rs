@@ -236,6 +236,11 @@ impl Reducer {
         self.original.as_deref()
     }
 
+    /// Whether solutions of the reduced problem need not be solutions of the network ([`Network::is_relaxed`]).
+    pub(crate) fn is_relaxed(&self) -> bool {
+        self.original().is_some_and(Network::is_relaxed)
+    }
+
     /// The values that were left of a variable of the expanded network, when it left if it has.
     pub(crate) fn values_left(&self, variable: u32) -> &[u32] {
         &self.values[variable as usize]

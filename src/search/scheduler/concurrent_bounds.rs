@@ -150,7 +150,7 @@ impl ConcurrentBounds {
                 shared.device.store(bounds.bounder.is_on_device(), Ordering::Relaxed);
                 let step = many.unwrap_or(&threads).run(|| bounds.slice(&core, upper, &stop));
                 if let Some(step) = step {
-                    if let Some(assignment) = &step.assignment {
+                    if let Some(assignment) = step.assignment.as_ref().filter(|_| !step.reduced.reducer.is_relaxed()) {
                         meeting.found(step.reduced.problem.cost(assignment));
                     }
                     // it speaks of what is better than the best total then known

@@ -203,7 +203,7 @@ fn rounds(
         if ends {
             return;
         }
-        if let Some(elite) = pool.allowed() {
+        if let Some(elite) = pool.allowed().filter(|_| !context.is_relaxed()) {
             meeting.found(context.constant.saturating_add(elite.energy.total));
         }
     }

@@ -51,8 +51,10 @@ impl Effort {
         first(&mut self.clipped, &other.clipped);
         first(&mut self.nonsense, &other.nonsense);
         first(&mut self.fault, &other.fault);
-        let found = [&self.found, &other.found].into_iter().flatten().min_by_key(|found| found.cost);
-        self.found = found.cloned();
+        let found = other.found.as_ref().filter(|found| self.found.as_ref().is_none_or(|own| found.cost < own.cost));
+        if let Some(found) = found {
+            self.found = Some(found.clone());
+        }
     }
 }
 
