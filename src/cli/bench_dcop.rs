@@ -22,7 +22,7 @@ pub struct DcopFlags {
     /// Combinations from which on a row only has its sizes
     #[arg(long, value_name = "N", default_value_t = 1e11, help_heading = help::BOUNDS)]
     most_joint_entries: f64,
-    /// Run published kernels on the device as well: paper (GpuBE's two)
+    /// Run published kernels on the device as well: paper (GpuBE's two) [default: none]
     #[arg(long, value_name = "NAME", help_heading = help::BOUNDS,
         value_parser = values::named([("paper", "paper")], help::KERNELS))]
     kernel: Option<&'static str>,

@@ -94,12 +94,17 @@ impl Layout {
     /// The graph of a plan's mini-buckets: each with the one that takes its message, and with the one before it of the
     /// same variable that it shares most with.
     pub fn new(plan: &Plan, stop: &Stop) -> Result<Layout, Error> {
-        let scopes = stop.each(0..plan.steps.len()).map(|index| Ok(plan.scope(index?)));
-        let scopes: Large<Vec<u32>> = scopes.collect::<Result<_, Error>>()?;
+        // lists of a million that grow are copied again and again
+        let mut scopes: Large<Vec<u32>> = Vec::with_capacity(plan.steps.len()).into();
+        for index in stop.each(0..plan.steps.len()) {
+            scopes.push(plan.scope(index?));
+        }
         let sizes =
             |scope: &[u32]| -> Vec<usize> { scope.iter().map(|&p| plan.domains[p as usize] as usize).collect() };
-        let clusters = stop.each(&scopes).map(|scope| Ok(Cluster::new(sizes(scope?))));
-        let clusters: Large<Cluster> = clusters.collect::<Result<_, Error>>()?;
+        let mut clusters: Large<Cluster> = Vec::with_capacity(scopes.len()).into();
+        for scope in stop.each(&scopes) {
+            clusters.push(Cluster::new(sizes(scope?)));
+        }
         let mut separators: Large<Separator> = Large::default();
         let mut separator = |cluster: usize, shared: &[u32]| {
             separators.push(clusters[cluster].separator(cluster, &scopes[cluster], shared, &sizes(shared)));

@@ -74,7 +74,7 @@ pub(crate) mod ejection {
     pub const COOLER: u64 = 8;
     pub const COLD: f64 = 1000.0;
     pub const FIRST_LENGTH: u64 = 4;
-    /// Work between two looks at the stop flag: a millisecond or so.
+    /// Work between two looks at the stop flag, and of a move at most: a millisecond or so.
     pub const LOOK_WORK: u64 = 1_000_000;
     /// Walks side by side where a run must be the same on all machines.
     pub const PORTABLE: usize = 4;

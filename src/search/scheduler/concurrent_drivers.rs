@@ -84,7 +84,7 @@ impl ConcurrentDrivers {
             return;
         }
         let mut found = lock(&self.found);
-        let follows = self.pace == Pace::Follow && !context.is_relaxed();
+        let follows = self.pace == Pace::Follow && !context.is_for_sums();
         if found.failed.is_some() || follows && pool.elites().is_empty() {
             return;
         }

@@ -8,7 +8,7 @@ mod walk;
 use self::walk::{Core, Walk};
 use super::annealing::state::Elite;
 use super::tuning::ROUND_WORK;
-use super::tuning::ejection::{COOLER, FIRST_LENGTH, PORTABLE};
+use super::tuning::ejection::{COOLER, FIRST_LENGTH, LOOK_WORK, PORTABLE};
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate, shorter};
@@ -59,7 +59,7 @@ impl Ejection {
         }
         let work = ROUND_WORK >> shorter(self.rounds);
         self.rounds += 1;
-        let core = Core { tables, layout, free: &self.free, longest: context.sweep_work.min(ROUND_WORK) };
+        let core = Core { tables, layout, free: &self.free, longest: context.sweep_work.min(LOOK_WORK) };
         let elites = pool.elites();
         let turn = |walker: &mut Walker| walker.turn(core, elites, work, stop);
         let turns = self.walkers.par_iter_mut().map(turn).collect::<Result<Vec<_>, Error>>()?;
