@@ -69,8 +69,8 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Whether a function is worth treating as sums: it consists of them, and its tables add variables to the network or
-    /// have more of its own than pairs and triples.
+    /// Whether a function is worth treating as sums: it consists of them, and its tables add variables to the network
+    /// or have more of its own than pairs and triples.
     pub fn has(network: &Network, number: usize) -> bool {
         let Some(Function::Global(global)) = network.function(number) else { return false };
         let is_sum = match &global.kind {

@@ -29,8 +29,8 @@ pub(crate) struct SumSpace {
 }
 
 impl SumSpace {
-    /// Nothing where no function is a sum, or a table is too large for copies of its rows. What costs `top` or more does
-    /// not matter.
+    /// Nothing where no function is a sum, or a table is too large for copies of its rows. What costs `top` or more
+    /// does not matter.
     pub fn until(origin: &Reducer, top: Cost, stop: &Stop) -> Result<Option<SumSpace>, Error> {
         let is_sum = |network: &Network| (0..network.function_count()).any(|number| Sums::has(network, number));
         let Some(network) = origin.original().filter(|network| is_sum(network)) else { return Ok(None) };

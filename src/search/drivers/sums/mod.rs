@@ -1,6 +1,6 @@
 //! Local search on a network whose global functions are sums: it moves the network's own variables and keeps what each
 //! sum adds up to, where other drivers move the variables that hold the sums in tables. A violated sum has a price that
-//! rises while it stays violated, and all prices fall where none is (strategic oscillation; Yagiura, Ibaraki and Glover,
+//! rises while it stays violated, and all prices fall where none is (strategic oscillation; Yagiura, Ibaraki, Glover,
 //! "A path relinking approach with ejection chains for the generalized assignment problem", 2006).
 
 #[cfg(test)]
