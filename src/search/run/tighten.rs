@@ -4,6 +4,7 @@ use super::Run;
 use crate::bounds::Proof;
 use crate::model::Problem;
 use crate::reduce::ReducedProblem;
+use crate::threads;
 use std::sync::Arc;
 
 impl Run<'_> {
@@ -26,6 +27,7 @@ impl Run<'_> {
         let Ok(problem) = reducer.problem_until(self.stop) else { return };
         let size = |p: &Problem| (p.variables(), p.domains.iter().sum::<u32>(), p.functions.len(), p.constant);
         if size(&problem) == size(&self.core.problem) {
+            threads::free(reducer, self.network.domains().len());
             return;
         }
         let new = ReducedProblem { reducer, problem: Arc::new(problem) };
