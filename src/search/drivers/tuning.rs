@@ -87,7 +87,7 @@ pub(crate) mod sums {
     pub const COOLER: u64 = 8;
     pub const COLD: f64 = 1000.0;
     pub const FIRST_LENGTH: u64 = 64;
-    /// What becomes of the price of a violated sum with each sweep, and of all prices where none is: of nine pairs the
+    /// What becomes of the price of a violated sum with each sweep, and of all prices where none is: of five pairs the
     /// best on knapsacks, assignments, covers and warehouses (results/sums).
     pub const RISE: f64 = 1.1;
     pub const FALL: f64 = 0.9;
