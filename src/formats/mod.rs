@@ -347,8 +347,7 @@ fn as_tables(network: &Network) -> io::Result<&Network> {
     let tables = network.expanded();
     match network.globals().next() {
         Some(global) if tables.domains().len() > network.domains().len() => {
-            let what =
-                format!("it has global cost functions, such as {}, that are too large for tables", global.keyword);
+            let what = format!("global cost functions that are too large for tables, such as {}", global.keyword);
             Err(io::Error::new(io::ErrorKind::InvalidInput, what))
         }
         _ => Ok(tables),
