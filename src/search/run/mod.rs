@@ -250,8 +250,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The flag for what was found: once the run is over nobody waits for one more, but for a first one that does not
-    /// take long.
+    /// The flag for what was found: a first solution that does not take long is waited for once the run is over.
     fn checking(&self) -> Stop {
         if self.value.is_some() || self.context.is_vast() { self.stop.clone() } else { self.stop.unheeded() }
     }

@@ -32,7 +32,7 @@ impl Run<'_> {
     }
 
     /// A solution of the core: lifted, which is returned, checked on the network, and kept if it is better. Nothing
-    /// once nobody waits for it.
+    /// once the run is over.
     pub(super) fn core_solution(
         &mut self,
         core: &ReducedProblem,

@@ -38,6 +38,8 @@ struct Walker {
     /// What moves of earlier walks cost on average, and the prices of sums that they came to.
     climb: f64,
     prices: Vec<f64>,
+    /// The best that earlier walks found.
+    best: Option<(i64, Vec<u16>)>,
 }
 
 impl SumSearch {
@@ -51,7 +53,7 @@ impl SumSearch {
         };
         if self.walkers.is_empty() {
             let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
-            let walker = |_| Walker { rng: self.rng.split(), walk: None, climb: 0.0, prices: Vec::new() };
+            let walker = |_| Walker { rng: self.rng.split(), walk: None, climb: 0.0, prices: Vec::new(), best: None };
             self.walkers = (0..count).map(walker).collect();
         }
         let start = match pool.elites().first().filter(|elite| elite.energy.total < self.seen) {
@@ -66,35 +68,45 @@ impl SumSearch {
         let best = self.best.as_ref().map(|best| &best.1);
         let start = start.as_ref().or(best);
         let turn = |walker: &mut Walker| walker.turn(space, start, work, stop);
-        let turns = self.walkers.par_iter_mut().map(turn).collect::<Result<Vec<Effort>, Error>>()?;
+        let turns: Vec<Effort> = self.walkers.par_iter_mut().map(turn).collect();
         let mut effort = Effort::default();
         turns.iter().for_each(|turn| effort.add(turn));
-        let found = self.walkers.iter().filter_map(|walker| walker.walk.as_ref()?.best.as_ref());
-        let found = found.min_by_key(|found| found.0);
+        let found = self.walkers.iter().filter_map(Walker::found).min_by_key(|found| found.0);
         if let Some(found) = found.filter(|found| self.best.as_ref().is_none_or(|best| found.0 < best.0)) {
             let own = space.own(&found.1);
-            if !space.is_relaxed {
-                let values = origin.project_until(&own, stop)?.into_iter().map(|value| value as u16).collect();
-                pool.offer(&Elite::until(&context.tables, values, stop)?);
-            }
-            let cost = space.tables.problem.constant.saturating_add(found.0);
-            effort.found = Some(Found { source: NAME, cost, values: own });
             self.best = Some(found.clone());
+            let cost = space.tables.problem.constant.saturating_add(found.0);
+            // also where the rest of the round is dropped
+            if !space.is_relaxed
+                && let Ok(values) = origin.project_until(&own, stop)
+                && let Ok(elite) =
+                    Elite::until(&context.tables, values.into_iter().map(|value| value as u16).collect(), stop)
+            {
+                pool.offer(&elite);
+            }
+            effort.found = Some(Found { source: NAME, cost, values: own });
         }
         Ok(effort)
     }
 }
 
 impl Walker {
+    /// The best of all its walks.
+    fn found(&self) -> Option<&(i64, Vec<u16>)> {
+        let now = self.walk.as_ref().and_then(|walk| walk.best.as_ref());
+        self.best.iter().chain(now).min_by_key(|found| found.0)
+    }
+
     /// Walks for so much work.
-    fn turn(&mut self, space: &SumSpace, start: Option<&Vec<u16>>, work: u64, stop: &Stop) -> Result<Effort, Error> {
+    fn turn(&mut self, space: &SumSpace, start: Option<&Vec<u16>>, work: u64, stop: &Stop) -> Effort {
         let mut effort = Effort::default();
         while effort.work < work && !stop.is_set() {
             let walk = match self.walk.take() {
                 Some(walk) if !walk.is_over() => walk,
                 last => {
                     effort.work += space.layout.moves() as u64;
-                    self.begin(space, start, last, stop)?
+                    let Ok(walk) = self.begin(space, start, last, stop) else { break };
+                    walk
                 }
             };
             let walk = self.walk.insert(walk);
@@ -104,7 +116,7 @@ impl Walker {
             effort.ratings += walk.ratings - before.1;
             effort.moves += walk.moves - before.2;
         }
-        Ok(effort)
+        effort
     }
 
     /// The next walk, from the best of all or from where the last one ended.
@@ -135,6 +147,7 @@ impl Walker {
     fn end(&mut self, walk: Walk) -> Vec<u16> {
         self.climb = walk.climb().unwrap_or(self.climb);
         self.prices = walk.prices;
+        self.best = self.best.take().into_iter().chain(walk.best).min_by_key(|found| found.0);
         walk.values
     }
 }

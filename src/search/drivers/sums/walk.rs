@@ -139,12 +139,12 @@ impl Walk {
         self.moves += 1;
         self.work += 100;
         self.changed.clear();
-        let (v, value) = self.draw(space, rng);
-        let mut climb = self.take(space, v, value);
+        let (v, value, mut climb) = self.draw(space, rng);
+        self.take(space, v, value);
         for _ in 0..CHAIN {
             let Some((u, value, rise)) = self.answer(space, rng).filter(|answer| answer.2 < 0.0) else { break };
             climb += rise;
-            let _ = self.take(space, u, value);
+            self.take(space, u, value);
         }
         if climb > 0.0 && climb < f64::from(space.tables.hard) * space.unit {
             self.climbs = (self.climbs.0 + climb, self.climbs.1 + 1);
@@ -161,8 +161,9 @@ impl Walk {
         }
     }
 
-    /// A variable, often one of a violated function if there are any, and the cheapest of some of its other values.
-    fn draw(&mut self, space: &SumSpace, rng: &mut Rng) -> (usize, u16) {
+    /// A variable, often one of a violated function if there are any, the cheapest of some of its other values, and what
+    /// that costs more.
+    fn draw(&mut self, space: &SumSpace, rng: &mut Rng) -> (usize, u16, f64) {
         let any = |rng: &mut Rng| space.free[rng.index(space.free.len())] as usize;
         let mut v = any(rng);
         if !self.broken.is_empty() && rng.below(2) == 0 {
@@ -175,8 +176,8 @@ impl Walk {
             let violates = |&v: &usize| self.costs_of(space, v)[usize::from(self.values[v])] >= space.tables.hard;
             v = std::iter::repeat_with(|| any(rng)).take(TRIED).find(violates).unwrap_or(v);
         }
-        let (value, _) = self.cheapest(space, v, rng);
-        (v, value)
+        let (value, rise) = self.cheapest(space, v, rng);
+        (v, value, rise)
     }
 
     /// The cheapest of some of a variable's other values, and what it costs more.
@@ -253,12 +254,10 @@ impl Walk {
         }
     }
 
-    /// Changes a variable as a part of the move; returns what that costs.
-    fn take(&mut self, space: &SumSpace, v: usize, value: u16) -> f64 {
+    /// Changes a variable as a part of the move.
+    fn take(&mut self, space: &SumSpace, v: usize, value: u16) {
         self.changed.push((v as u32, self.values[v]));
-        let rise = self.rise(space, v, value);
         self.set(space, v, value);
-        rise
     }
 
     fn set(&mut self, space: &SumSpace, v: usize, value: u16) {
@@ -279,10 +278,10 @@ impl Walk {
     fn settle(&mut self, space: &SumSpace, sum: usize, before: Option<i64>) {
         let own = &space.sums.sums[sum];
         self.charged -= before.and_then(|total| own.cost(total)).unwrap_or(0);
-        self.charged += own.cost(self.totals[sum]).unwrap_or(0);
+        let cost = own.cost(self.totals[sum]);
+        self.charged += cost.unwrap_or(0);
         self.paid[sum] = self.price(space, sum, self.totals[sum]);
-        let is_broken = own.cost(self.totals[sum]).is_none();
-        match (is_broken, self.place[sum]) {
+        match (cost.is_none(), self.place[sum]) {
             (true, NOWHERE) => {
                 self.place[sum] = self.broken.len() as u32;
                 self.broken.push(sum as u32);
@@ -337,7 +336,7 @@ impl Walk {
 
 #[cfg(test)]
 impl Walk {
-    /// All that is kept against what is computed anew.
+    /// All that is kept against what is computed again.
     pub fn assert_kept(&self, space: &SumSpace) {
         let totals = space.sums.totals(&self.values);
         assert_eq!(self.totals, totals);
