@@ -161,8 +161,8 @@ impl Walk {
         }
     }
 
-    /// A variable, often one of a violated function if there are any, the cheapest of some of its other values, and what
-    /// that costs more.
+    /// A variable, often one of a violated function if there are any, the cheapest of some of its other values, and
+    /// what that costs more.
     fn draw(&mut self, space: &SumSpace, rng: &mut Rng) -> (usize, u16, f64) {
         let any = |rng: &mut Rng| space.free[rng.index(space.free.len())] as usize;
         let mut v = any(rng);
