@@ -5,7 +5,7 @@ mod common;
 
 use common::Shape;
 use fangs::bounds::{BoundChoice, Bounder, BounderOptions, Step};
-use fangs::dcop::{Found, Traffic, run_agents, run_levels};
+use fangs::dcop::{Found, Place, Traffic, run_agents, run_levels};
 use fangs::elimination::{Limits, Plan};
 use fangs::formats::{self, ReadOptions, Source};
 use fangs::generate::generate;
@@ -62,7 +62,7 @@ impl Case {
         let plan = Plan::new(&self.problem, &tree.order, &Limits::new(4 << 30));
         assert!(plan.exact);
         let levels = run_levels(&self.problem, plan.clone(), None, &stop)?;
-        let agents = run_agents(&self.problem, &plan, None, &stop)?;
+        let agents = run_agents(&self.problem, &plan, Place::Host, &stop)?;
         assert_eq!((levels.lower, &levels.assignment), (agents.lower, &agents.assignment));
         if levels.lower >= self.network.top() {
             return Ok(None);
@@ -234,7 +234,7 @@ fn dpop_is_elimination_and_comes_to_what_a_search_proves() -> Result<(), Error> 
                 let plan = Plan::new(&case.problem, &tree.order, &Limits::new(1 << 30));
                 let traffic = Traffic::new(&plan, tree, &owner);
                 let levels = run_levels(&case.problem, plan.clone(), None, &stop)?;
-                Ok(([levels, run_agents(&case.problem, &plan, None, &stop)?], traffic))
+                Ok(([levels, run_agents(&case.problem, &plan, Place::Host, &stop)?], traffic))
             };
             let (found, traffic) = one.install(run)?;
             let (others, again) = three.install(run)?;

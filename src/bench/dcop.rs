@@ -5,7 +5,7 @@
 //! combinations looked at. Dense tables take the same time whatever share of their entries is forbidden.
 
 use super::buckets;
-use crate::dcop::{Clocks, Latency, Spent, Traffic, run_agents, run_levels};
+use crate::dcop::{Clocks, Latency, Place, Spent, Traffic, run_agents, run_levels};
 use crate::elimination::{Gpu, Limits, Plan};
 use crate::error::Error;
 use crate::generate::generate;
@@ -85,8 +85,14 @@ const GRID: [(u32, u32, Titan); 15] = [
 /// Rows of the grids of table 3.
 const ROWS: u32 = 4;
 
-/// The sizes of mini-buckets of figure 10 and table 5, on networks of 20 variables of 25 values.
+/// Seconds of a run that is not repeated.
+const LONG_S: f64 = 5.0;
+
+/// The sizes of mini-buckets of figure 10 and table 5, on networks of 20 variables.
 const Z: std::ops::RangeInclusive<u32> = 2..=10;
+
+/// The values of their variables.
+pub const VALUES: u32 = 25;
 
 /// The parts of the experiments.
 pub const TABLES: [&str; 4] = ["random", "scale-free", "grid", "adpop"];
@@ -162,8 +168,9 @@ pub struct DcopRow {
     pub titan_dpop_s: Option<f64>,
 }
 
-/// All settings of a part, for a seed.
-pub fn settings(table: &str, p2: f64) -> Vec<Setting> {
+/// All settings of a part, for a seed: a share of forbidden entries, and the values of variables where sizes of
+/// mini-buckets vary.
+pub fn settings(table: &str, p2: f64, values: u32) -> Vec<Setting> {
     let text = |number: &dyn std::fmt::Display| number.to_string();
     let of = |table, kind, parameters: Vec<(&'static str, String)>, (n, d), z, titan| {
         let mut parameters = parameters;
@@ -185,9 +192,9 @@ pub fn settings(table: &str, p2: f64) -> Vec<Setting> {
             .flat_map(|z| {
                 let z = Some(z);
                 [
-                    random("adpop", 20, 25, 0.3, z, None),
-                    scale_free("adpop", 20, 25, z, None),
-                    grid("adpop", 10, 10, 25, z, None),
+                    random("adpop", 20, values, 0.3, z, None),
+                    scale_free("adpop", 20, values, z, None),
+                    grid("adpop", 10, 10, values, z, None),
                 ]
             })
             .collect(),
@@ -229,22 +236,29 @@ pub fn dcop(setting: &Setting, seed: u64, options: DcopOptions<'_>, stop: &Stop)
     let owner: Vec<u32> = (0..problem.variables() as u32).collect();
     let traffic = Traffic::new(&plan, &tree, &owner);
     let devices = [(options.cpu || options.gpu.is_none()).then_some(None), options.gpu.map(Some)];
+    let simulated = |spent: &[Spent]| {
+        Clocks::new(&tree, &traffic, spent, &owner, plan.costs.width.bytes(), Latency::default()).end_s
+    };
     for gpu in devices.into_iter().flatten() {
-        let whole = run_levels(&problem, plan.clone(), gpu, stop)?;
-        let agents = run_agents(&problem, &plan, gpu, stop)?;
+        let (whole, be) = median(|| {
+            let whole = run_levels(&problem, plan.clone(), gpu, stop)?;
+            let seconds = whole.util_s + whole.value_s;
+            Ok((whole, seconds))
+        })?;
+        let (agents, dpop) = median(|| {
+            let agents = run_agents(&problem, &plan, gpu.map_or(Place::Host, Place::Faster), stop)?;
+            let seconds = simulated(&agents.spent);
+            Ok((agents, seconds))
+        })?;
         if whole.lower != agents.lower || row.bound.is_some_and(|bound| bound != whole.lower) {
             let what = format!("{}: agents come to {}, elimination to {}", row.network, agents.lower, whole.lower);
             return Err(Error::Internal(what));
         }
         row.bound = Some(whole.lower);
-        let simulated = |spent: &[Spent]| {
-            Clocks::new(&tree, &traffic, spent, &owner, plan.costs.width.bytes(), Latency::default()).end_s
-        };
-        let (be, dpop) = (Some(whole.util_s + whole.value_s), Some(simulated(&agents.spent)));
         match gpu {
-            None => (row.be_cpu_s, row.dpop_cpu_s) = (be, dpop),
+            None => (row.be_cpu_s, row.dpop_cpu_s) = (Some(be), Some(dpop)),
             Some(_) => {
-                (row.be_device_s, row.dpop_device_s) = (be, dpop);
+                (row.be_device_s, row.dpop_device_s) = (Some(be), Some(dpop));
                 let spent = agents.spent.iter();
                 let (copies, all) = spent.fold((0.0, 0.0), |(copies, all), spent| {
                     (copies + spent.transfer_s, all + spent.transfer_s + spent.util_s + spent.value_s)
@@ -253,17 +267,31 @@ pub fn dcop(setting: &Setting, seed: u64, options: DcopOptions<'_>, stop: &Stop)
             }
         }
         let Some(gpu) = gpu.filter(|_| options.paper) else { continue };
-        if let Some((lower, mut spent)) = buckets::dpop(gpu, &problem, &plan, stop)? {
-            if lower != whole.lower {
-                let what = format!("{}: the published kernels come to {lower}, not {}", row.network, whole.lower);
-                return Err(Error::Internal(what));
-            }
+        let (lower, paper) = median(|| {
+            let Some((lower, mut spent)) = buckets::dpop(gpu, &problem, &plan, stop)? else { return Ok((None, 0.0)) };
             // the values are chosen on the host
             spent.iter_mut().zip(&agents.spent).for_each(|(paper, own)| paper.value_s = own.value_s);
-            row.paper_s = Some(simulated(&spent));
+            Ok((Some(lower), simulated(&spent)))
+        })?;
+        row.paper_s = lower.is_some().then_some(paper);
+        if let Some(lower) = lower.filter(|&lower| lower != whole.lower) {
+            let what = format!("{}: the published kernels come to {lower}, not {}", row.network, whole.lower);
+            return Err(Error::Internal(what));
         }
     }
     Ok(row)
+}
+
+/// The run of median time out of three, after one that compiles kernels; that one alone where it is long.
+fn median<T>(mut run: impl FnMut() -> Result<(T, f64), Error>) -> Result<(T, f64), Error> {
+    let first = run()?;
+    if first.1 > LONG_S {
+        return Ok(first);
+    }
+    let mut all = [run()?, run()?, run()?];
+    all.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let [_, median, _] = all;
+    Ok(median)
 }
 
 #[cfg(test)]
@@ -276,7 +304,9 @@ mod tests {
             DcopOptions { gpu: None, cpu: true, paper: false, memory: 1 << 28, most_joint_entries: 1e6, p2: 0.5 };
         let mut run = 0;
         for table in TABLES {
-            for setting in settings(table, options.p2).iter().filter(|setting| setting.n <= 40 && setting.d <= 25) {
+            for setting in
+                settings(table, options.p2, VALUES).iter().filter(|setting| setting.n <= 40 && setting.d <= 25)
+            {
                 let row = dcop(setting, 1, options, &Stop::new()).expect("a row");
                 assert_eq!(row.be_cpu_s.is_some(), row.bound.is_some(), "{row:?}");
                 assert!(row.network.contains("--seed 1") && row.joint_entries > 0.0, "{row:?}");
@@ -284,7 +314,7 @@ mod tests {
             }
         }
         assert!(run > 20, "{run}");
-        let first = dcop(&settings("random", 0.5)[0], 1, options, &Stop::new()).expect("a row");
+        let first = dcop(&settings("random", 0.5, VALUES)[0], 1, options, &Stop::new()).expect("a row");
         assert_eq!((first.bound, first.width, first.joint_entries), (Some(230), 3, 22510.0));
     }
 }

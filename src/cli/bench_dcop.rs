@@ -4,7 +4,7 @@ use super::experiment::ExperimentFlags;
 use super::{Exit, help, signals, values};
 use clap::Args;
 use fangs::Error;
-use fangs::bench::dcop::{DcopOptions, DcopRow, TABLES, dcop, settings};
+use fangs::bench::dcop::{DcopOptions, DcopRow, TABLES, VALUES, dcop, settings};
 
 #[derive(Args, Debug)]
 pub struct DcopFlags {
@@ -19,6 +19,10 @@ pub struct DcopFlags {
     /// Share of the entries of each table that are forbidden; 0.9, as the paper says, leaves no solution
     #[arg(long, value_name = "SHARE", default_value_t = 0.5, help_heading = help::INPUT)]
     p2: f64,
+    /// Values of each variable where sizes of mini-buckets vary
+    #[arg(long, value_name = "N", default_value_t = VALUES, help_heading = help::INPUT,
+        value_parser = clap::value_parser!(u32).range(2..))]
+    values: u32,
     /// Combinations from which on a row only has its sizes
     #[arg(long, value_name = "N", default_value_t = 1e11, help_heading = help::BOUNDS)]
     most_joint_entries: f64,
@@ -42,7 +46,7 @@ pub fn run(flags: DcopFlags) -> Result<Exit, Error> {
          table        n    d  z  seed  width     joint  BE cpu     BE dev     DPOP cpu   DPOP dev   paper      \
          Titan BE   DPOP",
     )?;
-    let DcopFlags { most_joint_entries, p2, kernel, .. } = flags;
+    let DcopFlags { most_joint_entries, p2, values, kernel, .. } = flags;
     let paper = kernel.is_some();
     if paper && gpu.is_none() {
         return Err(Error::Usage("--kernel paper needs a CUDA device: `fangs devices` says what is there".into()));
@@ -50,7 +54,7 @@ pub fn run(flags: DcopFlags) -> Result<Exit, Error> {
     let options = DcopOptions { gpu: gpu.as_ref(), cpu, paper, memory, most_joint_entries, p2 };
     let tables = TABLES.iter().filter(|table| flags.table.is_empty() || flags.table.contains(table));
     'all: for name in tables {
-        for setting in settings(name, p2) {
+        for setting in settings(name, p2, values) {
             for seed in 1..=flags.seeds {
                 let row = match dcop(&setting, seed, options, &stop) {
                     Err(Error::Stopped) => break 'all,

@@ -6,7 +6,8 @@ mod report;
 use super::output::Rows;
 use super::{Exit, orders, output, signals, values, worker};
 use fangs::dcop::{
-    Clocks, Found, LocalSearch, Processes, Traffic, run_agents, run_bounded, run_levels, run_local, run_processes,
+    Clocks, Found, LocalSearch, Place, Processes, Traffic, run_agents, run_bounded, run_levels, run_local,
+    run_processes,
 };
 use fangs::device::{Choice, Opening};
 use fangs::elimination::{Gpu, Limits, Plan};
@@ -268,7 +269,11 @@ fn solve(config: &Config, device: &Opening, started: Instant, stop: &Stop) -> Re
     let found = match config.mode {
         _ if config.processes.is_some() => over_tcp(config, &case, &plan, &tree, stop)?,
         Mode::Levels => run_levels(&case.problem, plan, gpu.as_ref(), stop)?,
-        Mode::Agents => run_agents(&case.problem, &plan, gpu.as_ref(), stop)?,
+        Mode::Agents => {
+            let automatic = config.device == Choice::Auto;
+            let place = |gpu| if automatic { Place::Faster(gpu) } else { Place::Device(gpu) };
+            run_agents(&case.problem, &plan, gpu.as_ref().map_or(Place::Host, place), stop)?
+        }
     };
     if let Some(trouble) = &found.trouble {
         console.warn(&format!("{trouble}; going on on the CPU"));

@@ -2,7 +2,7 @@
 
 use crate::algebra::MinSum;
 use crate::elimination::cuda::{Execution, Gpu, Streamed};
-use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
+use crate::elimination::executor::{Executor, Failure, Progress, Task};
 use crate::elimination::run::CostTable;
 use crate::elimination::{EliminationPlan, Factors, Input, Placement, Plan, Source, Step, cpu};
 use crate::error::Error;
@@ -14,6 +14,28 @@ use std::time::Instant;
 
 /// Combinations between two looks at the stop flag.
 const SLICE: u64 = 1 << 30;
+
+/// What agents compute on.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// The threads of the host.
+    Host,
+    /// A device.
+    Device(&'a Arc<Gpu>),
+    /// A device where that pays for an agent's work, else the host.
+    Faster(&'a Arc<Gpu>),
+}
+
+impl<'a> Place<'a> {
+    /// The device for an agent of so many combinations.
+    fn gpu(self, joint: f64) -> Option<&'a Arc<Gpu>> {
+        match self {
+            Place::Device(gpu) => Some(gpu),
+            Place::Faster(gpu) if Gpu::pays(joint) => Some(gpu),
+            Place::Host | Place::Faster(_) => None,
+        }
+    }
+}
 
 /// What the agent of a variable knows before any message: its variable is number 0 here, the others that its functions
 /// and messages read follow in the order of their elimination.
@@ -102,9 +124,9 @@ impl Agent {
     /// [`Error::Stopped`]; no memory; a device that fails.
     pub fn util<E: CostTable>(
         &self,
-        received: &[&[E]],
+        received: &[Arc<Storage<E>>],
         cap: E,
-        gpu: Option<&Arc<Gpu>>,
+        place: Place<'_>,
         stop: &Stop,
     ) -> Result<Sent<E>, Error> {
         let started = Instant::now();
@@ -118,7 +140,8 @@ impl Agent {
             Failure::Host(error) => error,
             Failure::Device(error) => Error::Internal(format!("the device failed: {error}")),
         };
-        let mut executor: Box<dyn Executor<MinSum<E>>> = match gpu {
+        let joint = self.plan.steps.iter().map(|step| step.joint as f64).sum();
+        let mut executor: Box<dyn Executor<MinSum<E>>> = match place.gpu(joint) {
             None => Box::new(cpu::Dense::new(task)),
             Some(gpu) => match Execution::new(gpu.clone(), task) {
                 Ok(Some(execution)) => Box::new(execution),
@@ -134,18 +157,18 @@ impl Agent {
         let on_device = executor.on_device();
         let (constant, messages) = executor.finish();
         // from a device they come here
-        if messages.tables().is_none() {
-            return Err(Error::Memory("there is no memory for an agent's message".into()));
-        }
+        let tables = messages.into_tables();
+        let tables = tables.ok_or_else(|| Error::Memory("there is no memory for an agent's message".into()))?;
         let seconds = |part: std::time::Duration| part.as_secs_f64();
         let (all, up) = (seconds(started.elapsed()), if on_device { seconds(up) } else { 0.0 });
         let down = if on_device { all - seconds(computed) } else { 0.0 };
-        Ok(Sent { constant, messages, compute_s: all - up - down, transfer_s: up + down })
+        let tables = tables.into_iter().map(Arc::new).collect();
+        Ok(Sent { constant, tables, compute_s: all - up - down, transfer_s: up + down, on_device })
     }
 
     /// The VALUE phase: the best value, the first of several, where the others that it knows of have these values, by
     /// their numbers here.
-    pub fn value<E: CostTable>(&self, received: &[&[E]], values: &[u32]) -> u32 {
+    pub fn value<E: CostTable>(&self, received: &[Arc<Storage<E>>], values: &[u32]) -> u32 {
         let mut row = self.problem.unary[0].clone();
         for function in &self.problem.functions {
             crate::elimination::decode::add_function(&self.problem, function, 0, values, &mut row);
@@ -169,24 +192,19 @@ impl Agent {
 pub(super) struct Sent<E: CostTable> {
     /// The sum of its mini-buckets without variables.
     pub constant: E,
-    /// By step of its plan.
-    pub messages: Box<dyn Messages<MinSum<E>>>,
+    /// Its messages, by step of its plan.
+    pub tables: Vec<Arc<Storage<E>>>,
     pub compute_s: f64,
     pub transfer_s: f64,
-}
-
-impl<E: CostTable> Sent<E> {
-    /// The tables by step of the agent's plan.
-    pub fn tables(&self) -> &[Storage<E>] {
-        self.messages.tables().unwrap_or_default()
-    }
+    /// Whether a device did the work.
+    pub on_device: bool,
 }
 
 /// An agent's functions and the messages that it got.
 #[derive(Debug)]
 struct Knowledge<'a, E> {
     agent: &'a Agent,
-    received: &'a [&'a [E]],
+    received: &'a [Arc<Storage<E>>],
 }
 
 impl<E: CostTable> Factors<MinSum<E>> for Knowledge<'_, E> {
@@ -195,7 +213,7 @@ impl<E: CostTable> Factors<MinSum<E>> for Knowledge<'_, E> {
         match source {
             // messages have the layout that the plan wants
             Source::Function(f) if f as usize >= problem.functions.len() => {
-                self.received[f as usize - problem.functions.len()].iter().copied().collect()
+                Storage::shared(&self.received[f as usize - problem.functions.len()])
             }
             _ => problem.load(source, variables, semiring),
         }

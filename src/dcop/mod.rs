@@ -18,6 +18,7 @@ mod tcp;
 mod tests;
 mod traffic;
 
+pub use agent::Place;
 pub use bounded::{BoundedFound, run_bounded};
 pub use clocks::{Clocks, Latency};
 pub use local::{LocalFound, LocalOptions, LocalSearch, run_local};

@@ -1,6 +1,6 @@
 //! Runs of plans: as a whole, or one agent after the other.
 
-use super::agent::{Agent, Sent};
+use super::agent::{Agent, Place, Sent};
 use crate::algebra::{MinSum, Semiring};
 use crate::elimination::cuda::Gpu;
 use crate::elimination::run::CostTable;
@@ -8,6 +8,7 @@ use crate::elimination::{Plan, Progress, Run, Width};
 use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
+use crate::tensor::Storage;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -69,14 +70,14 @@ pub fn run_levels(problem: &Arc<Problem>, plan: Plan, gpu: Option<&Arc<Gpu>>, st
 ///
 /// # Errors
 /// [`Error::Stopped`]; no memory; a device that fails.
-pub fn run_agents(problem: &Problem, plan: &Plan, gpu: Option<&Arc<Gpu>>, stop: &Stop) -> Result<Found, Error> {
+pub fn run_agents(problem: &Problem, plan: &Plan, place: Place<'_>, stop: &Stop) -> Result<Found, Error> {
     match plan.costs.width {
-        Width::I32 => typed::<i32>(problem, plan, gpu, stop),
-        Width::I64 => typed::<i64>(problem, plan, gpu, stop),
+        Width::I32 => typed::<i32>(problem, plan, place, stop),
+        Width::I64 => typed::<i64>(problem, plan, place, stop),
     }
 }
 
-fn typed<E: CostTable>(problem: &Problem, plan: &Plan, gpu: Option<&Arc<Gpu>>, stop: &Stop) -> Result<Found, Error> {
+fn typed<E: CostTable>(problem: &Problem, plan: &Plan, place: Place<'_>, stop: &Stop) -> Result<Found, Error> {
     let started = Instant::now();
     let n = plan.sequence.len();
     let cap = E::from_cost(plan.costs.cap);
@@ -87,7 +88,7 @@ fn typed<E: CostTable>(problem: &Problem, plan: &Plan, gpu: Option<&Arc<Gpu>>, s
     for position in 0..n {
         stop.check()?;
         let agent = Agent::new(problem, plan, position);
-        let sent = agent.util(&received(&agent, plan, &agents), cap, gpu, stop)?;
+        let sent = agent.util(&received(&agent, plan, &agents), cap, place, stop)?;
         total = semiring.settle(semiring.combine(total, sent.constant));
         let own = &mut spent[plan.sequence[position] as usize];
         (own.util_s, own.transfer_s) = (sent.compute_s, sent.transfer_s);
@@ -106,7 +107,8 @@ fn typed<E: CostTable>(problem: &Problem, plan: &Plan, gpu: Option<&Arc<Gpu>>, s
     }
     let value_s = started.elapsed().as_secs_f64() - util_s;
     let lower = lower_bound(problem.constant, plan, total.cost());
-    Ok(Found { lower, assignment, spent, util_s, value_s, on_device: gpu.is_some(), trouble: None })
+    let on_device = agents.iter().any(|(_, sent)| sent.on_device);
+    Ok(Found { lower, assignment, spent, util_s, value_s, on_device, trouble: None })
 }
 
 /// The bound that the sum of all constants comes to.
@@ -116,10 +118,10 @@ pub(crate) fn lower_bound(constant: Cost, plan: &Plan, total: Cost) -> Cost {
 }
 
 /// The messages that an agent gets.
-fn received<'a, E: CostTable>(agent: &Agent, plan: &Plan, agents: &'a [(Agent, Sent<E>)]) -> Vec<&'a [E]> {
+fn received<E: CostTable>(agent: &Agent, plan: &Plan, agents: &[(Agent, Sent<E>)]) -> Vec<Arc<Storage<E>>> {
     let table = |step: u32| {
         let (from, sent) = &agents[plan.steps[step as usize].position as usize];
-        &sent.tables()[(step - from.first_step) as usize][..]
+        sent.tables[(step - from.first_step) as usize].clone()
     };
     agent.receives.iter().map(|message| table(message.step)).collect()
 }

@@ -1,13 +1,14 @@
 //! Agents against elimination as a whole, and both against all assignments.
 
-use super::agent::Agent;
+use super::agent::{Agent, Place};
 use super::*;
 use crate::elimination::tests::{assignments, random, run};
-use crate::elimination::{Limits, Outcome, Plan, Width};
+use crate::elimination::{Gpu, Limits, Outcome, Plan, Width};
 use crate::model::{Cost, FORBIDDEN, Problem};
 use crate::order::{Method, Order, PseudoTree, Visit};
 use crate::rng::Rng;
 use crate::stop::Stop;
+use crate::tensor::Storage;
 use std::sync::Arc;
 
 const ROOMY: u64 = 1 << 30;
@@ -26,12 +27,12 @@ fn trees(problem: &Problem, case: u64, stop: &Stop) -> Vec<PseudoTree> {
 fn same_messages(problem: &Problem, outcome: &Outcome) {
     let plan = outcome.plan();
     assert_eq!(plan.costs.width, Width::I32);
-    let mut sent: Vec<Vec<i32>> = Vec::new();
+    let mut sent: Vec<Arc<Storage<i32>>> = Vec::new();
     for position in 0..plan.sequence.len() {
         let agent = Agent::new(problem, plan, position);
-        let received: Vec<&[i32]> = agent.receives.iter().map(|message| &sent[message.step as usize][..]).collect();
-        let made = agent.util(&received, plan.costs.cap as i32, None, &Stop::new()).expect("memory");
-        sent.extend(made.tables().iter().map(|table| table.to_vec()));
+        let received: Vec<_> = agent.receives.iter().map(|message| sent[message.step as usize].clone()).collect();
+        let made = agent.util(&received, plan.costs.cap as i32, Place::Host, &Stop::new()).expect("memory");
+        sent.extend(made.tables);
     }
     for (step, own) in sent.iter().enumerate() {
         let whole = outcome.message(step).expect("messages are kept");
@@ -51,7 +52,7 @@ fn agents_are_bucket_elimination() {
             for z in [Some(1), Some(2), Some(3), None] {
                 let plan = Plan::new(&problem, &tree.order, &Limits { z, ..Limits::new(ROOMY) });
                 let levels = run_levels(&problem, plan.clone(), None, &stop).expect("memory");
-                let agents = run_agents(&problem, &plan, None, &stop).expect("memory");
+                let agents = run_agents(&problem, &plan, Place::Host, &stop).expect("memory");
                 assert_eq!((levels.lower, &levels.assignment), (agents.lower, &agents.assignment), "case {case}");
                 let cost = problem.cost(&levels.assignment);
                 assert!(levels.lower <= optimum && optimum <= cost.max(optimum), "case {case}");
@@ -97,6 +98,27 @@ fn messages_are_those_of_the_tree() {
             let split = Plan::new(&problem, &tree.order, &Limits { z: Some(2), ..Limits::new(ROOMY) });
             let passed = Traffic::new(&split, &tree, &owner);
             assert!(passed.util_entries >= passed.made_entries && passed.util_messages == edges);
+        }
+    }
+}
+
+#[test]
+fn agents_agree_on_a_device() {
+    let Some(gpu) = crate::common::gpu().map(Gpu::new) else { return };
+    let (mut rng, stop) = (Rng::new(52), Stop::new());
+    let mut problems: Vec<Problem> = (0..100).map(|_| random(&mut rng, 4)).collect();
+    // a message of 10^7 entries goes to the device and back in pieces
+    let parameters = [("n", "9"), ("d", "10"), ("p1", "1"), ("p2", "0.1")];
+    let network = crate::generate::generate("random", &parameters, 1).expect("a network");
+    problems.push(crate::reduce::Reducer::new(&network, false, &stop).expect("no stop").problem());
+    for (case, problem) in problems.iter().enumerate() {
+        for tree in trees(problem, case as u64, &stop) {
+            let limits = Limits { z: (problem.variables() > 8).then_some(8), ..Limits::new(ROOMY) };
+            let plan = Plan::new(problem, &tree.order, &limits);
+            let [host, device] = [Place::Host, Place::Device(&gpu)]
+                .map(|place| run_agents(problem, &plan, place, &stop).expect("memory"));
+            assert_eq!((host.lower, &host.assignment), (device.lower, &device.assignment), "case {case}");
+            assert!(device.on_device);
         }
     }
 }

@@ -117,6 +117,9 @@ pub(crate) trait Messages<S: Semiring>: Debug + Send + Sync {
     /// All of them as tables on the host, copied there if need be. `None` where its memory does not take them.
     fn tables(&self) -> Option<&[Storage<S::Entry>]>;
 
+    /// The same, to keep.
+    fn into_tables(self: Box<Self>) -> Option<Vec<Storage<S::Entry>>>;
+
     /// Single entries, given as steps of the plan and indices.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use crate::memory;
 use memmap2::MmapMut;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 /// Bytes from which on a table has pages of its own: two of those of 2 MB.
 const LARGE: usize = 4 << 20;
@@ -19,9 +20,20 @@ pub struct Storage<E>(Place<E>);
 enum Place<E> {
     Heap(Vec<E>),
     Pages(MmapMut, PhantomData<E>),
+    Shared(Arc<Storage<E>>),
 }
 
 impl<E: Entry> Storage<E> {
+    /// The entries of another table, without a copy until they change.
+    pub fn shared(table: &Arc<Storage<E>>) -> Self {
+        Storage(Place::Shared(table.clone()))
+    }
+
+    /// Whether others read its entries, too.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.0, Place::Shared(_))
+    }
+
     /// So many entries of 0; the program ends where there is no memory for them.
     pub fn new(entries: usize) -> Self {
         Self::of_pages(entries).unwrap_or_else(|| Storage(Place::Heap(vec![E::default(); entries])))
@@ -74,15 +86,20 @@ impl<E: Entry> Deref for Storage<E> {
         match &self.0 {
             Place::Heap(entries) => entries,
             Place::Pages(map, _) => bytemuck::cast_slice(map),
+            Place::Shared(table) => table,
         }
     }
 }
 
 impl<E: Entry> DerefMut for Storage<E> {
     fn deref_mut(&mut self) -> &mut [E] {
+        if let Place::Shared(table) = &self.0 {
+            *self = table.iter().copied().collect();
+        }
         match &mut self.0 {
             Place::Heap(entries) => entries,
             Place::Pages(map, _) => bytemuck::cast_slice_mut(map),
+            Place::Shared(_) => &mut [],
         }
     }
 }
@@ -98,6 +115,15 @@ mod tests {
             assert!(matches!(error, Error::Memory(_)), "{error}");
         }
         assert_eq!(Storage::<i32>::try_new(5).expect("twenty bytes").len(), 5);
+    }
+
+    #[test]
+    fn shared_entries_change_for_one_reader_only() {
+        let table = Arc::new(Storage::from(vec![1, 2, 3]));
+        let mut own = Storage::shared(&table);
+        assert!(own.is_shared() && own[..] == [1, 2, 3] && own.as_ptr() == table.as_ptr());
+        own[1] = 7;
+        assert!(!own.is_shared() && own[..] == [1, 7, 3] && table[..] == [1, 2, 3]);
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! A process that runs the agents of some variables.
 
 use super::wire::{Head, Node, Setup, hear, say};
-use crate::dcop::agent::Agent;
+use crate::dcop::agent::{Agent, Place};
 use crate::elimination::run::CostTable;
 use crate::error::Error;
 use crate::model::Cost;
 use crate::stop::Stop;
+use crate::tensor::Storage;
 use crate::threads;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
@@ -67,7 +69,7 @@ struct State<'a, E> {
     agent: Agent,
     /// Children whose message has not come.
     waits: usize,
-    tables: FxHashMap<u32, Vec<E>>,
+    tables: FxHashMap<u32, Arc<Storage<E>>>,
     /// Tables for agents further up.
     passed: Vec<(u32, Vec<E>)>,
     constant: Cost,
@@ -75,10 +77,9 @@ struct State<'a, E> {
 }
 
 impl<E: CostTable> State<'_, E> {
-    fn received(&self) -> Result<Vec<&[E]>, Error> {
-        let table = |step: u32| self.tables.get(&step).map(|table| &table[..]);
-        let found = self.agent.receives.iter().map(|message| table(message.step)).collect();
-        let found: Option<Vec<&[E]>> = found;
+    fn received(&self) -> Result<Vec<Arc<Storage<E>>>, Error> {
+        let found: Option<Vec<_>> =
+            self.agent.receives.iter().map(|message| self.tables.get(&message.step).cloned()).collect();
         found.ok_or_else(|| Error::Agent("an agent was sent less than it joins".into()))
     }
 }
@@ -173,7 +174,7 @@ impl<'a, E: CostTable> Process<'a, E> {
             rest = left;
             let table: Vec<E> = bytemuck::pod_collect_to_vec(table);
             if state.agent.receives.iter().any(|message| message.step == step) {
-                let _ = state.tables.insert(step, table);
+                let _ = state.tables.insert(step, Arc::new(table.into()));
             } else {
                 state.passed.push((step, table));
             }
@@ -187,7 +188,7 @@ impl<'a, E: CostTable> Process<'a, E> {
     fn util(&mut self, variable: u32, constant: &mut Cost) -> Result<usize, Error> {
         let cap = self.setup.cap;
         let state = self.state(variable)?;
-        let sent = state.agent.util(&state.received()?, E::from_cost(cap), None, &Stop::new())?;
+        let sent = state.agent.util(&state.received()?, E::from_cost(cap), Place::Host, &Stop::new())?;
         let sum = state.constant.saturating_add(sent.constant.cost()).min(cap);
         let Some((to, process)) = state.node.parent else {
             *constant = constant.saturating_add(sum).min(cap);
@@ -195,7 +196,7 @@ impl<'a, E: CostTable> Process<'a, E> {
             return Ok(1);
         };
         let steps = (state.agent.first_step..).zip(&state.agent.plan.steps);
-        let made = steps.zip(sent.tables()).filter(|((_, step), _)| !step.scope.is_empty());
+        let made = steps.zip(&sent.tables).filter(|((_, step), _)| !step.scope.is_empty());
         let passed = std::mem::take(&mut state.passed);
         let made = made.map(|((number, _), table)| (number, &table[..]));
         let all: Vec<(u32, &[E])> = made.chain(passed.iter().map(|(number, table)| (*number, &table[..]))).collect();

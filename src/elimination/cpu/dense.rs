@@ -154,6 +154,7 @@ impl<S: Semiring> Store<S> {
         let step = &task.plan.steps[index];
         self.started = false;
         self.spare = std::mem::take(&mut self.loaded);
+        self.spare.retain(|table| !table.is_shared());
         if !task.placement.keep_messages {
             for input in &step.inputs {
                 if let Source::Message(from) = input.source {
@@ -198,6 +199,10 @@ struct Tables<S: Semiring>(Large<Storage<S::Entry>>);
 impl<S: Semiring> Messages<S> for Tables<S> {
     fn tables(&self) -> Option<&[Storage<S::Entry>]> {
         Some(&self.0)
+    }
+
+    fn into_tables(mut self: Box<Self>) -> Option<Vec<Storage<S::Entry>>> {
+        Some(std::mem::take(&mut self.0))
     }
 
     fn entries(&self, wanted: &[(u32, u64)]) -> Result<Vec<S::Entry>, Failure> {

@@ -5,7 +5,7 @@
 use super::program::{Content, DeviceTable, Program, Room};
 use super::tile::{Chip, Variant};
 use super::words::BoxWords;
-use super::{BUCKET, Gpu};
+use super::{BUCKET, Gpu, staging};
 use crate::algebra::Entry;
 use crate::algebra::{CostEntry, Counting, MinSum, Semiring, SumProduct};
 use crate::device::shared::{DeviceStruct, assertions, device_structs};
@@ -18,8 +18,6 @@ use std::sync::{Arc, OnceLock};
 
 /// Combinations of a slice, at least: the device is far ahead of what callers count in cores.
 pub(crate) const SLICE: u64 = 1 << 35;
-/// Entries that are laid out before they are copied.
-const STAGED: u64 = 1 << 24;
 
 /// An entry on both sides.
 pub(crate) trait Element: Entry + DeviceRepr + ValidAsZeroBits {
@@ -219,7 +217,7 @@ impl<S: DeviceSemiring> Execution<S> {
         let chip = Chip::new(&gpu.cuda().info);
         let Ok(program) = Program::new(task.plan, room, &chip) else { return Ok(None) };
         let loaded = Loaded::new(&gpu, program, task.semiring)?;
-        let memory = fill(&gpu, &loaded.program, &|table| lay_out(task, table))?;
+        let memory = staging::upload(&gpu, &loaded.program, &|table| lay_out(task, table))?;
         let (work_done, total) = (loaded.program.filled, task.semiring.one());
         Ok(Some(Execution { gpu, loaded, memory, next: 0, work_done, total }))
     }
@@ -345,45 +343,6 @@ pub(crate) fn lay_out<S: Semiring>(task: Task<'_, S>, table: &DeviceTable) -> St
     }
 }
 
-/// Memory for all tables, those of the host filled.
-pub(super) fn fill<E: Element>(
-    gpu: &Gpu,
-    program: &Program,
-    lay_out: &dyn Fn(&DeviceTable) -> Storage<E>,
-) -> Result<CudaSlice<E>, DeviceError> {
-    let cuda = gpu.cuda();
-    let mut memory = cuda.reserve::<E>(program.entries.max(1) as usize)?;
-    let mut filled: Vec<_> = program.tables.iter().filter(|table| table.content != Content::Made).collect();
-    filled.sort_by_key(|table| table.at);
-    // neighbours go up together: thousands of small copies would take longer than the elimination
-    let (mut staged, mut start): (Vec<E>, u64) = (Vec::new(), 0);
-    let mut flush = |staged: &mut Vec<E>, start: u64| {
-        let place = start as usize..start as usize + staged.len();
-        let copied = match staged.is_empty() {
-            true => Ok(()),
-            false => cuda.write(staged, &mut memory.slice_mut(place)),
-        };
-        staged.clear();
-        copied
-    };
-    for table in filled {
-        let end = start + staged.len() as u64;
-        if staged.is_empty() || table.at < end || table.at - end > 4096 || staged.len() as u64 + table.entries > STAGED
-        {
-            flush(&mut staged, start)?;
-            start = table.at;
-        }
-        staged.resize((table.at - start) as usize, E::default());
-        let entries = lay_out(table);
-        for row in entries.chunks(table.row as usize) {
-            staged.extend_from_slice(row);
-            staged.resize(staged.len() + (table.pitch - table.row) as usize, E::default());
-        }
-    }
-    flush(&mut staged, start)?;
-    Ok(memory)
-}
-
 /// Messages of a finished run in device memory, and on the host once they are asked for.
 #[derive(Debug)]
 pub(crate) struct Resident<S: Semiring> {
@@ -409,15 +368,6 @@ impl<S: DeviceSemiring> Resident<S> {
         self.gpu.cuda().address(&self.memory)
     }
 
-    fn download(&self) -> Result<Vec<Storage<S::Entry>>, DeviceError> {
-        let kept = self.program.kept.start as usize..self.program.kept.end as usize;
-        let entries = match kept.is_empty() {
-            true => Vec::new(),
-            false => self.gpu.cuda().read(&self.memory.slice(kept))?,
-        };
-        Ok(self.program.messages.iter().map(|&table| self.program.tables[table].whole(&entries)).collect())
-    }
-
     fn gather(&self, places: impl Iterator<Item = u64>) -> Result<Vec<S::Entry>, DeviceError> {
         let cuda = self.gpu.cuda();
         let stream = cuda.stream();
@@ -440,13 +390,15 @@ impl<S: DeviceSemiring> Resident<S> {
 impl<S: DeviceSemiring> Messages<S> for Resident<S> {
     fn tables(&self) -> Option<&[Storage<S::Entry>]> {
         let copy = || {
-            let bytes = (self.program.kept.end - self.program.kept.start) * size_of::<S::Entry>() as u64;
-            // once as they come and once cut apart
-            (self.program.room.keep_messages && bytes <= crate::memory::available() / 3)
-                .then(|| self.download().ok())
-                .flatten()
+            let Program { tables, messages, room, .. } = &self.program;
+            room.keep_messages.then(|| staging::download(&self.gpu, tables, messages, &self.memory).ok().flatten())
         };
-        self.host.get_or_init(copy).as_deref()
+        self.host.get_or_init(|| copy().flatten()).as_deref()
+    }
+
+    fn into_tables(self: Box<Self>) -> Option<Vec<Storage<S::Entry>>> {
+        let _ = self.tables();
+        self.host.into_inner().flatten()
     }
 
     fn entries(&self, wanted: &[(u32, u64)]) -> Result<Vec<S::Entry>, Failure> {

@@ -2,9 +2,9 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use super::Gpu;
-use super::execution::{Loaded, SLICE, fill};
+use super::execution::{Loaded, SLICE};
 use super::program::{DeviceTable, Program};
+use super::{Gpu, staging};
 use crate::algebra::SumProduct;
 use crate::device::{CudaSlice, DeviceError};
 use crate::stop::Stop;
@@ -46,7 +46,7 @@ impl Running {
         table: &dyn Fn(&DeviceTable) -> Storage<f64>,
     ) -> Result<Running, DeviceError> {
         let loaded = Loaded::new(gpu, program, SumProduct)?;
-        let memory = fill(gpu, &loaded.program, table)?;
+        let memory = staging::upload(gpu, &loaded.program, table)?;
         Ok(Running { gpu: gpu.clone(), loaded, memory })
     }
 

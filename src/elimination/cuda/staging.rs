@@ -3,11 +3,15 @@
 //! What goes at a time is a *window* of device memory: neighbouring tables, or a piece of a large one. Two buffers take
 //! turns: while one is copied by the device the host works on the other.
 
+use super::Gpu;
 use super::execution::Element;
-use super::program::{ALIGNMENT, DeviceTable};
+use super::program::{ALIGNMENT, Content, DeviceTable, Program};
 use crate::device::{Cuda, CudaSlice, CudaStream, DeviceError, Pinned};
 use crate::elimination::slices::Stretch;
+use crate::error::Error;
+use crate::memory;
 use crate::stop::Stop;
+use crate::tensor::storage::Storage;
 use rayon::prelude::*;
 
 /// Bytes of a buffer. Locking memory takes 0.4 ms a megabyte.
@@ -186,4 +190,95 @@ impl<E: Element> Staging<E> {
         }
         Ok(true)
     }
+}
+
+impl Stretch {
+    /// All entries of a table.
+    fn whole(table: &DeviceTable) -> Stretch {
+        Stretch { offset: 0, length: table.entries.max(1), stride: 0 }
+    }
+}
+
+/// Entries of a buffer.
+fn room<E>() -> u64 {
+    (BUFFER / size_of::<E>()) as u64
+}
+
+/// Whether to lock memory would take longer than the copies.
+fn are_few<E>(windows: &[Window]) -> bool {
+    windows.iter().map(|window| window.entries).sum::<u64>() <= room::<E>()
+}
+
+/// Device memory for all tables of a program, those of the host filled.
+pub(super) fn upload<E: Element>(
+    gpu: &Gpu,
+    program: &Program,
+    lay_out: &dyn Fn(&DeviceTable) -> Storage<E>,
+) -> Result<CudaSlice<E>, DeviceError> {
+    let (cuda, tables) = (gpu.cuda(), &program.tables);
+    let mut memory = cuda.reserve::<E>(program.entries.max(1) as usize)?;
+    let filled: Vec<usize> = (0..tables.len()).filter(|&table| tables[table].content != Content::Made).collect();
+    // a table may be cut by windows: it is laid out once
+    let mut last = (usize::MAX, Storage::default());
+    let mut fill = |window: &Window, out: &mut [E]| {
+        for share in &window.shares {
+            let table = &tables[share.table];
+            if last.0 != share.table {
+                last = (share.table, lay_out(table));
+            }
+            let at = (table.at + share.from - window.at) as usize;
+            gather(&mut out[at..at + share.entries as usize], table, share.from, Stretch::whole(table), &last.1);
+        }
+    };
+    let windows = windows(tables, filled, room::<E>());
+    if are_few::<E>(&windows) {
+        for window in &windows {
+            let mut entries = vec![E::default(); window.entries as usize];
+            fill(window, &mut entries);
+            let at = window.at as usize;
+            cuda.write(&entries, &mut memory.slice_mut(at..at + entries.len()))?;
+        }
+        return Ok(memory);
+    }
+    let mut staging = Staging::new(cuda)?;
+    let _ = staging.send(&windows, (&mut memory, 0), cuda.stream(), &Stop::new(), fill)?;
+    Ok(memory)
+}
+
+/// Some tables, copied to the host; none where its memory does not take them.
+pub(super) fn download<E: Element>(
+    gpu: &Gpu,
+    tables: &[DeviceTable],
+    chosen: &[usize],
+    memory: &CudaSlice<E>,
+) -> Result<Option<Vec<Storage<E>>>, DeviceError> {
+    let cuda = gpu.cuda();
+    let bytes = |entries: u64| entries * size_of::<E>() as u64;
+    let entries = chosen.iter().map(|&table| tables[table].entries).sum();
+    if bytes(entries) + 2 * BUFFER as u64 > memory::available() {
+        return Ok(None);
+    }
+    let copies = chosen.iter().map(|&table| Storage::try_new(tables[table].entries as usize)).collect();
+    let Ok::<Vec<Storage<E>>, Error>(mut copies) = copies else { return Ok(None) };
+    let mut number = vec![0; tables.len()];
+    chosen.iter().enumerate().for_each(|(own, &table)| number[table] = own);
+    let mut take = |window: &Window, entries: &[E]| {
+        for share in &window.shares {
+            let table = &tables[share.table];
+            let at = (table.at + share.from - window.at) as usize;
+            let own = &entries[at..at + share.entries as usize];
+            scatter(own, table, share.from, Stretch::whole(table), &mut copies[number[share.table]]);
+        }
+    };
+    let windows = windows(tables, chosen.to_vec(), room::<E>());
+    if are_few::<E>(&windows) {
+        for window in &windows {
+            let at = window.at as usize;
+            take(window, &cuda.read(&memory.slice(at..at + window.entries as usize))?);
+        }
+        return Ok(Some(copies));
+    }
+    let mut staging = Staging::new(cuda)?;
+    let _ = staging.fetch(&windows, (memory, 0), cuda.stream(), &Stop::new(), take)?;
+    Ok(Some(copies))
 }

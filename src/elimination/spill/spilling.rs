@@ -303,6 +303,10 @@ impl<S: Semiring> Messages<S> for Spilled<S> {
         None
     }
 
+    fn into_tables(self: Box<Self>) -> Option<Vec<Storage<S::Entry>>> {
+        None
+    }
+
     fn entries(&self, wanted: &[(u32, u64)]) -> Result<Vec<S::Entry>, Failure> {
         let entry = |&(step, index): &(u32, u64)| match &self.files[step as usize] {
             Some(file) => {
