@@ -14,6 +14,7 @@ mod components;
 mod consistency;
 mod dominance;
 mod elimination;
+mod lift;
 mod named;
 mod report;
 mod simplification;
@@ -259,52 +260,6 @@ impl Reducer {
     /// Nothing below `top` exists; with a known solution of that total this proves it optimal.
     pub fn infeasible(&self) -> bool {
         self.infeasible
-    }
-
-    /// An assignment of the network from one of the reduced problem: removed variables take their best values, those
-    /// that were added for global cost functions are left out.
-    pub fn lift(&self, core: &[u32]) -> Vec<u32> {
-        self.lift_until(core, &Stop::new()).expect("the flag is not set")
-    }
-
-    /// The same.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
-    pub fn lift_until(&self, core: &[u32], stop: &Stop) -> Result<Vec<u32>, Error> {
-        let mut assignment = vec![0; self.domains.len()];
-        for item in stop.finish(self.core.iter().zip(core)) {
-            let (&v, &value) = item?;
-            assignment[v as usize] = self.values[v as usize][value as usize];
-        }
-        for departure in stop.finish(self.departures.iter().rev()) {
-            departure?.undo(&mut assignment);
-        }
-        // what was added behind the network's own variables
-        let own = self.original.as_ref().map_or(self.report.before.variables, |network| network.domains().len());
-        assignment.truncate(own);
-        Ok(assignment)
-    }
-
-    /// The reduced problem's part of an assignment of the network. A value that was removed becomes the cheapest one
-    /// left.
-    pub fn project(&self, assignment: &[u32]) -> Vec<u32> {
-        self.project_until(assignment, &Stop::new()).expect("the flag is not set")
-    }
-
-    /// The same.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
-    pub fn project_until(&self, assignment: &[u32], stop: &Stop) -> Result<Vec<u32>, Error> {
-        let extended = self.original.as_ref().map(|network| network.extend(assignment));
-        let assignment = extended.as_deref().unwrap_or(assignment);
-        let assignment = self.with_merged(assignment);
-        let value = |v: Result<&u32, Error>| {
-            let v = *v? as usize;
-            Ok(self.values[v].binary_search(&assignment[v]).unwrap_or_else(|_| cheapest(&self.unary[v])) as u32)
-        };
-        stop.finish(&self.core).map(value).collect()
     }
 
     /// Statistics of the reductions.

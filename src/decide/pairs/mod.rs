@@ -8,9 +8,9 @@
 //! (Adoe, Chen, Doshi, section 2.1, have the same division; Jensen, Jensen, Dittmer, "From influence diagrams to
 //! junction trees", 1994.) Tables are laid out by [plans](plan::Plan): by positions in the elimination order, the
 //! eliminated first. [`walk`] takes the steps and counts roundings; the tables are made by the [host](host), in the
-//! kernel of bucket elimination, or on a [device], as a program of few launches.
+//! kernel of bucket elimination, or on a [device](cuda), as a program of few launches.
 
-mod device;
+mod cuda;
 mod host;
 mod plan;
 #[cfg(test)]
@@ -65,7 +65,7 @@ pub(super) fn execute(
     let fits = plan.peak_bytes <= place.memory;
     if let Some(gpu) = place.device.gpu(plan.joint_entries, !fits, stop)? {
         let begun = begin(pairs, plan)?;
-        match device::execute(&gpu, plan, &begun, irregular, stop) {
+        match cuda::execute(&gpu, plan, &begun, irregular, stop) {
             Ok(Ok(outcome)) => {
                 place.device.served(&gpu);
                 return Ok(Some(outcome));

@@ -1,7 +1,7 @@
 //! One list of cases for the host, for programs of devices as an emulator executes them, and for devices where there
 //! are some.
 
-use super::device::{Laid, filled, lay_out};
+use super::cuda::{Laid, filled, lay_out};
 use super::walk::Begun;
 use super::*;
 use crate::decide::Device;
