@@ -7,8 +7,10 @@ use crate::cli::output::OutputFlags;
 use crate::cli::values;
 use clap::Args;
 use fangs::activity::Activity;
-use fangs::device::Choice;
+use fangs::bounds::ProvingOptions;
+use fangs::device::{Choice, Opening};
 use fangs::elimination::spill_room;
+use fangs::order::Ordering;
 use fangs::record::Verbosity;
 use fangs::search::BoundChoice;
 use fangs::{Error, memory};
@@ -107,6 +109,20 @@ impl TryFrom<Box<BoundFlags>> for Config {
             output: flags.output,
             verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
             activity: Activity::default(),
+        })
+    }
+}
+
+impl Config {
+    /// What the library is to prove.
+    pub fn proving(&self, order: Ordering, device: Opening) -> ProvingOptions {
+        ProvingOptions::default().with(|options| {
+            let bounder = &mut options.bounder;
+            (bounder.choice, bounder.z) = (self.method, self.z);
+            (bounder.memory, bounder.spill) = (self.memory, self.spill);
+            (options.order, options.device) = (order, device);
+            (options.reduce, options.certified) = (self.reduce, self.output.certificate.is_some());
+            options.activity = self.activity.clone();
         })
     }
 }
