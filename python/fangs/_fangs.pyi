@@ -7,6 +7,24 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "Bound",
+    "Dcop",
+    "Decision",
+    "Difference",
+    "Event",
+    "Marginals",
+    "Network",
+    "Picture",
+    "Priced",
+    "Result",
+    "Run",
+    "__version__",
+    "decide",
+    "read",
+    "reads",
+]
+
 __version__: str
 
 _Path: TypeAlias = str | PathLike[str]
@@ -189,7 +207,7 @@ class Network:
         device: str = "auto",
         threads: int | None = None,
         population: int | None = None,
-        warm_starts: _Assignment | Sequence[_Assignment] | None = None,
+        warm_starts: _Assignment | Sequence[Any] | None = None,
         heuristic: _Path | None = None,
         driver: str = "portfolio",
         bound: str = "auto",
@@ -587,7 +605,7 @@ class Marginals:
     @property
     def device(self) -> str:
         """The device that did it: ``cpu`` or ``cuda:0``."""
-    def __getitem__(self, key: str) -> npt.NDArray[np.float64]:
+    def __getitem__(self, key: str, /) -> npt.NDArray[np.float64]:
         """The posterior of a variable by its name, shape (domain,)."""
 
 @final

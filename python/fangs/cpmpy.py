@@ -212,12 +212,8 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         if time_limit is not None and time_limit <= 0:
             raise ValueError("Time limit must be positive")
         self.cpm_status = SolverStatus(self.name)
-        try:
-            network = self._network()
-            limit = math.inf if time_limit is None else time_limit
-            run = network.solve(time=limit, warm_starts=self._start(), **options)
-        except Error as error:
-            raise NotSupported(f"the model has no room in tables: {error}") from error
+        limit = math.inf if time_limit is None else time_limit
+        run = self._network().solve(time=limit, warm_starts=self._start(), **options)
         for event in run:
             if display is not None and event.kind == "solution" and event.solution is not None:
                 self._assign(event.solution.tolist())
@@ -253,8 +249,13 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
             maximize=not self._minimize,
             name="model",
         )
-        for post in [*self._posts, *(self._objective or [])]:
-            post(network)
+        try:
+            for post in [*self._posts, *(self._objective or [])]:
+                post(network)
+            # what asks for it builds the network
+            _ = network.decimals
+        except Error as error:
+            raise NotSupported(f"the model has no room in tables: {error}") from error
         return network
 
     def _start(self) -> dict[int, int] | None:

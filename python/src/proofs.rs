@@ -262,6 +262,9 @@ impl Network {
             match ended {
                 // what was proved before the time was over
                 Ok(()) | Err(Error::Stopped) => Ok((proving.proved().clone(), troubles)),
+                Err(Error::Memory(what)) => Err(Error::Memory(format!(
+                    "{what} (memory=… and spill=… raise the limits, the method mbe splits tables)"
+                ))),
                 Err(error) => Err(error),
             }
         });

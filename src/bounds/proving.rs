@@ -164,7 +164,7 @@ impl<'n> Proving<'n> {
     /// Works until nothing is left to prove, or the flag is set; `tell` hears of each change.
     ///
     /// # Errors
-    /// What was asked for does not fit or is not there; those of `tell`.
+    /// [`Error::Memory`] where the method that was asked for does not fit; a device that is not there; those of `tell`.
     pub fn run(&mut self, stop: &Stop, tell: Tell<'_>) -> Result<(), Error> {
         let _ = self.options.device.poll()?;
         self.options.activity.step("reducing");
@@ -251,9 +251,9 @@ impl<'n> Proving<'n> {
         }
         let BounderOptions { choice, memory, .. } = self.options.bounder;
         if !begun && choice == BoundChoice::Branch && !stop.is_set() {
-            return Err(Error::Usage(format!(
+            return Err(Error::Memory(format!(
                 "branch and bound does not fit into an eighth of {memory} bytes, or its costs are too large to be \
-                 added in 64 bits (more memory raises the limit, the method mbe takes any costs)"
+                 added in 64 bits"
             )));
         }
         Ok(false)
@@ -285,10 +285,9 @@ impl<'n> Proving<'n> {
         if Plan::until(problem, order, &Limits::new(memory).with(|limits| limits.spill = spill), stop)?.exact {
             return Ok(());
         }
-        Err(Error::Usage(format!(
+        Err(Error::Memory(format!(
             "bucket elimination does not fit into {memory} bytes and {spill} of files: induced width {}, {:.2e} joint \
-             entries, the largest table has {:.2e} entries (more memory or spill raise the limits, the method mbe \
-             splits buckets)",
+             entries, the largest table has {:.2e} entries",
             order.width, order.joint_entries, order.largest
         )))
     }

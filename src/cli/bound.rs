@@ -106,7 +106,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
                 found.tell(EventKind::End);
                 let _ = found.recorder.finish(&stop);
             }
-            Err(error)
+            Err(config.hinted(error))
         }
         (Ok(()), None) => Err(Error::Internal("what was found is gone".into())),
     }

@@ -125,4 +125,17 @@ impl Config {
             options.activity = self.activity.clone();
         })
     }
+
+    /// An error with what helps where the method that was asked for does not fit.
+    pub fn hinted(&self, error: Error) -> Error {
+        let hint = match self.method {
+            BoundChoice::Be => "--bound-memory and --spill raise the limits, --method mbe splits buckets",
+            BoundChoice::Branch => "--bound-memory raises the limit, --method mbe takes any costs",
+            _ => return error,
+        };
+        match error {
+            Error::Memory(what) => Error::Usage(format!("{what} ({hint})")),
+            other => other,
+        }
+    }
 }
