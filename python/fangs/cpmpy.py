@@ -364,7 +364,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         return True
 
     def _post_equality(self, bit: Any, constraint: Any, reify: Callable[[Any], Any]) -> bool:
-        """What a bit says of an equality of sums or its opposite, by two bits for the inequalities that it is made of."""
+        """What a bit says of an equality of sums or its opposite, by a bit for each inequality that it is made of."""
         is_equality = isinstance(constraint, Comparison) and constraint.name in ("==", "!=")
         if not isinstance(bit, _BoolVarImpl) or not is_equality or as_sum(constraint) is None:
             return False

@@ -198,7 +198,7 @@ def test_a_run_goes_on_from_a_checkpoint(rng, tmp_path, binary):
     events = list(net.solve(rounds=0, resume=path))
     first, last = events[0], events[-1]
     assert last.cost == before.cost and last.bound >= before.bound and net.cost(last.solution) == before.cost
-    assert first.source == "resume" and first.time > before.time / 2
+    assert first.source == "resume" and first.cost == before.cost
     # the command takes the file of the package, and the package that of the command
     net.write(tmp_path / "net.wcsp")
     command = [binary, "solve", tmp_path / "net.wcsp", "--resume", path, "--checkpoint", path, "--time", "1", "--json"]

@@ -1,8 +1,8 @@
 //! Lower bounds, from a reduced problem to its certificate.
 //!
-//! [`Proving`] bounds a network. A [`Bounder`] is its loop: each step is one bounded slice of work. A [`BoundSchedule`] chooses the next
-//! stage: cost shifting between functions ([`Shift`]) or between mini-buckets ([`JoinGraph`]), an elimination plan of a
-//! [`SizeSchedule`], or a turn of a [`Search`], such as branch and bound ([`Branch`]).
+//! [`Proving`] bounds a network. A [`Bounder`] is its loop: each step is one bounded slice of work. A [`BoundSchedule`]
+//! chooses the next stage: cost shifting between functions ([`Shift`]) or between mini-buckets ([`JoinGraph`]), an
+//! elimination plan of a [`SizeSchedule`], or a turn of a [`Search`], such as branch and bound ([`Branch`]).
 //!
 //! Sparse elimination leaves out entries that no solution below the limit uses: its bound is at most the limit.
 //!

@@ -90,8 +90,8 @@ impl Gpu {
         }
     }
 
-    /// Whether a device should do it: one that was named in any case; where none was, one that works, if that pays or is
-    /// `needed` because the host cannot do it.
+    /// Whether a device should do it: one that was named in any case; where none was, one that works, if that pays or
+    /// is `needed` because the host cannot do it.
     pub(crate) fn is_wanted(choice: &Choice, joint_entries: f64, needed: bool) -> bool {
         choice.is_named() || (*choice == Choice::Auto && (needed || Gpu::pays(joint_entries)))
     }
