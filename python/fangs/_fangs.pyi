@@ -7,6 +7,24 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
+__all__ = [
+    "Bound",
+    "Dcop",
+    "Decision",
+    "Difference",
+    "Event",
+    "Marginals",
+    "Network",
+    "Picture",
+    "Priced",
+    "Result",
+    "Run",
+    "__version__",
+    "decide",
+    "read",
+    "reads",
+]
+
 __version__: str
 
 _Path: TypeAlias = str | PathLike[str]
@@ -184,10 +202,12 @@ class Network:
         seed: int = 1,
         gap: float | None = None,
         target: float | None = None,
+        stall: float | None = None,
+        diminishing: bool = False,
         device: str = "auto",
         threads: int | None = None,
         population: int | None = None,
-        warm_starts: _Assignment | Sequence[_Assignment] | None = None,
+        warm_starts: _Assignment | Sequence[Any] | None = None,
         heuristic: _Path | None = None,
         driver: str = "portfolio",
         bound: str = "auto",
@@ -195,6 +215,10 @@ class Network:
         bound_memory: int | None = None,
         spill: int | None = None,
         reduce: bool = True,
+        checkpoint: _Path | None = None,
+        checkpoint_every: float = 60.0,
+        resume: _Path | None = None,
+        exchange: _Path | None = None,
     ) -> Run:
         """Starts a run in the background.
 
@@ -205,6 +229,9 @@ class Network:
             seed: the seed of every random choice.
             gap: the run ends at this relative gap between cost and bound.
             target: the run ends at a cost as good as this.
+            stall: the run ends once no better solution has come for so many seconds.
+            diminishing: the run ends once the second half of its time brought at most a thousandth of all improvement;
+                not before 20 seconds.
             device: ``auto``, ``cpu``, ``cuda`` or ``cuda:I``; several as ``cuda:0,1`` or ``cuda:all``.
             threads: threads of the CPU; all of them if None.
             population: states that are kept; by memory and problem if None.
@@ -218,6 +245,11 @@ class Network:
             bound_memory: bytes for tables of bounds; half of free memory if None.
             spill: bytes of files for tables beyond that.
             reduce: whether exact reductions come first.
+            checkpoint: a file for what is known, written on the way and at every end.
+            checkpoint_every: seconds between two checkpoints.
+            resume: a checkpoint to go on from, of this package or of the command, on any device and any number of
+                threads. Times go on from there, ``rounds`` counts those before; ``time`` counts from now.
+            exchange: a folder through which runs of several processes share solutions and bounds.
         """
     def marginals(
         self,
@@ -227,6 +259,7 @@ class Network:
         temperature: float = 1.0,
         memory: int | None = None,
         time: float | None = None,
+        device: str = "auto",
     ) -> Marginals:
         """The sum over all assignments of the product of all potentials, and the posterior of each variable.
 
@@ -239,6 +272,7 @@ class Network:
             temperature: what costs are divided by.
             memory: bytes that tables may take; half of free memory if None.
             time: seconds after which bounds are returned where tables do not fit; without it that is an error.
+            device: ``auto`` (a CUDA device where one works and it pays), ``cpu``, ``cuda`` or ``cuda:I``.
         """
     def marginal_map(
         self,
@@ -256,7 +290,7 @@ class Network:
         *,
         time: float = 60.0,
         memory: int | None = None,
-        spill: int = 0,
+        spill: int | None = None,
         device: str = "auto",
     ) -> Bound:
         """Proves a bound by inference alone, without local search.
@@ -266,8 +300,8 @@ class Network:
             z: the largest number of variables of a mini-bucket; it grows if None.
             time: seconds until the best bound so far is returned.
             memory: bytes that tables may take; half of free memory if None.
-            spill: bytes of files for tables beyond that.
-            device: ``auto``, ``cpu``, ``cuda`` or ``cuda:I``.
+            spill: bytes of files for tables of an exact elimination beyond that; half of what is free if None.
+            device: ``auto`` (a CUDA device where one works and it pays), ``cpu``, ``cuda`` or ``cuda:I``.
         """
     def dcop(
         self,
@@ -278,6 +312,7 @@ class Network:
         seed: int = 1,
         time: float = 60.0,
         memory: int | None = None,
+        device: str = "auto",
     ) -> Dcop:
         """Solves the network as agents would, which send each other messages.
 
@@ -289,6 +324,7 @@ class Network:
             seed: the seed of local search.
             time: seconds at most.
             memory: bytes that tables may take; half of free memory if None.
+            device: ``auto``, ``cpu``, ``cuda`` or ``cuda:I``, for the tables of DPOP and ADPOP.
         """
     def explain(self, assignment: _Assignment) -> list[Priced]:
         """The functions that are not 0 under an assignment: the violated and the dearest first."""
@@ -375,7 +411,8 @@ class Result:
         """``optimal``, ``feasible``, ``infeasible`` or ``unknown``."""
     @property
     def stopped_by(self) -> str:
-        """``optimal``, ``infeasible``, ``time``, ``rounds``, ``target``, ``gap``, ``signal`` or ``memory``."""
+        """``optimal``, ``infeasible``, ``time``, ``rounds``, ``target``, ``gap``, ``stall``, ``diminishing``,
+        ``signal`` or ``memory``."""
     @property
     def cost(self) -> _Number | None:
         """The best cost found, computed again from the tables."""
@@ -507,6 +544,9 @@ class Bound:
     @property
     def induced_width(self) -> int | None:
         """The induced width of the elimination order."""
+    @property
+    def device(self) -> str:
+        """The device: ``cpu`` or ``cuda:0``."""
 
 @final
 class Dcop:
@@ -539,6 +579,9 @@ class Dcop:
     @property
     def cycles(self) -> int | None:
         """Cycles of a local search."""
+    @property
+    def device(self) -> str:
+        """The device that made the tables: ``cpu`` or ``cuda:0``."""
 
 @final
 class Marginals:
@@ -559,7 +602,10 @@ class Marginals:
     @property
     def posteriors(self) -> dict[str, npt.NDArray[np.float64]]:
         """A dict from variables to arrays of shape (domain,), which sum to 1; empty where only bounds are known."""
-    def __getitem__(self, key: str) -> npt.NDArray[np.float64]:
+    @property
+    def device(self) -> str:
+        """The device that did it: ``cpu`` or ``cuda:0``."""
+    def __getitem__(self, key: str, /) -> npt.NDArray[np.float64]:
         """The posterior of a variable by its name, shape (domain,)."""
 
 @final
@@ -590,6 +636,9 @@ class Decision:
     @property
     def policy(self) -> Any:
         """The policy as plain data, in the form of the command's JSON file."""
+    @property
+    def device(self) -> str:
+        """The device that did some of it: ``cpu`` or ``cuda:0``."""
 
 def read(
     path: _Path,
@@ -633,6 +682,7 @@ def decide(
     discount: float | None = None,
     time: float = 60.0,
     memory: int | None = None,
+    device: str = "auto",
 ) -> Decision:
     """Finds the policy of the largest expected utility.
 
@@ -645,4 +695,5 @@ def decide(
         discount: the discount of a process in place of the file's.
         time: seconds until the best policy so far is returned.
         memory: bytes of tables and trees; half of free memory if None.
+        device: ``auto`` (a CUDA device where one works and it pays), ``cpu``, ``cuda`` or ``cuda:I``.
     """

@@ -6,6 +6,8 @@ by CPMpy first. What is left over raises one exception, which says what it was.
 
 >>> solver = fangs.cpmpy.CPM_fangs(model)
 >>> solver.solve(time_limit=10)
+
+or, after ``fangs.cpmpy.register()``, ``model.solve(solver="fangs", time_limit=10)``.
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from cpmpy.exceptions import NotSupportedError
 from cpmpy.expressions.core import Comparison, Expression, Operator
 from cpmpy.expressions.python_builtins import all as cp_all
 from cpmpy.expressions.utils import is_int
-from cpmpy.expressions.variables import NegBoolView, _BoolVarImpl, _NumVarImpl
+from cpmpy.expressions.variables import NegBoolView, _BoolVarImpl, _NumVarImpl, boolvar
 from cpmpy.solvers.solver_interface import ExitStatus, SolverInterface, SolverStatus
+from cpmpy.solvers.utils import SolverLookup
 from cpmpy.transformations.comparison import only_numexpr_equality
 from cpmpy.transformations.decompose_global import decompose_in_tree, decompose_objective
 from cpmpy.transformations.flatten_model import flatten_constraint, flatten_objective
@@ -32,9 +36,22 @@ from cpmpy.transformations.reification import only_bv_reifies, reify_rewrite
 from cpmpy.transformations.safening import no_partial_functions, safen_objective
 
 from ._errors import Error, Unsupported
+from ._expressions import (
+    as_sum,
+    distinct,
+    domain_of,
+    is_boolean,
+    least_of,
+    number_of,
+    opposite_of,
+    size_of,
+    terms_of,
+    try_all,
+    value_of,
+)
 from ._fangs import Network, __version__
 
-__all__ = ["CPM_fangs"]
+__all__ = ["CPM_fangs", "NotSupported", "register"]
 
 #: Combinations of values up to which a constraint becomes a table by trying all of them: tenths of a second.
 _TRIED = 1 << 12
@@ -45,6 +62,17 @@ _LONGEST = 65535
 
 #: What adds a function to a network.
 _Post = Callable[[Network], None]
+
+
+class NotSupported(Unsupported, NotSupportedError):  # type: ignore[misc]
+    """What a network does not hold, of a model of CPMpy. CPMpy knows the exception as its ``NotSupportedError``."""
+
+
+def register() -> None:
+    """Lets CPMpy find the solver by its name: ``model.solve(solver="fangs")``."""
+    known = SolverLookup.base_solvers()
+    if "fangs" not in dict(known):
+        SolverLookup.base_solvers = classmethod(lambda cls: [*known, ("fangs", CPM_fangs)])
 
 
 class CPM_fangs(SolverInterface):  # type: ignore[misc]
@@ -107,11 +135,11 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         if isinstance(cpm_var, NegBoolView):
             return self.solver_var(cpm_var._bv)
         if not isinstance(cpm_var, _NumVarImpl):
-            raise Unsupported(f"{cpm_var} is no variable of finite domain")
+            raise NotSupported(f"{cpm_var} is no variable of finite domain")
         place = self._varmap.get(cpm_var.name)
         if place is None:
-            if _size(cpm_var) > _LONGEST:
-                raise Unsupported(f"{cpm_var.name} has {_size(cpm_var)} values, at most {_LONGEST} have room")
+            if size_of(cpm_var) > _LONGEST:
+                raise NotSupported(f"{cpm_var.name} has {size_of(cpm_var)} values, at most {_LONGEST} have room")
             place = self._varmap[cpm_var.name] = len(self._variables)
             self._variables.append(cpm_var)
         return place
@@ -120,7 +148,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         """Adds constraints.
 
         Raises:
-            Unsupported: a constraint that is left over after all decompositions.
+            NotSupported: a constraint that is left over after all decompositions.
         """
         get_variables(cpm_expr, collect=self.user_vars)
         # decompositions of longer domains would take forever, for nothing
@@ -129,7 +157,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
             if not self._post(constraint, _TRIED):
                 for part in self.transform(constraint):
                     if not self._post(part, _TRIED_AT_LAST):
-                        raise Unsupported(f"no table and no linear function holds the constraint {part}")
+                        raise NotSupported(f"no table and no linear function holds the constraint {part}")
         return self
 
     __add__ = add
@@ -167,7 +195,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         flat, flattened = flatten_objective(whole, csemap=self._csemap)
         self.add([*safety, *decomposed, *flattened])
         if not self._post_cost(flat):
-            raise Unsupported(f"no sum of tables holds the objective {flat}")
+            raise NotSupported(f"no sum of tables holds the objective {flat}")
 
     def solve(self, time_limit: float | None = None, display: Any = None, **options: Any) -> bool:
         """Solves the model.
@@ -184,12 +212,8 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         if time_limit is not None and time_limit <= 0:
             raise ValueError("Time limit must be positive")
         self.cpm_status = SolverStatus(self.name)
-        try:
-            network = self._network()
-            limit = math.inf if time_limit is None else time_limit
-            run = network.solve(time=limit, warm_starts=self._start(), **options)
-        except Error as error:
-            raise Unsupported(f"the model has no room in tables: {error}") from error
+        limit = math.inf if time_limit is None else time_limit
+        run = self._network().solve(time=limit, warm_starts=self._start(), **options)
         for event in run:
             if display is not None and event.kind == "solution" and event.solution is not None:
                 self._assign(event.solution.tolist())
@@ -219,14 +243,19 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         """The model so far."""
         names = [variable.name for variable in self._variables]
         network = Network(
-            [_size(variable) for variable in self._variables],
+            [size_of(variable) for variable in self._variables],
             names,
             decimals=0,
             maximize=not self._minimize,
             name="model",
         )
-        for post in [*self._posts, *(self._objective or [])]:
-            post(network)
+        try:
+            for post in [*self._posts, *(self._objective or [])]:
+                post(network)
+            # what asks for it builds the network
+            _ = network.decimals
+        except Error as error:
+            raise NotSupported(f"the model has no room in tables: {error}") from error
         return network
 
     def _start(self) -> dict[int, int] | None:
@@ -236,7 +265,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
             place = self._varmap.get(name)
             if place is None:
                 continue
-            low, size = _low(self._variables[place]), _size(self._variables[place])
+            low, size = least_of(self._variables[place]), size_of(self._variables[place])
             if low <= value < low + size:
                 start[place] = value - low
             else:
@@ -246,7 +275,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
     def _assign(self, solution: Sequence[int]) -> None:
         for variable, value in zip(self._variables, solution, strict=False):
             if variable in self.user_vars:
-                variable._value = bool(value) if variable.is_bool() else value + _low(variable)
+                variable._value = bool(value) if variable.is_bool() else value + least_of(variable)
 
     def _forbids(self, value: float = math.inf) -> float:
         """What forbids: the sense of the objective may change later on, so it is asked when the network is made."""
@@ -258,24 +287,24 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
             if not constraint:
                 self._posts.append(lambda network: void(network.add([], self._forbids())))
             return True
-        variables = _distinct(get_variables(constraint))
+        variables = distinct(get_variables(constraint))
         if isinstance(constraint, Expression) and constraint.name == "alldifferent":
             return self._post_different(list(constraint.args))
         if isinstance(constraint, Expression) and constraint.name == "table":
             return self._post_table(constraint)
-        if math.prod(map(_size, variables)) <= min(most, _TRIED):
+        if math.prod(map(size_of, variables)) <= min(most, _TRIED):
             self._tabulate(constraint, variables)
             return True
         if self._post_linear(constraint):
             return True
-        if math.prod(map(_size, variables)) <= most:
+        if math.prod(map(size_of, variables)) <= most:
             self._tabulate(constraint, variables)
             return True
         return False
 
     def _tabulate(self, constraint: Any, variables: Sequence[_NumVarImpl]) -> None:
         places = [self.solver_var(variable) for variable in variables]
-        allowed = _try_all(variables, lambda: bool(_value(constraint)))
+        allowed = try_all(variables, lambda: bool(value_of(constraint)))
         self._posts.append(lambda network: void(network.add(places, np.where(allowed, 0.0, self._forbids()))))
 
     def _post_different(self, arguments: list[Any]) -> bool:
@@ -289,7 +318,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
             self._tabulate(cp_all([own != constant for constant in constants]), [own])
         if len(set(places)) < len(places) or len(set(constants)) < len(constants):
             self._posts.append(lambda network: void(network.add([], self._forbids())))
-        elif len({_low(own) for own in arguments}) == 1:
+        elif len({least_of(own) for own in arguments}) == 1:
             self._posts.append(lambda network: void(network.all_different(places)))
         else:
             for one, other in itertools.combinations(arguments, 2):
@@ -303,8 +332,8 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         places = [self.solver_var(own) for own in variables]
         if len(set(places)) < len(places):
             return False
-        low = np.array([_low(own) for own in variables])
-        sizes = np.array([_size(own) for own in variables])
+        low = np.array([least_of(own) for own in variables])
+        sizes = np.array([size_of(own) for own in variables])
         tuples = np.asarray(rows, dtype=np.int64).reshape(-1, len(places)) - low
         tuples = tuples[((tuples >= 0) & (tuples < sizes)).all(axis=1)]
         costs = np.zeros(len(tuples))
@@ -314,28 +343,46 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
     def _post_linear(self, constraint: Any) -> bool:
         """A comparison of sums, a clause, or a bit that stands for one of these."""
         if isinstance(constraint, Operator) and constraint.name == "->":
-            return self._post_half(constraint.args[0], True, constraint.args[1])
+            bit, other = constraint.args
+            return self._post_equality(bit, other, bit.implies) or self._post_half(bit, True, other)
         if isinstance(constraint, Comparison) and constraint.name == "==":
             one, other = constraint.args
-            if isinstance(one, _BoolVarImpl) and isinstance(other, (Comparison, Operator)) and _is_bool(other):
-                opposite = _opposite(other)
-                return (
+            if isinstance(one, _BoolVarImpl) and isinstance(other, (Comparison, Operator)) and is_boolean(other):
+                opposite = opposite_of(other)
+                return self._post_equality(one, other, partial(Comparison, "==", one)) or (
                     opposite is not None
-                    and _range(other) is not None
-                    and _range(opposite) is not None
+                    and as_sum(other) is not None
+                    and as_sum(opposite) is not None
                     and self._post_half(one, True, other)
                     and self._post_half(one, False, opposite)
                 )
-        found = _range(constraint)
+        found = as_sum(constraint)
         if found is None:
             return False
         weights, low, high, other_than = found
         self._add_linear(weights, low, high, other_than)
         return True
 
+    def _post_equality(self, bit: Any, constraint: Any, reify: Callable[[Any], Any]) -> bool:
+        """What a bit says of an equality of sums or its opposite, by a bit for each inequality that it is made of."""
+        is_equality = isinstance(constraint, Comparison) and constraint.name in ("==", "!=")
+        if not isinstance(bit, _BoolVarImpl) or not is_equality or as_sum(constraint) is None:
+            return False
+        one, other = constraint.args
+        enough, little = boolvar(shape=2)
+        equal = enough & little
+        for part in (
+            enough == Comparison(">=", one, other),
+            little == Comparison("<=", one, other),
+            reify(equal if constraint.name == "==" else ~equal),
+        ):
+            if not self._post(part, _TRIED_AT_LAST):
+                return False
+        return True
+
     def _post_half(self, bit: Any, value: bool, constraint: Any) -> bool:
         """Where a bit has that value, a linear constraint holds: elsewhere the sum has room enough."""
-        found = _range(constraint)
+        found = as_sum(constraint)
         if not isinstance(bit, _BoolVarImpl) or found is None or found[3] is not None:
             return False
         weights, low, high, _ = found
@@ -359,7 +406,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         self, weights: dict[Any, dict[int, int]], low: int | None, high: int | None, other_than: int | None
     ) -> None:
         places = [self.solver_var(variable) for variable in weights]
-        table = [[own[value] for value in _domain(variable)] for variable, own in weights.items()]
+        table = [[own[value] for value in domain_of(variable)] for variable, own in weights.items()]
         if not places:
             holds = (low is None or low <= 0) and (high is None or high >= 0) and other_than != 0
             if not holds:
@@ -370,15 +417,15 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
     def _post_cost(self, expr: Any) -> bool:
         """Adds an objective that is a sum of terms with few values each."""
         posts: list[_Post] = []
-        for factor, term in _terms(expr):
-            variables = _distinct(get_variables(term))
-            if math.prod(map(_size, variables)) > _TRIED_AT_LAST:
+        for factor, term in terms_of(expr):
+            variables = distinct(get_variables(term))
+            if math.prod(map(size_of, variables)) > _TRIED_AT_LAST:
                 return False
             places = [self.solver_var(variable) for variable in variables]
             if variables:
-                costs = factor * _try_all(variables, lambda: _number(_value(term)))
+                costs = factor * try_all(variables, partial(number_of, term))
             else:
-                costs = np.array(factor * _number(_value(term)))
+                costs = np.array(factor * number_of(term))
             if not np.isfinite(costs).all():
                 return False
             posts.append(partial(_add, places=places, costs=costs))
@@ -392,121 +439,3 @@ def void(_: Any) -> None:
 
 def _add(network: Network, places: list[int], costs: Any) -> None:
     network.add(places, costs)
-
-
-def _low(variable: _NumVarImpl) -> int:
-    return 0 if variable.is_bool() else int(variable.lb)
-
-
-def _size(variable: _NumVarImpl) -> int:
-    return 2 if variable.is_bool() else int(variable.ub) - int(variable.lb) + 1
-
-
-def _domain(variable: _NumVarImpl) -> range:
-    return range(_low(variable), _low(variable) + _size(variable))
-
-
-def _distinct(variables: Sequence[Any]) -> list[Any]:
-    """Each once; bits in place of their negations."""
-    own = [variable._bv if isinstance(variable, NegBoolView) else variable for variable in variables]
-    return list({variable.name: variable for variable in own}.values())
-
-
-def _value(expr: Any) -> Any:
-    return expr.value() if isinstance(expr, Expression) else expr
-
-
-def _number(value: Any) -> float:
-    """A partial function without a value has none in the table either."""
-    return math.nan if value is None else float(value)
-
-
-def _try_all(variables: Sequence[Any], read: Callable[[], Any]) -> Any:
-    """What an expression comes to at all values of its variables, which keep their own ones."""
-    kept = [variable._value for variable in variables]
-    try:
-        found = []
-        for values in itertools.product(*map(_domain, variables)):
-            for variable, value in zip(variables, values, strict=True):
-                variable._value = bool(value) if variable.is_bool() else value
-            found.append(read())
-    finally:
-        for variable, value in zip(variables, kept, strict=True):
-            variable._value = value
-    return np.array(found).reshape([_size(variable) for variable in variables])
-
-
-def _is_bool(expr: Any) -> bool:
-    return isinstance(expr, Expression) and bool(expr.is_bool())
-
-
-def _terms(expr: Any) -> list[tuple[int, Any]]:
-    """A sum as factors and terms."""
-    if isinstance(expr, Operator) and expr.name == "sum":
-        return [term for argument in expr.args for term in _terms(argument)]
-    if isinstance(expr, Operator) and expr.name == "wsum":
-        return [
-            (int(weight) * factor, term)
-            for weight, argument in zip(*expr.args, strict=True)
-            for factor, term in _terms(argument)
-        ]
-    if isinstance(expr, Operator) and expr.name == "-":
-        return [(-factor, term) for factor, term in _terms(expr.args[0])]
-    if isinstance(expr, Operator) and expr.name == "sub":
-        return _terms(expr.args[0]) + [(-factor, term) for factor, term in _terms(expr.args[1])]
-    if isinstance(expr, Operator) and expr.name == "mul" and is_int(expr.args[0]):
-        return [(int(expr.args[0]) * factor, term) for factor, term in _terms(expr.args[1])]
-    return [(1, expr)]
-
-
-def _opposite(constraint: Any) -> Any:
-    """What holds where a comparison or a clause does not."""
-    opposites = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
-    if isinstance(constraint, Comparison) and constraint.name in opposites:
-        return Comparison(opposites[constraint.name], *constraint.args)
-    return None
-
-
-#: The weight of each value of each variable, both limits, and a number that the sum must not be.
-_Range = tuple[dict[Any, dict[int, int]], int | None, int | None, int | None]
-
-
-def _range(constraint: Any) -> _Range | None:
-    """A comparison of sums of terms of one variable each, or a clause of such terms, as limits of one sum."""
-    if isinstance(constraint, Operator) and constraint.name == "or":
-        terms, operand = [(1, argument) for argument in constraint.args], ">="
-        shift = 1
-    elif isinstance(constraint, Operator) and constraint.name == "and":
-        terms, operand = [(1, argument) for argument in constraint.args], ">="
-        shift = len(constraint.args)
-    elif isinstance(constraint, Comparison):
-        one, other = constraint.args
-        terms = _terms(one) + [(-factor, term) for factor, term in _terms(other)]
-        operand, shift = constraint.name, 0
-    else:
-        return None
-    weights: dict[Any, dict[int, int]] = {}
-    for factor, term in terms:
-        variables = _distinct(get_variables(term))
-        if len(variables) > 1:
-            return None
-        if not variables:
-            shift -= factor * int(_value(term))
-            continue
-        (variable,) = variables
-        own = weights.setdefault(variable, dict.fromkeys(_domain(variable), 0))
-        for value, number in zip(own, _try_all([variable], lambda: _number(_value(term))), strict=True):  # noqa: B023
-            if not float(number).is_integer():
-                return None
-            own[value] += factor * int(number)
-    limits: dict[str, tuple[int | None, int | None, int | None]] = {
-        "==": (shift, shift, None),
-        "<=": (None, shift, None),
-        "<": (None, shift - 1, None),
-        ">=": (shift, None, None),
-        ">": (shift + 1, None, None),
-        "!=": (None, None, shift),
-    }
-    return (weights, *limits[operand])
-
-

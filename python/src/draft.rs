@@ -128,7 +128,7 @@ impl Draft {
         for (&v, &value) in scope.iter().cycle().zip(&tuples) {
             let domain = self.variables[v as usize].domain;
             if value >= domain {
-                return Err(usage(format!("a tuple has the value {value} of variable {v}, which has {domain}")));
+                return Err(usage(format!("variable {v} has no value {value}: 0 to {}", domain - 1)));
             }
         }
         let known = costs.decimals(self.decimals)?;

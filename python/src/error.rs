@@ -1,7 +1,9 @@
-//! Errors as the exceptions of `fangs._errors`.
+//! Errors as the exceptions of `fangs._errors`, and warnings.
 
 use fangs::error::{Error, ParseError};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
+use std::fmt::Display;
 
 /// The exception of an error.
 pub fn raised(error: Error) -> PyErr {
@@ -11,6 +13,15 @@ pub fn raised(error: Error) -> PyErr {
 /// The exception of a wrong argument.
 pub fn usage(what: impl Into<String>) -> PyErr {
     raised(Error::Usage(what.into()))
+}
+
+/// Python's warnings: doubtful places of a file, a device that was lost.
+pub fn warn<T: Display>(py: Python<'_>, warnings: &[T]) -> PyResult<()> {
+    for warning in warnings {
+        let text = std::ffi::CString::new(warning.to_string()).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
+    }
+    Ok(())
 }
 
 fn exception(py: Python<'_>, error: Error) -> PyResult<PyErr> {

@@ -126,7 +126,7 @@ macro_rules! getters {
 getters! {
     /// `optimal`, `feasible`, `infeasible` or `unknown`.
     status: String = |summary| summary.status.name().into();
-    /// `optimal`, `infeasible`, `time`, `rounds`, `target`, `gap`, `signal` or `memory`.
+    /// `optimal`, `infeasible`, `time`, `rounds`, `target`, `gap`, `stall`, `diminishing`, `signal` or `memory`.
     stopped_by: String = |summary| summary.stopped_by.name().into();
     /// |cost - bound| / max(|cost|, |bound|).
     gap: Option<f64> = |summary| summary.gap;

@@ -1,11 +1,12 @@
 //! Sums over all assignments, bounds and decisions.
 
-use crate::error::{raised, usage};
+use crate::error::{raised, usage, warn};
 use crate::names::Names;
 use crate::network::Network;
-use crate::options::{choice, duration};
+use crate::options::{choice, duration, one_device};
 use crate::wait::wait;
-use fangs::decide::{Method, Options as Limits, Solution, solve_diagram, solve_idid, solve_pomdp};
+use fangs::decide::{Device, Method, Options as Limits, Solution, solve_diagram, solve_idid, solve_pomdp};
+use fangs::elimination::Gpu;
 use fangs::error::Error;
 use fangs::formats::{self, Decision as Problem, DecisionFormat, Source};
 use fangs::marginals::{self, Evidence, MarginalMap, Options, Prepared, PreparedMap, SumBounds};
@@ -14,7 +15,7 @@ use fangs::search::Clock;
 use fangs::stop::Stop;
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyMapping};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -37,18 +38,17 @@ pub struct Marginals {
     /// A dict from variables, by name, to arrays of shape (domain,), which sum to 1. Empty where only bounds are known.
     #[pyo3(get)]
     posteriors: Py<PyDict>,
+    /// The device that did it: `cpu` or `cuda:0`.
+    #[pyo3(get)]
+    device: String,
 }
 
 #[pymethods]
 impl Marginals {
-    /// The posterior of a variable by its name or index, shape (domain,).
-    fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let all = self.posteriors.bind(py);
-        let found = match key.is_instance_of::<PyString>() {
-            true => all.get_item(key)?,
-            false => Some(all.values().get_item(key.extract()?)?),
-        };
-        found.map(Bound::unbind).ok_or_else(|| usage(format!("there is no posterior of {key}")))
+    /// The posterior of a variable by its name, shape (domain,).
+    fn __getitem__(&self, py: Python<'_>, key: &str) -> PyResult<Py<PyAny>> {
+        let found = self.posteriors.bind(py).get_item(key)?.map(Bound::unbind);
+        found.ok_or_else(|| usage(format!("there is no posterior of `{}`", key.escape_debug())))
     }
 
     fn __repr__(&self) -> String {
@@ -68,21 +68,26 @@ enum Sums {
 #[pymethods]
 impl Network {
     /// The sum over all assignments of the product of all potentials, and the posterior of each variable.
-    #[pyo3(signature = (evidence = None, *, variables = None, temperature = 1.0, memory = None, time = None))]
+    #[pyo3(signature = (
+        evidence = None, *, variables = None, temperature = 1.0, memory = None, time = None, device = "auto"
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn marginals(
         &self,
         py: Python<'_>,
-        evidence: Option<&Bound<'_, PyDict>>,
+        evidence: Option<&Bound<'_, PyMapping>>,
         variables: Option<Vec<Bound<'_, PyAny>>>,
         temperature: f64,
         memory: Option<u64>,
         time: Option<f64>,
+        device: &str,
     ) -> PyResult<Marginals> {
         let network = self.built(py)?;
         let (evidence, options) = asked(&network, evidence, memory)?;
         let names = Names::new(network.variables());
         let wanted = variables.map(|all| all.iter().map(|key| names.variable(key)).collect()).transpose()?;
         let options = options.with(|options| options.variables = wanted);
+        let device = one_device(device)?;
         let (stop, limit) = (Stop::new(), time.map(duration).transpose()?.flatten());
         let clock = Clock::start(Instant::now(), limit, &stop);
         let (own, bounds) = (network.clone(), time.is_some());
@@ -90,15 +95,16 @@ impl Network {
         let told = latest.clone();
         let sums = wait(py, &stop, move |stop| {
             let potentials = formats::potentials_of(&own, temperature)?;
-            let prepared = Prepared::new(&potentials, &evidence, &options, stop)?;
-            let (needed, allowed) = (prepared.tree().bytes, options.memory.unwrap_or(0));
-            if needed <= allowed {
-                return Ok(Sums::Exact(prepared.run(stop)?));
-            }
-            if !bounds {
-                let what =
-                    format!("tables would take {needed} bytes, {allowed} are allowed: with time=… they are bounded");
-                return Err(Error::Memory(what));
+            let mut prepared = Prepared::new(&potentials, &evidence, &options, stop)?;
+            let (entries, needed) = (prepared.tree().clique_entries as f64, prepared.tree().bytes);
+            let allowed = options.memory.unwrap_or(0);
+            let gpu = Gpu::of(&device, entries, needed > allowed, stop)?;
+            gpu.into_iter().for_each(|gpu| prepared.use_device(gpu));
+            if !bounds || prepared.fits() {
+                return prepared.run(stop).map(Sums::Exact).map_err(|error| match error {
+                    Error::Memory(what) => Error::Memory(format!("{what} (with time=… they are bounded)")),
+                    other => other,
+                });
             }
             let mut tell = |bounds: &SumBounds| *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(*bounds);
             marginals::bound(&potentials, &evidence, &options, stop, &mut tell).map(Sums::Bounds)
@@ -118,8 +124,10 @@ impl Network {
                 posterior_error: None,
                 bounds: (lower, upper),
                 posteriors: posteriors.unbind(),
+                device: "cpu".into(),
             },
             Sums::Exact(found) => {
+                warn(py, found.trouble.as_slice())?;
                 for (variable, posterior) in found.posteriors.iter().enumerate() {
                     if let Some(posterior) = posterior {
                         posteriors.set_item(network.variable_name(variable), PyArray1::from_slice(py, posterior))?;
@@ -132,6 +140,7 @@ impl Network {
                     posterior_error: Some(found.posterior_error),
                     bounds: (ln_z - error, ln_z + error),
                     posteriors: posteriors.unbind(),
+                    device: found.device.unwrap_or_else(|| "cpu".into()),
                 }
             }
         })
@@ -143,7 +152,7 @@ impl Network {
         &self,
         py: Python<'py>,
         variables: Vec<Bound<'py, PyAny>>,
-        evidence: Option<&Bound<'py, PyDict>>,
+        evidence: Option<&Bound<'py, PyMapping>>,
         temperature: f64,
         memory: Option<u64>,
     ) -> PyResult<(Bound<'py, PyDict>, f64)> {
@@ -167,7 +176,7 @@ impl Network {
 /// Evidence by name, and options with so much memory.
 fn asked(
     network: &fangs::model::Network,
-    evidence: Option<&Bound<'_, PyDict>>,
+    evidence: Option<&Bound<'_, PyMapping>>,
     memory: Option<u64>,
 ) -> PyResult<(Evidence, Options)> {
     let names = Names::new(network.variables());
@@ -183,6 +192,9 @@ fn asked(
 #[pyclass(frozen, module = "fangs")]
 pub struct Decision {
     solution: Solution,
+    /// The device that did some of it: `cpu` or `cuda:0`.
+    #[pyo3(get)]
+    device: String,
 }
 
 #[pymethods]
@@ -248,7 +260,8 @@ impl Decision {
 /// Finds the policy of the largest expected utility: of an influence diagram, a POMDP, or two agents.
 #[pyfunction]
 #[pyo3(signature = (
-    path, *, format = None, method = "auto", horizon = None, discount = None, time = 60.0, memory = None
+    path, *, format = None, method = "auto", horizon = None, discount = None, time = 60.0, memory = None,
+    device = "auto"
 ))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn decide(
@@ -260,32 +273,41 @@ pub fn decide(
     discount: Option<f64>,
     time: f64,
     memory: Option<u64>,
+    device: &str,
 ) -> PyResult<Decision> {
     let format: Option<DecisionFormat> = format.map(str::parse).transpose().map_err(raised)?;
     let mut options =
         Limits { method: choice(method, "method", Method::ALL.into_iter())?, horizon, discount, ..Limits::default() };
     options.memory = memory.unwrap_or(options.memory);
+    let (opening, troubles) = (one_device(device)?, Arc::new(Mutex::new(Vec::new())));
+    let heard = troubles.clone();
+    let tell = move |text: &str| heard.lock().unwrap_or_else(PoisonError::into_inner).push(String::from(text));
+    let device = Arc::new(Device::new(opening.clone(), tell));
+    options.device = device.clone();
     let stop = Stop::new();
     let clock = Clock::start(Instant::now(), duration(time)?, &stop);
     let latest: Arc<Mutex<Option<Solution>>> = Arc::default();
     let told = latest.clone();
     let solved = wait(py, &stop, move |stop| {
-        let (decision, _) = formats::read_decision(&Source::File(path), format, stop)?;
+        let (decision, warnings) = formats::read_decision(&Source::File(path), format, stop)?;
+        if opening.choice().is_named() {
+            drop(opening.wait(stop)?);
+        }
         let mut tell =
             |solution: &Solution| *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(solution.clone());
-        match &decision {
+        let solved = match &decision {
             Problem::Diagram(diagram) => solve_diagram(diagram, &options, stop, &mut tell),
             Problem::Pomdp(pomdp) => solve_pomdp(pomdp, &options, stop, &mut tell),
             Problem::Idid(idid) => solve_idid(idid, &options, stop, &mut tell),
-        }
+        };
+        Ok((solved, warnings))
     });
     drop(clock);
+    let (solved, warnings) = solved?;
+    warn(py, &warnings)?;
+    warn(py, &troubles.lock().unwrap_or_else(PoisonError::into_inner))?;
+    // what was found before the time was over
     let last = latest.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match (solved, last) {
-        // what was found before the time was over
-        (Err(error), Some(solution)) if !error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) => {
-            Ok(Decision { solution })
-        }
-        (solved, _) => Ok(Decision { solution: solved? }),
-    }
+    let solution = solved.or_else(|error| last.ok_or(error)).map_err(raised)?;
+    Ok(Decision { solution, device: device.name() })
 }

@@ -5,7 +5,7 @@ use crate::tables::integers;
 use fangs::model::{Network, Variable};
 use numpy::PyUntypedArrayMethods;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyMapping, PyString};
 use std::collections::HashMap;
 
 /// Where the variables with names are.
@@ -70,19 +70,20 @@ impl<'a> Names<'a> {
     }
 
     /// Pairs of variables and values.
-    pub fn pairs(&self, dict: &Bound<'_, PyDict>) -> PyResult<Vec<(u32, u32)>> {
-        let pair = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+    pub fn pairs(&self, mapping: &Bound<'_, PyMapping>) -> PyResult<Vec<(u32, u32)>> {
+        let pair = |pair: Bound<'_, PyAny>| {
+            let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
             let variable = self.variable(&key)?;
             Ok((variable, self.value(variable, &value)?))
         };
-        dict.iter().map(pair).collect()
+        mapping.items()?.iter().map(pair).collect()
     }
 
-    /// An assignment of some variables: a dict, or an array in which values below 0 are open.
+    /// An assignment of some variables: a mapping, or an array in which values below 0 are open.
     pub fn part(&self, start: &Bound<'_, PyAny>) -> PyResult<Vec<Option<u32>>> {
         let mut values = vec![None; self.variables.len()];
-        if let Ok(dict) = start.cast::<PyDict>() {
-            for (variable, value) in self.pairs(dict)? {
+        if let Ok(mapping) = start.cast::<PyMapping>() {
+            for (variable, value) in self.pairs(mapping)? {
                 values[variable as usize] = Some(value);
             }
             return Ok(values);
@@ -116,7 +117,7 @@ impl<'a> Names<'a> {
 
     /// Assignments of all variables, one after the other, and how many where they were given as rows of a matrix.
     pub fn all(&self, assignments: &Bound<'_, PyAny>) -> PyResult<(Vec<u32>, Option<usize>)> {
-        if assignments.is_instance_of::<PyDict>() {
+        if assignments.cast::<PyMapping>().is_ok() {
             return Ok((self.whole(assignments)?, None));
         }
         let n = self.variables.len();

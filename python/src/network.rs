@@ -4,7 +4,7 @@ use crate::draft::{Draft, built};
 use crate::error::{raised, usage};
 use crate::event::number;
 use crate::names::{Names, named};
-use crate::options::Arguments;
+use crate::options::{Arguments, Files};
 use crate::run::Run;
 use crate::tables::{Numbers, integers};
 use crate::wait::wait;
@@ -17,7 +17,7 @@ use fangs::reduce::{Reducer, Size};
 use fangs::stop::Stop;
 use numpy::{PyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyMapping, PyString};
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -146,7 +146,7 @@ impl Network {
     fn add_many(&self, scopes: &Bound<'_, PyAny>, tables: &Bound<'_, PyAny>) -> PyResult<usize> {
         let tables = Numbers::of(tables)?;
         let mut inner = self.inner();
-        let scopes = match matrix(scopes, inner.variables().len())? {
+        let scopes = match matrix(scopes, "variable", inner.variables().len())? {
             Some(rows) => rows,
             None => {
                 let names = Names::new(inner.variables());
@@ -169,17 +169,18 @@ impl Network {
         let mut inner = self.inner();
         let names = Names::new(inner.variables());
         let scope = names.scope(scope)?;
-        let mut all = Vec::new();
-        for tuple in tuples.try_iter()? {
-            let before = all.len();
-            for (&v, value) in scope.iter().zip(tuple?.try_iter()?) {
-                all.push(names.value(v, &value?)?);
+        let rows = match matrix(tuples, "value", u32::MAX as usize)? {
+            Some(rows) => rows,
+            None => {
+                let value = |(&v, value): (&u32, PyResult<Bound<'_, PyAny>>)| names.value(v, &value?);
+                let row = |tuple: PyResult<Bound<'_, PyAny>>| scope.iter().zip(tuple?.try_iter()?).map(value).collect();
+                tuples.try_iter()?.map(row).collect::<PyResult<Vec<Vec<u32>>>>()?
             }
-            if all.len() - before != scope.len() {
-                return Err(usage(format!("a tuple has {} values, its scope {}", all.len() - before, scope.len())));
-            }
+        };
+        if let Some(row) = rows.iter().find(|row| row.len() != scope.len()) {
+            return Err(usage(format!("a tuple has {} values, its scope {}", row.len(), scope.len())));
         }
-        inner.draft()?.add_sparse(scope, all, &costs, default)
+        inner.draft()?.add_sparse(scope, rows.concat(), &costs, default)
     }
 
     /// Adds a price for the distance of a weighted sum from a range.
@@ -228,7 +229,7 @@ impl Network {
     fn counting(
         &self,
         scope: &Bound<'_, PyAny>,
-        bounds: &Bound<'_, PyDict>,
+        bounds: &Bound<'_, PyMapping>,
         price: f64,
         measure: &str,
     ) -> PyResult<usize> {
@@ -237,12 +238,12 @@ impl Network {
         let scope = names.scope(scope)?;
         let first = scope.first().copied().ok_or_else(|| usage("nothing is counted in an empty scope"))?;
         let mut counts = Vec::new();
-        for (key, limits) in bounds {
+        for pair in bounds.items()? {
+            let (key, (low, high)): (Bound<'_, PyAny>, (i64, i64)) = pair.extract()?;
             let value = match key.is_instance_of::<PyString>() {
                 true => names.value(first, &key)?,
                 false => key.extract()?,
             };
-            let (low, high): (i64, i64) = limits.extract()?;
             counts.push(ValueCount { value, low, high });
         }
         inner.draft()?.counting(scope, counts, price, self::measure(measure)?)
@@ -399,9 +400,10 @@ impl Network {
 
     /// Starts a run in the background.
     #[pyo3(signature = (
-        *, time = None, rounds = None, seed = 1, gap = None, target = None, device = "auto", threads = None,
-        population = None, warm_starts = None, heuristic = None, driver = "portfolio", bound = "auto", z = None,
-        bound_memory = None, spill = None, reduce = true
+        *, time = None, rounds = None, seed = 1, gap = None, target = None, stall = None, diminishing = false,
+        device = "auto", threads = None, population = None, warm_starts = None, heuristic = None, driver = "portfolio",
+        bound = "auto", z = None, bound_memory = None, spill = None, reduce = true, checkpoint = None,
+        checkpoint_every = 60.0, resume = None, exchange = None
     ))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn solve(
@@ -412,6 +414,8 @@ impl Network {
         seed: u64,
         gap: Option<f64>,
         target: Option<f64>,
+        stall: Option<f64>,
+        diminishing: bool,
         device: &str,
         threads: Option<usize>,
         population: Option<usize>,
@@ -423,6 +427,10 @@ impl Network {
         bound_memory: Option<u64>,
         spill: Option<u64>,
         reduce: bool,
+        checkpoint: Option<PathBuf>,
+        checkpoint_every: f64,
+        resume: Option<PathBuf>,
+        exchange: Option<PathBuf>,
     ) -> PyResult<Run> {
         let network = self.built(py)?;
         let (device, driver, bound) = (device.into(), driver.into(), bound.into());
@@ -432,6 +440,8 @@ impl Network {
             seed,
             gap,
             target,
+            stall,
+            diminishing,
             device,
             threads,
             population,
@@ -443,19 +453,20 @@ impl Network {
             bound_memory,
             spill,
             reduce,
+            files: Files { checkpoint, checkpoint_every, resume, exchange },
         };
-        let options = arguments.options(&network)?;
+        let options = arguments.options(py, &network)?;
         Ok(Run::start(network, options))
     }
 }
 
 /// The rows of a matrix of indices; none where it is something else, as names.
-fn matrix(scopes: &Bound<'_, PyAny>, n: usize) -> PyResult<Option<Vec<Vec<u32>>>> {
-    let Ok(array) = integers(scopes) else { return Ok(None) };
+fn matrix(rows: &Bound<'_, PyAny>, what: &str, n: usize) -> PyResult<Option<Vec<Vec<u32>>>> {
+    let Ok(array) = integers(rows) else { return Ok(None) };
     let &[_, width] = array.shape() else { return Ok(None) };
     let index = |&index: &i64| {
         let found = u32::try_from(index).ok().filter(|&index| (index as usize) < n);
-        found.ok_or_else(|| usage(format!("there is no variable {index}, there are {n}")))
+        found.ok_or_else(|| usage(format!("there is no {what} {index}")))
     };
     let rows = array.as_slice()?.chunks_exact(width.max(1));
     rows.map(|row| row.iter().map(index).collect()).collect::<PyResult<_>>().map(Some)

@@ -3,12 +3,14 @@
 use crate::error::{raised, usage};
 use crate::names::Names;
 use fangs::device::{Choice, Opening};
+use fangs::error::Error;
 use fangs::heuristics::{self, FromCuda, FromFile, ValueHeuristic};
 use fangs::model::Network;
-use fangs::search::{BoundChoice, DriverChoice, Options};
+use fangs::record::Keepers;
+use fangs::search::{BoundChoice, DriverChoice, Options, StopRule};
 use fangs::stop::Stop;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyList, PyMapping, PyTuple};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +25,8 @@ pub struct Arguments<'py> {
     pub seed: u64,
     pub gap: Option<f64>,
     pub target: Option<f64>,
+    pub stall: Option<f64>,
+    pub diminishing: bool,
     pub device: String,
     pub threads: Option<usize>,
     pub population: Option<usize>,
@@ -34,15 +38,25 @@ pub struct Arguments<'py> {
     pub bound_memory: Option<u64>,
     pub spill: Option<u64>,
     pub reduce: bool,
+    pub files: Files,
+}
+
+/// What a run leaves for later and for others, and what it goes on from.
+pub struct Files {
+    pub checkpoint: Option<PathBuf>,
+    pub checkpoint_every: f64,
+    pub resume: Option<PathBuf>,
+    pub exchange: Option<PathBuf>,
 }
 
 /// A limit of time; infinity is none.
 pub fn duration(seconds: f64) -> PyResult<Option<Duration>> {
-    if seconds == f64::INFINITY {
-        return Ok(None);
-    }
-    let limit = Duration::try_from_secs_f64(seconds);
-    limit.map(Some).map_err(|error| usage(format!("time={seconds}: seconds are expected: {error}")))
+    if seconds == f64::INFINITY { Ok(None) } else { finite_duration("time", seconds).map(Some) }
+}
+
+fn finite_duration(what: &str, seconds: f64) -> PyResult<Duration> {
+    let time = Duration::try_from_secs_f64(seconds);
+    time.map_err(|error| usage(format!("{what}={seconds}: seconds are expected: {error}")))
 }
 
 /// A method of bounds by its name.
@@ -67,14 +81,15 @@ pub fn device(name: &str) -> PyResult<Choice> {
     name.parse().map_err(|expected: String| usage(format!("device={name:?}: {expected}")))
 }
 
-/// The device of work that one does.
-pub fn one_device(name: &str) -> PyResult<Choice> {
-    Choice::of_one(name).map_err(|expected| usage(format!("device={name:?}: {expected}")))
+/// The device of work that one does. One that was named opens meanwhile.
+pub fn one_device(name: &str) -> PyResult<Opening> {
+    let choice = Choice::of_one(name).map_err(|expected| usage(format!("device={name:?}: {expected}")))?;
+    Ok(if choice.is_named() { Opening::start(choice) } else { Opening::new(choice) })
 }
 
 impl Arguments<'_> {
     /// The options of a run of a network.
-    pub fn options(&self, network: &Network) -> PyResult<Options> {
+    pub fn options(&self, py: Python<'_>, network: &Network) -> PyResult<Options> {
         let finite = |number: Option<f64>, what: &str| match number {
             Some(number) if !number.is_finite() => Err(usage(format!("{what}={number}: a number is expected"))),
             number => Ok(number),
@@ -89,6 +104,9 @@ impl Arguments<'_> {
         options.seed = self.seed;
         options.gap = finite(self.gap, "gap")?;
         options.target = finite(self.target, "target")?;
+        let stall = self.stall.map(|time| finite_duration("stall", time)).transpose()?;
+        options.stop = stall.map(StopRule::Stall).into_iter().collect();
+        options.stop.extend(self.diminishing.then_some(StopRule::Diminishing));
         options.threads = self.threads;
         options.population = self.population;
         options.driver =
@@ -100,8 +118,26 @@ impl Arguments<'_> {
         options.reduce = self.reduce;
         options.warm_starts = starts(self.warm_starts.as_ref(), network)?;
         options.heuristic = self.heuristic.as_deref().map(|name| heuristic(name, network)).transpose()?;
+        if self.files.exchange.is_some() && self.rounds.is_some() {
+            return Err(usage(
+                "exchange=… and rounds=… exclude each other: what comes from others depends on the clock",
+            ));
+        }
+        let every = finite_duration("checkpoint_every", self.files.checkpoint_every)?;
+        let files = &self.files;
+        options.keeping = py.detach(|| files.keepers(every)?.of(network)).map_err(raised)?;
         options.device = Opening::start(device(&self.device)?);
         Ok(options)
+    }
+}
+
+impl Files {
+    fn keepers(&self, every: Duration) -> Result<Keepers, Error> {
+        let mut keepers = Keepers::default();
+        self.resume.iter().try_for_each(|path| keepers.resume(path, &Stop::new()))?;
+        self.checkpoint.iter().try_for_each(|path| keepers.write(path, every))?;
+        self.exchange.iter().for_each(|folder| keepers.exchange(folder));
+        Ok(keepers)
     }
 }
 
@@ -110,7 +146,7 @@ fn starts(starts: Option<&Bound<'_, PyAny>>, network: &Network) -> PyResult<Vec<
     let Some(starts) = starts else { return Ok(Vec::new()) };
     let names = Names::new(network.variables());
     let is_list = starts.is_instance_of::<PyList>() || starts.is_instance_of::<PyTuple>();
-    let is_one = starts.is_instance_of::<PyDict>()
+    let is_one = starts.cast::<PyMapping>().is_ok()
         || (is_list && starts.get_item(0).is_ok_and(|first| first.extract::<i64>().is_ok()))
         || starts.getattr("ndim").and_then(|ndim| ndim.extract::<usize>()).is_ok_and(|ndim| ndim == 1);
     if is_one {

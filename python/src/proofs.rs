@@ -1,20 +1,21 @@
 //! Inference on costs: bounds alone, and agents that send tables.
 
+use crate::error::warn;
 use crate::event::{array, number};
 use crate::names::named;
 use crate::network::Network;
 use crate::options::{choice, duration, method, one_device};
 use crate::wait::wait;
-use fangs::bounds::{Bounder, BounderOptions, DeviceUse, Step};
+use fangs::bounds::{self, News, Proving, ProvingOptions};
 use fangs::check;
 use fangs::dcop::{LocalOptions, LocalSearch, Traffic, run_levels, run_local};
-use fangs::device::{Choice, DeviceError};
-use fangs::elimination::{Gpu, Limits, Plan};
+use fangs::device::Opening;
+use fangs::elimination::{Gpu, Limits, Plan, spill_room};
 use fangs::error::Error;
 use fangs::memory;
 use fangs::model::{self, Cost, Number};
-use fangs::order::{Method, PseudoTree, Visit, promising_order};
-use fangs::reduce::{ReducedProblem, Reducer};
+use fangs::order::{PseudoTree, Visit};
+use fangs::reduce::Reducer;
 use fangs::search::Clock;
 use fangs::stop::Stop;
 use numpy::PyArray1;
@@ -28,6 +29,21 @@ use std::time::Instant;
 pub struct Bound {
     network: Arc<model::Network>,
     proved: Proved,
+    /// Whether the bound is the optimum.
+    #[pyo3(get)]
+    exact: bool,
+    /// The step that made the bound.
+    #[pyo3(get)]
+    method: String,
+    /// The largest number of variables of a mini-bucket, where it has one.
+    #[pyo3(get)]
+    z: Option<u32>,
+    /// The induced width of the elimination order.
+    #[pyo3(get)]
+    induced_width: Option<u32>,
+    /// The device: `cpu` or `cuda:0`.
+    #[pyo3(get)]
+    device: String,
 }
 
 /// The messages of agents, and what they came to.
@@ -47,33 +63,25 @@ pub struct Dcop {
     /// Cycles of a local search.
     #[pyo3(get)]
     cycles: Option<u64>,
+    /// The device that made the tables: `cpu` or `cuda:0`.
+    #[pyo3(get)]
+    device: String,
 }
 
 /// What is known in the end: no solution costs less than `lower`.
 #[derive(Default)]
 struct Proved {
     lower: Option<Cost>,
-    exact: bool,
-    method: String,
-    z: Option<u32>,
-    induced_width: Option<u32>,
-    /// The best solution, its cost, and its value in the file's convention.
-    best: Option<(Vec<u32>, Cost, Number)>,
+    /// The best solution: its cost, its value in the file's convention, and itself.
+    best: Option<(Cost, Number, Arc<[u32]>)>,
 }
 
 impl Proved {
-    /// The cost below which a better solution is.
-    fn upper(&self, network: &model::Network) -> Cost {
-        self.best.as_ref().map_or(network.top(), |(_, cost, _)| *cost)
-    }
-
-    /// Evaluates an assignment by the checker, and keeps it if it is better.
+    /// Evaluates an assignment by the checker, and keeps it if it is a solution.
     fn offer(&mut self, network: &model::Network, assignment: Vec<u32>) {
         let evaluation = check::evaluate(network, &assignment);
-        let better = evaluation.is_solution() && evaluation.cost < self.upper(network);
-        if let Some(value) = evaluation.value(network, &assignment).filter(|_| better) {
-            self.best = Some((assignment, evaluation.cost, value));
-        }
+        let value = evaluation.value(network, &assignment).filter(|_| evaluation.is_solution());
+        self.best = value.map(|value| (evaluation.cost, value, assignment.into()));
     }
 
     fn bound(&self, network: &model::Network) -> Option<Number> {
@@ -83,7 +91,7 @@ impl Proved {
     fn status(&self, network: &model::Network) -> &'static str {
         match (&self.best, self.lower) {
             (None, Some(lower)) if lower >= network.top() => "infeasible",
-            (Some((_, cost, _)), Some(lower)) if lower >= *cost => "optimal",
+            (Some((cost, ..)), Some(lower)) if lower >= *cost => "optimal",
             (Some(_), _) => "feasible",
             (None, _) => "unknown",
         }
@@ -104,19 +112,19 @@ macro_rules! proved {
             /// The cost of the solution, computed from the tables.
             #[getter]
             fn cost(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-                number(py, self.proved.best.as_ref().map(|(_, _, value)| *value))
+                number(py, self.proved.best.as_ref().map(|(_, value, _)| *value))
             }
 
             /// The best solution that was met: value indices, shape (n,).
             #[getter]
             fn solution<'py>(&self, py: Python<'py>) -> Option<pyo3::Bound<'py, PyArray1<i64>>> {
-                self.proved.best.as_ref().map(|(values, ..)| array(py, values))
+                self.proved.best.as_ref().map(|(.., values)| array(py, values))
             }
 
             /// The same by names.
             #[getter]
             fn assignment<'py>(&self, py: Python<'py>) -> PyResult<Option<pyo3::Bound<'py, PyDict>>> {
-                self.proved.best.as_ref().map(|(values, ..)| named(py, &self.network, values)).transpose()
+                self.proved.best.as_ref().map(|(.., values)| named(py, &self.network, values)).transpose()
             }
 
             /// `optimal`, `feasible`, `infeasible` or `unknown`.
@@ -127,7 +135,7 @@ macro_rules! proved {
 
             fn __repr__(&self) -> String {
                 let shown = |number: Option<Number>| number.map_or("None".into(), |number| number.to_string());
-                let cost = shown(self.proved.best.as_ref().map(|(_, _, value)| *value));
+                let cost = shown(self.proved.best.as_ref().map(|(_, value, _)| *value));
                 let (name, bound) = (stringify!($class), shown(self.proved.bound(&self.network)));
                 format!("{name}({}, cost={cost}, bound={bound})", self.status())
             }
@@ -137,94 +145,6 @@ macro_rules! proved {
 
 proved!(Bound);
 proved!(Dcop);
-
-#[pymethods]
-impl Bound {
-    /// Whether the bound is the optimum.
-    #[getter]
-    fn exact(&self) -> bool {
-        self.proved.exact
-    }
-
-    /// The step that made the bound.
-    #[getter]
-    fn method(&self) -> &str {
-        &self.proved.method
-    }
-
-    /// The largest number of variables of a mini-bucket, where it has one.
-    #[getter]
-    fn z(&self) -> Option<u32> {
-        self.proved.z
-    }
-
-    /// The induced width of the elimination order.
-    #[getter]
-    fn induced_width(&self) -> Option<u32> {
-        self.proved.induced_width
-    }
-}
-
-/// Restarts of rules for elimination orders: two hundred thousand variables and functions in all.
-fn restarts(problem: &model::Problem) -> u32 {
-    (200_000 / (problem.variables() + problem.functions.len()).max(1)).clamp(1, 64) as u32
-}
-
-/// A device, where one is asked for or there is one.
-fn gpu(choice: Choice) -> std::result::Result<Option<Arc<Gpu>>, Error> {
-    let opened = choice.open().map_err(|error: DeviceError| Error::Usage(error.to_string()))?;
-    Ok(opened.cuda.map(Gpu::new))
-}
-
-/// Bounds by inference alone, until nothing is left to do or the time is over.
-fn prove(
-    network: &model::Network,
-    options: BounderOptions,
-    choice: Choice,
-    stop: &Stop,
-) -> std::result::Result<Proved, Error> {
-    let mut proved = Proved { method: "none".into(), ..Proved::default() };
-    let mut reducer = Reducer::new(network, true, stop)?;
-    reducer.merge_ties(stop);
-    let reduced = ReducedProblem::new(reducer, stop)?;
-    proved.lower = Some(reduced.problem.constant.min(network.top()));
-    proved.method = "trivial".into();
-    let mut bounder = Bounder::new(options);
-    if !reduced.reducer.infeasible() && reduced.problem.variables() > 0 {
-        let problem = &reduced.problem;
-        let order = promising_order(problem, &[Method::MinFill], 1, restarts(problem), stop);
-        proved.induced_width = Some(order.width);
-        if choice != Choice::Cpu && (choice != Choice::Auto || Gpu::pays(order.joint_entries)) {
-            gpu(choice)?.into_iter().for_each(|gpu| bounder.use_device(gpu, DeviceUse::Exclusive));
-        }
-        bounder.follow(vec![order]);
-    }
-    loop {
-        let upper = proved.upper(network);
-        let result = match bounder.step(&reduced, upper, stop) {
-            Step::Done => break,
-            Step::More => bounder.so_far(upper, proved.lower.unwrap_or(Cost::MIN)),
-            Step::Result(result) => Some(*result),
-        };
-        while bounder.take_notice().is_some() {}
-        let Some(result) = result else { continue };
-        if let Some(assignment) = &result.assignment {
-            proved.offer(network, result.reduced.reducer.lift(assignment));
-        }
-        // a bound speaks of what is better than the best solution
-        let lower = result.lower.min(proved.upper(network));
-        if proved.lower.is_none_or(|known| lower > known) {
-            proved.lower = Some(lower);
-            proved.method = result.source;
-            proved.z = result.tables.map(|tables| tables.z);
-        }
-        proved.exact |= result.exact && !network.is_relaxed() || proved.lower >= Some(proved.upper(network));
-        if proved.exact {
-            break;
-        }
-    }
-    Ok(proved)
-}
 
 /// How agents find an assignment.
 #[derive(Clone, Copy)]
@@ -242,14 +162,24 @@ const ALGORITHMS: [(&str, Algorithm); 5] = [
     ("maxsum", Algorithm::Local(LocalSearch::MaxSum)),
 ];
 
-/// What the agents did: messages, entries, entries of the largest one, cycles.
-type Sent = (u64, u64, u64, Option<u64>);
+/// What the agents did.
+#[derive(Default)]
+struct Sent {
+    messages: u64,
+    entries: u64,
+    largest_message: u64,
+    cycles: Option<u64>,
+    /// The device that made tables, and why one did not.
+    device: Option<String>,
+    trouble: Option<String>,
+}
 
 fn distributed(
     network: &model::Network,
     algorithm: Algorithm,
     limits: &Limits,
     local: LocalOptions,
+    device: &Opening,
     stop: &Stop,
 ) -> std::result::Result<(Proved, Sent), Error> {
     let mut proved = Proved::default();
@@ -260,7 +190,7 @@ fn distributed(
     let problem = Arc::new(reducer.fitting_problem(stop)?);
     if reducer.infeasible() {
         proved.lower = Some(network.top());
-        return Ok((proved, (0, 0, 0, None)));
+        return Ok((proved, Sent::default()));
     }
     if let Algorithm::Local(search) = algorithm {
         let initial: Vec<Option<u32>> = match network.agents() {
@@ -269,7 +199,8 @@ fn distributed(
         };
         let found = run_local(&problem, search, &initial, local, stop)?;
         proved.offer(network, reducer.lift(&found.assignment));
-        return Ok((proved, (found.messages, found.message_entries, 0, Some(found.cycles))));
+        let (messages, entries, cycles) = (found.messages, found.message_entries, Some(found.cycles));
+        return Ok((proved, Sent { messages, entries, cycles, ..Sent::default() }));
     }
     let tree = PseudoTree::depth_first(&problem, Visit::MostNeighbours, None, stop)?;
     let plan = Plan::until(&problem, &tree.order, limits, stop)?;
@@ -282,16 +213,25 @@ fn distributed(
     }
     let owner: Vec<u32> = (0..problem.variables() as u32).collect();
     let traffic = Traffic::new(&plan, &tree, &owner);
-    let found = run_levels(&problem, plan, None, stop)?;
+    let gpu = Gpu::of(device, plan.joint_entries as f64, false, stop)?;
+    let found = run_levels(&problem, plan, gpu.as_ref(), stop)?;
     proved.lower = Some(found.lower);
     proved.offer(network, reducer.lift(&found.assignment));
-    Ok((proved, (2 * traffic.util_messages, traffic.util_entries, traffic.largest_util_entries, None)))
+    let sent = Sent {
+        messages: 2 * traffic.util_messages,
+        entries: traffic.util_entries,
+        largest_message: traffic.largest_util_entries,
+        cycles: None,
+        device: gpu.filter(|_| found.on_device).map(|gpu| gpu.cuda().label()),
+        trouble: found.trouble,
+    };
+    Ok((proved, sent))
 }
 
 #[pymethods]
 impl Network {
     /// Proves a bound by inference alone.
-    #[pyo3(signature = (method = "auto", z = None, *, time = 60.0, memory = None, spill = 0, device = "auto"))]
+    #[pyo3(signature = (method = "auto", z = None, *, time = 60.0, memory = None, spill = None, device = "auto"))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn bound(
         &self,
@@ -300,23 +240,46 @@ impl Network {
         z: Option<u32>,
         time: f64,
         memory: Option<u64>,
-        spill: u64,
+        spill: Option<u64>,
         device: &str,
     ) -> PyResult<Bound> {
         let network = self.built(py)?;
-        let (choice, z) = (self::method(method)?, z.map(|z| z.max(1)));
-        let mut options = BounderOptions::default();
-        (options.choice, options.z, options.spill) = (choice, z, spill);
-        options.memory = memory.unwrap_or(options.memory);
-        let (own, device, stop) = (network.clone(), one_device(device)?, Stop::new());
+        let (choice, device) = (self::method(method)?, one_device(device)?);
+        let options = ProvingOptions::default().with(|options| {
+            let bounder = &mut options.bounder;
+            (bounder.choice, bounder.z, bounder.spill) = (choice, z.map(|z| z.max(1)), spill_room(spill));
+            bounder.memory = memory.unwrap_or(bounder.memory);
+            options.device = device;
+        });
+        let (own, stop) = (network.clone(), Stop::new());
         let clock = Clock::start(Instant::now(), duration(time)?, &stop);
-        let proved = wait(py, &stop, move |stop| prove(&own, options, device, stop));
+        let found = wait(py, &stop, move |stop| {
+            let (mut proving, mut troubles) = (Proving::new(&own, options), Vec::new());
+            let ended = proving.run(stop, &mut |_, news| {
+                troubles.extend(if let News::Warning(text) = news { Some(String::from(text)) } else { None });
+                Ok(())
+            });
+            match ended {
+                // what was proved before the time was over
+                Ok(()) | Err(Error::Stopped) => Ok((proving.proved().clone(), troubles)),
+                Err(Error::Memory(what)) => Err(Error::Memory(format!(
+                    "{what} (memory=… and spill=… raise the limits, the method mbe splits tables)"
+                ))),
+                Err(error) => Err(error),
+            }
+        });
         drop(clock);
-        Ok(Bound { network, proved: proved? })
+        let (found, troubles) = found?;
+        warn(py, &troubles)?;
+        let bounds::Proved { lower, best, exact, method, tables, induced_width, device, .. } = found;
+        let proved = Proved { lower: Some(lower), best };
+        Ok(Bound { network, proved, exact, method, z: tables.map(|tables| tables.z), induced_width, device })
     }
 
     /// Solves the problem as agents would, each of which owns a variable.
-    #[pyo3(signature = (algorithm = "dpop", *, z = None, cycles = 1000, seed = 1, time = 60.0, memory = None))]
+    #[pyo3(signature = (
+        algorithm = "dpop", *, z = None, cycles = 1000, seed = 1, time = 60.0, memory = None, device = "auto"
+    ))]
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn dcop(
         &self,
@@ -327,16 +290,19 @@ impl Network {
         seed: u64,
         time: f64,
         memory: Option<u64>,
+        device: &str,
     ) -> PyResult<Dcop> {
         let network = self.built(py)?;
         let algorithm = choice(algorithm, "algorithm", ALGORITHMS.into_iter())?;
         let limits = Limits::new(memory.unwrap_or_else(|| memory::available() / 2)).with(|limits| limits.z = z);
         let local = LocalOptions { cycles, seed, ..LocalOptions::default() };
-        let (own, stop) = (network.clone(), Stop::new());
+        let (own, stop, device) = (network.clone(), Stop::new(), one_device(device)?);
         let clock = Clock::start(Instant::now(), duration(time)?, &stop);
-        let found = wait(py, &stop, move |stop| distributed(&own, algorithm, &limits, local, stop));
+        let found = wait(py, &stop, move |stop| distributed(&own, algorithm, &limits, local, &device, stop));
         drop(clock);
-        let (proved, (messages, entries, largest_message, cycles)) = found?;
-        Ok(Dcop { network, proved, messages, entries, largest_message, cycles })
+        let (proved, Sent { messages, entries, largest_message, cycles, device, trouble }) = found?;
+        warn(py, trouble.as_slice())?;
+        let device = device.unwrap_or_else(|| "cpu".into());
+        Ok(Dcop { network, proved, messages, entries, largest_message, cycles, device })
     }
 }

@@ -1,33 +1,22 @@
 //! Networks from files and texts.
 
-use crate::error::raised;
+use crate::error::{raised, warn};
 use crate::names::Names;
 use crate::network::Network;
 use crate::wait::wait;
-use fangs::error::Warning;
 use fangs::formats::{self, Format, ReadOptions, Source};
 use fangs::model;
 use fangs::stop::Stop;
-use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyMapping, PyString};
 use std::path::PathBuf;
-
-/// Raises Python's warnings about doubtful places of a file.
-fn warn(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
-    for warning in warnings {
-        let text = std::ffi::CString::new(warning.to_string()).unwrap_or_default();
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 2)?;
-    }
-    Ok(())
-}
 
 /// Fixes variables of a network to what was observed: pairs by name, or a file of them.
 fn observe(py: Python<'_>, network: model::Network, evidence: Option<&Bound<'_, PyAny>>) -> PyResult<model::Network> {
     let Some(evidence) = evidence else { return Ok(network) };
     let (mut network, stop) = (network, Stop::new());
-    let pairs = match evidence.cast::<PyDict>() {
-        Ok(dict) => Names::new(network.variables()).pairs(dict)?,
+    let pairs = match evidence.cast::<PyMapping>() {
+        Ok(mapping) => Names::new(network.variables()).pairs(mapping)?,
         Err(_) => {
             let path: PathBuf = evidence.extract()?;
             let found = formats::read_evidence(&path, network.variables(), &stop).map_err(raised)?;

@@ -7,7 +7,8 @@ import pytest
 
 cp = pytest.importorskip("cpmpy")
 
-import fangs  # noqa: E402
+import fangs.cpmpy  # noqa: E402
+from cpmpy.exceptions import NotSupportedError  # noqa: E402
 from fangs.cpmpy import CPM_fangs  # noqa: E402
 
 
@@ -124,5 +125,17 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(fangs.Unsupported, match="values"):
         CPM_fangs(cp.Model(x[0] * x[1] == x[2])).solve(time_limit=5)
     y = cp.intvar(0, 3000, shape=2)
-    with pytest.raises(NotImplementedError):
-        CPM_fangs(cp.Model(y[0] * y[1] == 77)).solve(time_limit=5)
+    # the same exception for those who catch Python's, CPMpy's or ours
+    for known in (NotImplementedError, NotSupportedError, fangs.Unsupported):
+        with pytest.raises(known, match="no table and no linear function"):
+            CPM_fangs(cp.Model(y[0] * y[1] == 77)).solve(time_limit=5)
+
+
+def test_models_find_the_solver_by_its_name():
+    fangs.cpmpy.register()
+    fangs.cpmpy.register()
+    assert [name for name, _ in cp.SolverLookup.base_solvers()].count("fangs") == 1
+    x = cp.intvar(0, 5, shape=2)
+    model = cp.Model(x[0] + x[1] == 7, minimize=x[0])
+    assert model.solve(solver="fangs", time_limit=10) and model.objective_value() == 2
+    assert "fangs" in cp.SolverLookup.supported()

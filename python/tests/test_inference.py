@@ -149,6 +149,38 @@ R: open-right : right : * : * -100
 """
 
 
+def test_devices_are_asked_for_by_name(rng, tmp_path):
+    (tmp_path / "tiger.POMDP").write_text(TIGER)
+    net, _ = random_network(rng)
+    ways = [
+        net.bound,
+        net.dcop,
+        net.marginals,
+        lambda device: fangs.decide(tmp_path / "tiger.POMDP", horizon=2, device=device),
+    ]
+    for way in ways:
+        assert way(device="cpu").device == "cpu"
+        # too little to be worth the way
+        assert way(device="auto").device == "cpu"
+        with pytest.raises(fangs.UsageError, match="cuda:99"):
+            way(device="cuda:99")
+        with pytest.raises(fangs.UsageError, match="one device"):
+            way(device="cuda:all")
+
+
+def test_what_does_not_fit_is_an_error(rng):
+    net = fangs.Network([4] * 30)
+    pairs = np.array(list(itertools.combinations(range(30), 2)))
+    net.add_many(pairs, rng.integers(0, 9, size=(len(pairs), 4, 4)))
+    with pytest.raises(fangs.OutOfMemory, match="memory=… and spill=….*mbe"):
+        net.bound("be", memory=1 << 20, spill=0)
+    with pytest.raises(fangs.OutOfMemory, match="time="):
+        net.marginals(memory=1 << 20)
+    found = net.marginals(memory=1 << 20, time=0.5)
+    assert found.ln_z is None and found.bounds[0] < found.bounds[1] and not found.posteriors
+    assert net.bound(time=0.2).bound <= net.solve(rounds=1).result().cost
+
+
 def test_info():
     info = fangs.read(ROOT / "examples" / "potts-20x20.wcsp").info()
     assert info["variables"] == 400 and info["induced_width"] >= 15 and not info["infeasible"]

@@ -176,6 +176,70 @@ def test_goals_end_a_run(rng):
     assert net.solve(rounds=3).result().rounds == 3
 
 
+def test_a_run_ends_by_its_own_record(rng):
+    net = hard(rng)
+    result = net.solve(time=60, stall=0.3, bound="none").result()
+    assert result.stopped_by == "stall" and result.time < 30
+    for options in ({"stall": -1.0}, {"stall": math.nan}, {"stall": math.inf}):
+        with pytest.raises(fangs.UsageError, match="stall"):
+            net.solve(**options)
+    # it is told from a limit of time: that ends before twenty seconds, when it is too early to tell
+    assert net.solve(time=1, diminishing=True).result().stopped_by == "time"
+
+
+def test_a_run_goes_on_from_a_checkpoint(rng, tmp_path, binary):
+    net, path = hard(rng), tmp_path / "run.ckpt"
+    with net.solve(time=60, checkpoint=path) as run:
+        for event in run:
+            if event.kind == "bound" and event.cost is not None:
+                run.stop()
+    before = run.result()
+    # nothing is lost: neither the solution nor the bound, which is there before a second of work
+    events = list(net.solve(rounds=0, resume=path))
+    first, last = events[0], events[-1]
+    assert last.cost == before.cost and last.bound >= before.bound and net.cost(last.solution) == before.cost
+    assert first.source == "resume" and first.cost == before.cost
+    # the command takes the file of the package, and the package that of the command
+    net.write(tmp_path / "net.wcsp")
+    command = [binary, "solve", tmp_path / "net.wcsp", "--resume", path, "--checkpoint", path, "--time", "1", "--json"]
+    told = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert told["cost"] <= before.cost and told["bound"] >= before.bound
+    again = fangs.read(tmp_path / "net.wcsp").solve(rounds=0, resume=path).result()
+    assert (again.cost, again.bound) == (told["cost"], told["bound"])
+
+
+def test_resumed_runs_of_rounds_have_the_same_bits(rng, tmp_path):
+    net, path = hard(rng), tmp_path / "run.ckpt"
+    net.solve(rounds=5, device="cpu", checkpoint=path).result()
+    one, other = (net.solve(rounds=12, device="cpu", resume=path, threads=threads).result() for threads in (1, 3))
+    assert one.rounds == other.rounds == 12 and one.ratings == other.ratings
+    assert (one.solution == other.solution).all() and one.bound == other.bound
+
+
+def test_checkpoints_that_do_not_fit_are_refused(rng, tmp_path):
+    net, path = hard(rng), tmp_path / "run.ckpt"
+    net.solve(rounds=1, checkpoint=path).result()
+    with pytest.raises(fangs.UsageError, match="another network"):
+        hard(rng, n=60).solve(resume=path)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(fangs.UsageError, match="changed or cut short"):
+        net.solve(resume=path)
+    for options in ({"resume": tmp_path / "none"}, {"checkpoint": tmp_path / "none" / "x"}):
+        with pytest.raises(fangs.FileError, match="none"):
+            net.solve(**options)
+    with pytest.raises(fangs.UsageError, match="exclude"):
+        net.solve(rounds=1, exchange=tmp_path / "shared")
+
+
+def test_runs_exchange_through_a_folder(rng, tmp_path):
+    net, folder = hard(rng), tmp_path / "shared"
+    best = net.solve(time=1.5, exchange=folder).result()
+    assert len(list(folder.glob("*.fangs"))) == 1
+    # a run without bounds of its own has those of the other
+    events = list(net.solve(time=2.5, bound="none", exchange=folder))
+    assert events[-1].bound >= best.bound > events[0].bound and events[-1].cost <= best.cost
+
+
 def test_heuristics_are_names_files_and_texts(rng, tmp_path):
     net = hard(rng)
     text = 'active = "current_cost > 0"\nweight = "if(cost == least, 1 / (1 + frequency), 0.001)"\n'

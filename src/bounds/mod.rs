@@ -1,8 +1,8 @@
 //! Lower bounds, from a reduced problem to its certificate.
 //!
-//! A [`Bounder`] is the bounding loop: each step is one bounded slice of work. A [`BoundSchedule`] chooses the next
-//! stage: cost shifting between functions ([`Shift`]) or between mini-buckets ([`JoinGraph`]), an elimination plan of a
-//! [`SizeSchedule`], or a turn of a [`Search`], such as branch and bound ([`Branch`]).
+//! [`Proving`] bounds a network. A [`Bounder`] is its loop: each step is one bounded slice of work. A [`BoundSchedule`]
+//! chooses the next stage: cost shifting between functions ([`Shift`]) or between mini-buckets ([`JoinGraph`]), an
+//! elimination plan of a [`SizeSchedule`], or a turn of a [`Search`], such as branch and bound ([`Branch`]).
 //!
 //! Sparse elimination leaves out entries that no solution below the limit uses: its bound is at most the limit.
 //!
@@ -14,6 +14,7 @@ mod branch;
 mod cost_shifting;
 mod join_graph;
 mod proof;
+mod proving;
 mod schedule;
 mod search;
 mod shifting;
@@ -26,6 +27,7 @@ pub(crate) use branch::{Probe, Probed};
 pub use cost_shifting::Shift;
 pub use join_graph::{DeviceUse, Graphs, JoinGraph, Patience};
 pub use proof::{Proof, weaker};
+pub use proving::{News, Proved, Proving, ProvingOptions};
 pub use schedule::{Attempt, BoundSchedule, SizeSchedule, Spent, Stage};
 pub use search::{Begin, Search, Searcher};
 pub use shifting::Shifting;

@@ -4,16 +4,16 @@ mod flags;
 mod report;
 
 use super::output::Rows;
-use super::{Exit, orders, output, signals, values, worker};
+use super::{Exit, output, signals, values, worker};
 use fangs::dcop::{
     Clocks, Found, LocalSearch, Place, Processes, Traffic, run_agents, run_bounded, run_levels, run_local,
     run_processes,
 };
-use fangs::device::{Choice, Opening};
+use fangs::device::Opening;
 use fangs::elimination::{Gpu, Limits, Plan};
 use fangs::files::{self, LARGEST_TEXT};
 use fangs::model::{Agents, Cost, Network, Problem};
-use fangs::order::{Method, PseudoTree, TreeSize, best_order};
+use fangs::order::{Method, PseudoTree, TreeSize, best_order, restarts};
 use fangs::record::{Console, ReplacedFile, seconds};
 use fangs::reduce::Reducer;
 use fangs::search::{Clock, gap};
@@ -141,7 +141,7 @@ impl Case {
             TreeChoice::Order(method) => {
                 let all = Method::ALL.map(|(_, method)| method);
                 let methods = method.as_ref().map_or(&all[..], std::slice::from_ref);
-                let order = best_order(problem, methods, 1, orders::restarts(problem), stop);
+                let order = best_order(problem, methods, 1, restarts(problem), stop);
                 stop.check()?;
                 PseudoTree::of_order(problem, &order, stop)
             }
@@ -258,11 +258,11 @@ fn solve(config: &Config, device: &Opening, started: Instant, stop: &Stop) -> Re
         return Ok(ended(case, report, None, Vec::new()));
     }
     if let Some(limit) = config.message_limit {
-        let gpu = gpu(config, device, f64::INFINITY, &mut report, stop)?;
+        let gpu = gpu(device, f64::INFINITY, &mut report, stop)?;
         return bounded(config, case, &tree, limit, gpu.as_ref(), report, stop);
     }
     let plan = plan(config, &case, &tree, &console, &mut report, stop)?;
-    let gpu = gpu(config, device, plan.joint_entries as f64, &mut report, stop)?;
+    let gpu = gpu(device, plan.joint_entries as f64, &mut report, stop)?;
     let traffic = Traffic::new(&plan, &tree, &case.owner);
     let entry_bytes = plan.costs.width.bytes();
     count(&mut report, &traffic, &plan);
@@ -366,19 +366,10 @@ fn plan(
 }
 
 /// The device, where it pays to wait for it.
-fn gpu(
-    config: &Config,
-    device: &Opening,
-    joint_entries: f64,
-    report: &mut Report,
-    stop: &Stop,
-) -> Result<Option<Arc<Gpu>>, Error> {
-    if config.device == Choice::Cpu || (config.device == Choice::Auto && !Gpu::pays(joint_entries)) {
-        return Ok(None);
-    }
-    let opened = device.wait(stop)?;
-    report.device = opened.name();
-    Ok(opened.cuda.map(Gpu::new))
+fn gpu(device: &Opening, joint_entries: f64, report: &mut Report, stop: &Stop) -> Result<Option<Arc<Gpu>>, Error> {
+    let gpu = Gpu::of(device, joint_entries, false, stop)?;
+    report.device = gpu.as_ref().map_or("cpu".into(), |gpu| gpu.cuda().label());
+    Ok(gpu)
 }
 
 fn count(report: &mut Report, traffic: &Traffic, plan: &Plan) {

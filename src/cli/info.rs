@@ -1,14 +1,13 @@
 //! `fangs info`.
 
 use super::input::{Input, InputFlags};
-use super::orders::restarts;
 use super::{Exit, coloring, dcop, help, output, values};
 use clap::Args;
 use fangs::elimination::{Limits, Plan};
 use fangs::formats::{self, Format};
 use fangs::marginals::{Evidence, Options, Prepared, Tree};
 use fangs::model::{FORBIDDEN, Number, Problem};
-use fangs::order::{Method, Order, TreeSize, best_order};
+use fangs::order::{Method, Order, TreeSize, best_order, restarts};
 use fangs::record::text::{counted, grouped, sense};
 use fangs::record::{Console, Verbosity, seconds};
 use fangs::reduce::{Reducer, Reduction, Size};

@@ -11,9 +11,9 @@ use fangs::files::Identity;
 use fangs::model::Network;
 use fangs::order::{Method, Order};
 use fangs::record::page::{RunPage, Settings};
-use fangs::record::{CheckpointFile, ExchangeFolder, LIST, SolutionsFolder};
+use fangs::record::{Keepers, LIST, SolutionsFolder};
 use fangs::reduce::Reducer;
-use fangs::search::{Checkpoint, Keeper, Keeping, Options};
+use fangs::search::Options;
 use fangs::stop::Stop;
 use fangs::{terminal, threads};
 use std::path::PathBuf;
@@ -60,14 +60,6 @@ pub struct LongRunFlags {
     /// Write a page about the run, one file of HTML for any browser, replaced every two seconds
     #[arg(long, value_name = "FILE", help_heading = help::OUTPUT)]
     report: Option<PathBuf>,
-}
-
-/// What a run leaves for later, and what it goes on from.
-#[derive(Debug, Default)]
-pub struct Keepers {
-    all: Vec<Arc<dyn Keeper>>,
-    exchange: Option<PathBuf>,
-    resumed: Option<(PathBuf, Checkpoint)>,
 }
 
 impl LongRunFlags {
@@ -117,12 +109,13 @@ impl LongRunFlags {
 
     /// Reads the checkpoint to go on from, and prepares those to be written.
     pub fn keepers(&self, ranks: &Ranks, stop: &Stop) -> Result<Keepers, Error> {
-        let resumed = self.resume.as_ref().map(|path| Ok::<_, Error>((path.clone(), Checkpoint::read(path, stop)?)));
-        let resumed = resumed.transpose()?;
-        let file = self.checkpoint.as_deref().map(|path| CheckpointFile::new(path, self.checkpoint_every));
-        let file = file.map(output::as_usage).transpose()?;
-        let all = file.into_iter().map(|file| Arc::new(file) as Arc<dyn Keeper>).chain(ranks.keeper()).collect();
-        Ok(Keepers { all, exchange: self.exchange.clone(), resumed })
+        let mut keepers = Keepers::default();
+        self.resume.iter().try_for_each(|path| keepers.resume(path, stop))?;
+        let written = self.checkpoint.iter().try_for_each(|path| keepers.write(path, self.checkpoint_every));
+        output::as_usage(written)?;
+        ranks.keeper().into_iter().for_each(|keeper| keepers.keep(keeper));
+        self.exchange.iter().for_each(|folder| keepers.exchange(folder));
+        Ok(keepers)
     }
 
     /// The page of the run, and where it looks for widths.
@@ -177,28 +170,6 @@ impl LongRunFlags {
     pub fn solutions_folder(&self) -> Result<Option<SolutionsFolder>, Error> {
         let folder = self.solutions_dir.as_deref();
         folder.map(|folder| output::as_usage(SolutionsFolder::new(folder, self.resume.is_some()))).transpose()
-    }
-}
-
-impl Keepers {
-    /// What the run goes on from, if it does.
-    pub fn resumed(&self) -> Option<&Checkpoint> {
-        self.resumed.as_ref().map(|(_, checkpoint)| checkpoint)
-    }
-
-    /// For a network, whose digest takes a while where it is large.
-    pub fn of(self, network: &Network) -> Result<Keeping, Error> {
-        if self.all.is_empty() && self.exchange.is_none() && self.resumed.is_none() {
-            return Ok(Keeping::default());
-        }
-        let mut keeping = self.all.into_iter().fold(Keeping::of(network), Keeping::keep);
-        if let Some(folder) = &self.exchange {
-            let exchange = output::as_usage(ExchangeFolder::new(folder, keeping.network()))?;
-            keeping = keeping.keep(Arc::new(exchange));
-        }
-        let Some((path, checkpoint)) = self.resumed else { return Ok(keeping) };
-        let named = |error| Error::Usage(format!("--resume {}: {error}", terminal::path(&path)));
-        keeping.resume(checkpoint, network).map_err(named)
     }
 }
 

@@ -5,15 +5,15 @@ mod curves;
 mod flags;
 mod report;
 
-use super::orders::Ordering;
 use super::output::{as_usage, print_json, print_report};
 use super::{Exit, signals, values, worker};
 use cases::Cases;
 use curves::Curves;
-use fangs::device::{Choice, Opening};
+use fangs::device::Opening;
 use fangs::elimination::Gpu;
-use fangs::marginals::{Evidence, Marginals, Options, OrderChoice, Prepared, PreparedMap, SumBounds, bound};
+use fangs::marginals::{Evidence, Marginals, Options, Prepared, PreparedMap, SumBounds, bound};
 use fangs::model::Potentials;
+use fangs::order::Ordering;
 use fangs::record::{Console, CsvFile, ReplacedFile, seconds};
 use fangs::search::Clock;
 use fangs::stop::Stop;
@@ -140,11 +140,7 @@ impl Work {
         let choice = config.device.clone();
         let device = if choice.is_named() { Opening::start(choice) } else { Opening::new(choice) };
         let (potentials, evidence) = config.input.load(console, stop)?;
-        let order = match config.order.resolve(potentials.domains.len(), stop)? {
-            Ordering::Promising => OrderChoice::Best,
-            Ordering::Rule(method) => OrderChoice::Rule(method),
-            Ordering::Given(places) => OrderChoice::Given(places),
-        };
+        let order = config.order.resolve(potentials.domains.len(), stop)?;
         let find = |name: &String| {
             let found = potentials.find_variable(name);
             found.ok_or_else(|| Error::Usage(format!("--variables: there is no variable `{name}`")))
@@ -194,13 +190,8 @@ impl Work {
     /// or the CPU's memory does not do. It is done so many times.
     fn open(&self, prepared: &mut Prepared, times: f64, stop: &Stop) -> Result<(), Error> {
         let tree = prepared.tree();
-        let pays = Gpu::pays(tree.clique_entries as f64 * times) || tree.bytes > self.config.memory;
-        if *self.device.choice() == Choice::Auto && !pays {
-            return Ok(());
-        }
-        if let Some(cuda) = self.device.wait(stop)?.cuda {
-            prepared.use_device(Gpu::new(cuda));
-        }
+        let (entries, needed) = (tree.clique_entries as f64 * times, tree.bytes > self.config.memory);
+        Gpu::of(&self.device, entries, needed, stop)?.into_iter().for_each(|gpu| prepared.use_device(gpu));
         Ok(())
     }
 
@@ -315,7 +306,7 @@ impl Work {
     fn cases(&self, mut cases: Cases, clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
         let mut whole = Prepared::new(&self.potentials, &self.evidence, &self.options, stop)?;
         self.open(&mut whole, DEVICE_BATCH as f64, stop)?;
-        let options = self.options.clone().with(|options| options.order = OrderChoice::Given(whole.places()));
+        let options = self.options.clone().with(|options| options.order = Ordering::Given(whole.places()));
         let threads = rayon::current_num_threads();
         let share = self.config.memory / threads as u64;
         let mut exit = Exit::Done;

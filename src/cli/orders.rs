@@ -3,9 +3,7 @@
 use super::values;
 use fangs::Error;
 use fangs::files::{self, LARGEST_TEXT};
-use fangs::model::Problem;
-use fangs::order::{Method, Order, best_order, promising_order};
-use fangs::reduce::Reducer;
+use fangs::order::{Method, Order, Ordering};
 use fangs::stop::Stop;
 use fangs::terminal;
 use std::path::{Path, PathBuf};
@@ -61,32 +59,6 @@ impl OrderChoice {
     }
 }
 
-/// The source of the elimination order.
-pub enum Ordering {
-    /// The most promising rule.
-    Promising,
-    /// By a rule.
-    Rule(Method),
-    /// By the place of each variable of the network.
-    Given(Vec<usize>),
-}
-
-impl Ordering {
-    /// The order for a reduced problem.
-    pub fn order(&self, reducer: &Reducer, problem: &Problem, stop: &Stop) -> Result<Order, Error> {
-        match self {
-            Ordering::Promising => Ok(promising_order(problem, &[Method::MinFill], 1, restarts(problem), stop)),
-            Ordering::Rule(method) => Ok(best_order(problem, &[*method], 1, restarts(problem), stop)),
-            Ordering::Given(places) => {
-                let core = reducer.variables();
-                let mut sequence: Vec<u32> = (0..core.len() as u32).collect();
-                sequence.sort_by_key(|&v| places[core[v as usize] as usize]);
-                Order::given(problem, &sequence, stop)
-            }
-        }
-    }
-}
-
 /// The place of each variable in a sequence that must name each of `n` once.
 fn permutation(sequence: &[u32], n: usize) -> Result<Vec<usize>, String> {
     let mut places = vec![usize::MAX; n];
@@ -101,12 +73,6 @@ fn permutation(sequence: &[u32], n: usize) -> Result<Vec<usize>, String> {
         Some(variable) => Err(format!("variable {variable} is missing")),
         None => Ok(places),
     }
-}
-
-/// Restarts of a rule with other tie breaks: good orders are worth some time, and large graphs take it.
-pub fn restarts(problem: &Problem) -> u32 {
-    let size = problem.variables() + problem.functions.len();
-    (200_000 / size.max(1)).clamp(1, 64) as u32
 }
 
 #[cfg(test)]

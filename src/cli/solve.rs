@@ -243,7 +243,7 @@ fn solve(config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Result
             let heuristic = heuristic.map(|heuristic| heuristic.of(&network, &stop)).transpose()?;
             let starts = warm_starts.iter().map(|path| formats::read_start(path, &network, &stop));
             let starts = starts.collect::<Result<Vec<_>, Error>>()?;
-            let keeping = keepers.of(&network)?;
+            let keeping = output::as_usage(keepers.of(&network))?;
             Ok((network, graph, load_s, heuristic, starts, keeping))
         }
     };

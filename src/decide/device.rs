@@ -1,6 +1,6 @@
 //! The device of a run: opened once work is worth it, left for good once it has failed.
 
-use crate::device::{Choice, DeviceError, Opened, Opening};
+use crate::device::{Choice, DeviceError, Opening};
 use crate::elimination::Gpu;
 use crate::error::Error;
 use crate::stop::Stop;
@@ -54,19 +54,15 @@ impl Device {
         self.state().served.clone().unwrap_or_else(|| "cpu".into())
     }
 
-    /// The device for so many combinations: the one that was named in any case; where none was, one that works, if that
-    /// pays or the host cannot do it.
+    /// The device for so many combinations, the same one each time.
     pub(super) fn gpu(&self, work: f64, needed: bool, stop: &Stop) -> Result<Option<Arc<Gpu>>, Error> {
-        let choice = self.opening.choice();
-        let wanted = *choice != Choice::Auto || needed || Gpu::pays(work);
-        if *choice == Choice::Cpu || !wanted || self.state().lost {
+        if !Gpu::is_wanted(self.opening.choice(), work, needed) || self.state().lost {
             return Ok(None);
         }
         if let Some(gpu) = &self.state().gpu {
             return Ok(Some(gpu.clone()));
         }
-        let Opened { cuda, .. } = self.opening.wait(stop)?;
-        let gpu = cuda.map(Gpu::new);
+        let gpu = self.opening.wait(stop)?.cuda.map(Gpu::new);
         let mut state = self.state();
         state.lost = gpu.is_none();
         state.gpu.clone_from(&gpu);

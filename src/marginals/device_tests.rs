@@ -34,7 +34,7 @@ fn programs_of_devices_find_the_sums_and_posteriors_of_enumeration() {
         rng.shuffle(&mut places);
         let asked = (rng.below(3) == 0).then(|| vec![rng.index(potentials.domains.len()) as u32]);
         let options = Options::default().with(|options| {
-            (options.order, options.variables) = (OrderChoice::Given(places), asked.clone());
+            (options.order, options.variables) = (Ordering::Given(places), asked.clone());
         });
         let prepared = Prepared::new(&potentials, &evidence, &options, &Stop::new()).expect("a plan");
         let Some(found) = emulated(&prepared) else {

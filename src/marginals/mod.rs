@@ -50,7 +50,7 @@ use crate::elimination::{EliminationPlan, Gpu, Placement};
 use crate::error::Error;
 use crate::memory;
 use crate::model::{Potentials, Problem, ROUNDOFF, Scaled};
-use crate::order::{Method, Order, OrderSearch};
+use crate::order::{Method, Order, OrderSearch, Ordering};
 use crate::stop::Stop;
 use on_device::OnDevice;
 use propagate::{Planned, Posteriors, Trouble};
@@ -65,7 +65,7 @@ pub struct Options {
     /// The variables whose posteriors are wanted; all where `None`.
     pub variables: Option<Vec<u32>>,
     /// Where the elimination order comes from.
-    pub order: OrderChoice,
+    pub order: Ordering,
     /// Bytes that tables may take; half of the free memory where `None`.
     pub memory: Option<u64>,
 }
@@ -77,18 +77,6 @@ impl Options {
         change(&mut self);
         self
     }
-}
-
-/// Where an elimination order comes from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum OrderChoice {
-    /// The best of some runs of all rules.
-    #[default]
-    Best,
-    /// The best of some runs of one rule.
-    Rule(Method),
-    /// A place for each variable; observed ones do not matter.
-    Given(Vec<usize>),
 }
 
 /// What was found.
@@ -149,7 +137,7 @@ pub struct Prepared {
     tree: Option<Tabled>,
     memory: u64,
     gpu: Option<Arc<Gpu>>,
-    choice: OrderChoice,
+    choice: Ordering,
     /// Seconds that the order took.
     pub order_s: f64,
 }
@@ -415,12 +403,12 @@ impl Prepared {
 }
 
 impl Tabled {
-    fn new(sliced: Sliced, choice: &OrderChoice, keep_messages: bool, stop: &Stop) -> Result<Self, Error> {
+    fn new(sliced: Sliced, choice: &Ordering, keep_messages: bool, stop: &Stop) -> Result<Self, Error> {
         let structure = sliced.structure();
         let order = match choice {
-            OrderChoice::Best => search(&structure, &Method::ALL.map(|(_, method)| method), stop),
-            OrderChoice::Rule(method) => search(&structure, &[*method], stop),
-            OrderChoice::Given(places) => {
+            Ordering::Promising => search(&structure, &Method::ALL.map(|(_, method)| method), stop),
+            Ordering::Rule(method) => search(&structure, &[*method], stop),
+            Ordering::Given(places) => {
                 let mut sequence: Vec<u32> = (0..sliced.variables.len() as u32).collect();
                 sequence.sort_by_key(|&v| places.get(sliced.variables[v as usize] as usize));
                 Order::given(&structure, &sequence, stop)?

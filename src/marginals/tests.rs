@@ -123,12 +123,12 @@ fn sums_and_posteriors_are_those_of_enumeration() {
         let evidence = evidence(&mut rng, &potentials);
         let n = potentials.domains.len();
         let order = match rng.below(3) {
-            0 => OrderChoice::Best,
-            1 => OrderChoice::Rule(Method::ALL[rng.index(4)].1),
+            0 => Ordering::Promising,
+            1 => Ordering::Rule(Method::ALL[rng.index(4)].1),
             _ => {
                 let mut places: Vec<usize> = (0..n).collect();
                 rng.shuffle(&mut places);
-                OrderChoice::Given(places)
+                Ordering::Given(places)
             }
         };
         let options = Options::default().with(|options| options.order = order);
@@ -186,7 +186,7 @@ fn large_tables_go_by_tiles_and_threads() {
         }
         let mut places: Vec<usize> = (0..7).collect();
         rng.shuffle(&mut places);
-        let options = Options::default().with(|options| options.order = OrderChoice::Given(places));
+        let options = Options::default().with(|options| options.order = Ordering::Given(places));
         let evidence = Evidence::default();
         let found = compute(&potentials, &evidence, &options, &Stop::new()).expect("it fits");
         assert!(agrees(0, &potentials, &evidence, &found));

@@ -6,6 +6,7 @@
 //! bucket of small domains may be cheaper than two narrower ones).
 
 mod eliminate;
+mod ordering;
 mod pseudo_tree;
 mod search;
 mod sweep;
@@ -15,6 +16,7 @@ use crate::model::Problem;
 use crate::stop::Stop;
 use eliminate::{EFFORT, Rule, eliminate};
 
+pub use ordering::{Ordering, restarts};
 pub use pseudo_tree::{PseudoTree, TreeSize, Visit};
 pub use search::{OrderSearch, best_order, best_orders, promising_order};
 

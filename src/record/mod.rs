@@ -10,6 +10,7 @@ mod console;
 mod csv;
 mod exchange;
 mod file;
+mod keepers;
 pub mod page;
 pub mod plot;
 #[cfg(feature = "mpi")]
@@ -28,6 +29,7 @@ pub use console::{Console, Verbosity};
 pub use csv::{CsvFile, HEADER, Recorded, Row, read_run};
 pub use exchange::ExchangeFolder;
 pub use file::{AppendedFile, ReplacedFile, insist};
+pub use keepers::Keepers;
 #[cfg(feature = "mpi")]
 pub use ranks::Ranks;
 #[cfg(feature = "cli")]

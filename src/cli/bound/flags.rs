@@ -7,8 +7,10 @@ use crate::cli::output::OutputFlags;
 use crate::cli::values;
 use clap::Args;
 use fangs::activity::Activity;
-use fangs::device::Choice;
+use fangs::bounds::ProvingOptions;
+use fangs::device::{Choice, Opening};
 use fangs::elimination::spill_room;
+use fangs::order::Ordering;
 use fangs::record::Verbosity;
 use fangs::search::BoundChoice;
 use fangs::{Error, memory};
@@ -108,5 +110,32 @@ impl TryFrom<Box<BoundFlags>> for Config {
             verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
             activity: Activity::default(),
         })
+    }
+}
+
+impl Config {
+    /// What the library is to prove.
+    pub fn proving(&self, order: Ordering, device: Opening) -> ProvingOptions {
+        ProvingOptions::default().with(|options| {
+            let bounder = &mut options.bounder;
+            (bounder.choice, bounder.z) = (self.method, self.z);
+            (bounder.memory, bounder.spill) = (self.memory, self.spill);
+            (options.order, options.device) = (order, device);
+            (options.reduce, options.certified) = (self.reduce, self.output.certificate.is_some());
+            options.activity = self.activity.clone();
+        })
+    }
+
+    /// An error with what helps where the method that was asked for does not fit.
+    pub fn hinted(&self, error: Error) -> Error {
+        let hint = match self.method {
+            BoundChoice::Be => "--bound-memory and --spill raise the limits, --method mbe splits buckets",
+            BoundChoice::Branch => "--bound-memory raises the limit, --method mbe takes any costs",
+            _ => return error,
+        };
+        match error {
+            Error::Memory(what) => Error::Usage(format!("{what} ({hint})")),
+            other => other,
+        }
     }
 }

@@ -2,9 +2,8 @@
 
 use super::Config;
 use crate::cli::{Exit, output};
-use fangs::bounds::{Proof, weaker};
-use fangs::check::Evaluation;
-use fangs::model::{Cost, Network, Number};
+use fangs::bounds::{News, Proved, weaker};
+use fangs::model::Network;
 use fangs::record::{BoundReport, Recorder, ReplacedFile};
 use fangs::search::{Clock, Event, EventKind, gap};
 use fangs::stop::Stop;
@@ -26,11 +25,7 @@ pub struct Found {
     clock: Clock,
     pub recorder: Recorder,
     pub report: BoundReport,
-    pub lower: Cost,
-    /// The best bound that has a proof, and the proof.
-    pub proof: (Cost, Proof),
-    pub best: Option<(Cost, Number, Vec<u32>)>,
-    source: String,
+    proved: Proved,
     next_tick: f64,
 }
 
@@ -43,10 +38,7 @@ impl Found {
         recorder: Recorder,
         mut report: BoundReport,
     ) -> Self {
-        let lower = network.least();
         report.instance.clone_from(&network.name);
-        report.method = "trivial".into();
-        report.exact = lower >= network.top();
         report.maximise = network.units().maximise;
         report.objective = network.objective();
         Found {
@@ -56,52 +48,19 @@ impl Found {
             clock,
             recorder,
             report,
-            lower,
-            proof: (lower, Proof::default()),
-            best: None,
-            source: "trivial".into(),
+            proved: Proved::new(network),
         }
     }
 
-    /// The cost that a better solution must stay below.
-    pub fn upper(&self) -> Cost {
-        self.best.as_ref().map_or(self.network.top(), |(cost, ..)| *cost)
-    }
-
-    /// Keeps an assignment if it is a solution and better.
-    pub fn offer(&mut self, evaluation: Evaluation, assignment: Vec<u32>, name: &str) {
-        if evaluation.is_solution()
-            && evaluation.cost < self.upper()
-            && let Some(value) = evaluation.value(self.network, &assignment)
-        {
-            self.report.exact |= self.lower >= evaluation.cost;
-            self.best = Some((evaluation.cost, value, assignment));
-            self.source = name.into();
-            self.tell(EventKind::Solution);
+    /// Keeps what is proved, and sends what is news.
+    pub fn hear(&mut self, proved: &Proved, news: News<'_>) {
+        self.proved = proved.clone();
+        match news {
+            News::Bound => self.tell(EventKind::Bound),
+            News::Solution => self.tell(EventKind::Solution),
+            News::State => {}
+            News::Warning(text) => self.recorder.warn(text),
         }
-    }
-
-    /// A bound, with its proof where there is one that is wanted.
-    pub fn raise(&mut self, bound: Cost, name: &str, proof: Option<Proof>) -> Result<(), Error> {
-        // without a solution, a bound can at most prove infeasibility
-        let (upper, bound) = (self.upper(), bound.min(self.network.top()));
-        if bound > upper {
-            return Err(Error::Internal(format!("{name}: the bound {bound} is above {upper}")));
-        }
-        if bound > self.lower || self.report.exact {
-            self.report.method = name.into();
-            self.source = name.into();
-        }
-        if bound > self.lower {
-            self.lower = bound;
-            self.tell(EventKind::Bound);
-        }
-        // also where more is known that has no proof
-        if let Some(proof) = proof.filter(|_| bound > self.proof.0) {
-            self.proof = (bound, proof);
-        }
-        self.report.exact |= self.lower >= upper;
-        Ok(())
     }
 
     /// Sends a tick where one is due.
@@ -118,18 +77,19 @@ impl Found {
         let units = self.network.units();
         let time_s = self.clock.seconds();
         self.report.time_s = record::seconds(time_s);
+        let Proved { lower, best, source, .. } = &self.proved;
         let event = Event {
             kind,
             time_s,
-            cost: self.best.as_ref().map(|(_, value, _)| *value),
-            bound: self.network.bound(self.lower),
-            gap: gap(self.network, self.best.as_ref().map(|(cost, value, _)| (*cost, *value)), self.lower),
+            cost: best.as_ref().map(|(_, value, _)| *value),
+            bound: self.network.bound(*lower),
+            gap: gap(self.network, best.as_ref().map(|(cost, value, _)| (*cost, *value)), *lower),
             maximise: Some(units.maximise),
             round: 0,
             moves: 0,
             ratings: 0,
-            source: self.source.as_str().into(),
-            solution: self.best.as_ref().map(|(.., solution)| solution[..].into()),
+            source: source.as_str().into(),
+            solution: best.as_ref().map(|(.., solution)| solution.clone()),
             message: None,
             facts: None,
         };
@@ -142,25 +102,38 @@ impl Found {
         self.tell(EventKind::End);
         let mut written = true;
         if let Some(file) = certificate {
-            let solution = self.best.as_ref().map(|(.., solution)| &solution[..]);
-            let (bound, proof) = &self.proof;
-            if *bound < self.lower {
-                self.recorder.warn(&weaker(self.network, *bound, self.lower));
+            let Proved { lower, proof: (bound, proof), best, .. } = &self.proved;
+            let solution = best.as_ref().map(|(.., solution)| &solution[..]);
+            if bound < lower {
+                self.recorder.warn(&weaker(self.network, *bound, *lower));
             }
             if let Err(error) = output::certificate(file, self.network, *bound, solution, proof, stop) {
                 written = false;
                 self.recorder.warn(&error.to_string());
             }
         }
-        let Found { network, config, mut report, recorder, lower, best, proof, .. } = self;
+        let Found { network, config, mut report, recorder, proved, .. } = self;
+        let Proved { lower, best, exact, method, induced_width, order, tables, device, proof, .. } = proved;
         // the process ends here
         std::mem::forget(proof);
+        (report.exact, report.method, report.induced_width, report.device) = (exact, method, induced_width, device);
+        if let Some(order) = order {
+            report.order = order.name().into();
+        }
+        if let Some(tables) = tables {
+            report.z = Some(tables.z);
+            report.largest_table = tables.largest_table;
+            report.table_bytes = tables.table_bytes;
+            report.joint_entries = tables.joint_entries;
+            report.streamed = tables.streamed;
+            report.spilled_bytes = tables.spilled_bytes;
+        }
         let ended = recorder.finish(stop);
         report.bound = network.bound(lower);
         report.cost = best.as_ref().map(|(_, value, _)| *value);
         let proved = report.cost.zip(report.bound).filter(|_| report.exact);
         report.precision_slack = network.units().precision_slack(proved);
-        report.solution = best.filter(|_| !ended.has_solution).map(|(.., solution)| solution);
+        report.solution = best.filter(|_| !ended.has_solution).map(|(.., solution)| solution.to_vec());
         let format = config.output.solution_format;
         let lost = report.solution.as_deref().map(|lost| formats::write_solution(network, lost, format));
         output::print_run(&report, config.output.json, lost)?;

@@ -31,9 +31,11 @@ use super::plan::{EliminationPlan, Plan, Width};
 use super::sparse::DeviceRows;
 use crate::algebra::{CostEntry, Counting, MinSum, SumProduct};
 use crate::device::shared::constants;
-use crate::device::{Cuda, DeviceError, Kernel, Source};
+use crate::device::{Choice, Cuda, DeviceError, Kernel, Opening, Source};
+use crate::error::Error;
 use crate::kernels;
 use crate::model::{Cost, Problem};
+use crate::stop::Stop;
 use program::{NEVER, Room};
 use stage::{STAGES, Staged};
 use std::collections::HashMap;
@@ -75,6 +77,23 @@ impl Gpu {
     /// Whether so many combinations are worth the way to a device. A few are not: copies and launches take longer.
     pub fn pays(joint_entries: f64) -> bool {
         joint_entries >= SMALL * rayon::current_num_threads() as f64
+    }
+
+    /// The device for so many combinations, where [it is wanted](Gpu::is_wanted). None is the CPU.
+    ///
+    /// # Errors
+    /// Why the device that was named cannot be used; [`Error::Stopped`] where `stop` is set before that is known.
+    pub fn of(opening: &Opening, joint_entries: f64, needed: bool, stop: &Stop) -> Result<Option<Arc<Gpu>>, Error> {
+        match Gpu::is_wanted(opening.choice(), joint_entries, needed) {
+            true => Ok(opening.wait(stop)?.cuda.map(Gpu::new)),
+            false => Ok(None),
+        }
+    }
+
+    /// Whether a device should do it: one that was named in any case; where none was, one that works, if that pays or
+    /// is `needed` because the host cannot do it.
+    pub(crate) fn is_wanted(choice: &Choice, joint_entries: f64, needed: bool) -> bool {
+        choice.is_named() || (*choice == Choice::Auto && (needed || Gpu::pays(joint_entries)))
     }
 
     /// The device.

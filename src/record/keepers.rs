@@ -1,0 +1,72 @@
+//! What a run leaves for later and for others, and what it goes on from.
+
+use super::{CheckpointFile, ExchangeFolder};
+use crate::error::Error;
+use crate::model::Network;
+use crate::search::{Checkpoint, Keeper, Keeping};
+use crate::stop::Stop;
+use crate::terminal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a run leaves and goes on from, before its network is there: files that cannot be used are told of early.
+#[derive(Debug, Default)]
+pub struct Keepers {
+    all: Vec<Arc<dyn Keeper>>,
+    exchange: Option<PathBuf>,
+    resumed: Option<(PathBuf, Checkpoint)>,
+}
+
+impl Keepers {
+    /// Keeps checkpoints there, too.
+    pub fn keep(&mut self, keeper: Arc<dyn Keeper>) {
+        self.all.push(keeper);
+    }
+
+    /// Writes checkpoints to a file.
+    ///
+    /// # Errors
+    /// A path that cannot be written.
+    pub fn write(&mut self, path: &Path, every: Duration) -> Result<(), Error> {
+        self.keep(Arc::new(CheckpointFile::new(path, every)?));
+        Ok(())
+    }
+
+    /// Shares what is known with other processes through a folder.
+    pub fn exchange(&mut self, folder: &Path) {
+        self.exchange = Some(folder.into());
+    }
+
+    /// Goes on from a checkpoint.
+    ///
+    /// # Errors
+    /// A file that cannot be read, is no checkpoint, or was changed or cut short.
+    pub fn resume(&mut self, path: &Path, stop: &Stop) -> Result<(), Error> {
+        self.resumed = Some((path.into(), Checkpoint::read(path, stop)?));
+        Ok(())
+    }
+
+    /// What the run goes on from, if it does.
+    pub fn resumed(&self) -> Option<&Checkpoint> {
+        self.resumed.as_ref().map(|(_, checkpoint)| checkpoint)
+    }
+
+    /// For a network, whose digest takes a while where it is large.
+    ///
+    /// # Errors
+    /// A checkpoint that does not fit the network, or a folder that cannot be used.
+    pub fn of(self, network: &Network) -> Result<Keeping, Error> {
+        if self.all.is_empty() && self.exchange.is_none() && self.resumed.is_none() {
+            return Ok(Keeping::default());
+        }
+        let mut keeping = self.all.into_iter().fold(Keeping::of(network), Keeping::keep);
+        if let Some(folder) = &self.exchange {
+            let exchange = ExchangeFolder::new(folder, keeping.network())?;
+            keeping = keeping.keep(Arc::new(exchange));
+        }
+        let Some((path, checkpoint)) = self.resumed else { return Ok(keeping) };
+        let named = |error| Error::Usage(format!("{}: {error}", terminal::path(&path)));
+        keeping.resume(checkpoint, network).map_err(named)
+    }
+}
