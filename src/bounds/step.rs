@@ -83,7 +83,7 @@ pub struct BoundResult {
     /// An assignment of the reduced problem, which may violate hard functions.
     pub assignment: Option<Vec<u32>>,
     /// `reduce`, `shift`, `jg(z)`, `mbe-mm(z)`, `be`, `mbe(z)`, `shift+mbe(z)`, `jg(z)+mbe(z)`, `shift+sparse-be`,
-    /// `jg(z)+sparse-be`, `branch` or `branch+mbe`.
+    /// `jg(z)+sparse-be`, `branch`, `branch+mbe` or `cores`.
     pub source: String,
     /// The messages of an elimination of the reduced problem, where no costs were shifted before.
     pub outcome: Option<Arc<Outcome>>,
@@ -121,6 +121,8 @@ pub enum Notice {
     Spilling(String),
     /// A plan has failed, and bounds go on with less.
     PlanFailed(String),
+    /// The method that was asked for does not run, and why.
+    Refused(String),
     /// The device has failed, and bounds go on on the CPU.
     DeviceLost(DeviceError),
 }

@@ -124,6 +124,8 @@ struct Bounding {
     found: Told,
     bounder: Bounder,
     /// The device, once it is known; the CPU where there is none, and once it has failed.
+    /// Why the method does not run.
+    refusal: Option<String>,
     device: Option<Opened>,
 }
 
@@ -133,7 +135,7 @@ impl Bounding {
         (options.choice, options.z) = (config.method, config.z);
         (options.memory, options.spill) = (config.memory, config.spill);
         let bounder = Bounder::new(options);
-        Bounding { network, config, found, bounder: bounder.telling(&config.activity), device: None }
+        Bounding { network, config, found, bounder: bounder.telling(&config.activity), device: None, refusal: None }
     }
 
     fn work(&mut self, device: &Opening, ordering: &Ordering, stop: &Stop) -> Result<(), Error> {
@@ -212,14 +214,7 @@ impl Bounding {
                 return Ok(false);
             }
         }
-        if !begun && self.config.method == BoundChoice::Branch && !stop.is_set() {
-            return Err(Error::Usage(format!(
-                "branch and bound does not fit into an eighth of {} bytes, or its costs are too large to be added in \
-                 64 bits (--bound-memory raises the limit, --method mbe takes any costs)",
-                self.config.memory
-            )));
-        }
-        Ok(false)
+        self.refusal.take().filter(|_| !begun).map_or(Ok(false), |text| Err(Error::Usage(text)))
     }
 
     /// The elimination order, and the device where it pays to wait for it.
@@ -341,6 +336,10 @@ impl Bounding {
         while let Some(notice) = self.bounder.take_notice() {
             let message = match notice {
                 Notice::PlanFailed(text) => Some(text),
+                Notice::Refused(text) => {
+                    self.refusal = Some(text);
+                    None
+                }
                 Notice::DeviceLost(error) => self.device.as_mut().and_then(|device| device.lose(&error)),
                 // the report says so
                 _ => None,

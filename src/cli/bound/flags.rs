@@ -82,7 +82,7 @@ impl TryFrom<Box<BoundFlags>> for Config {
     type Error = Error;
 
     fn try_from(flags: Box<BoundFlags>) -> Result<Self, Error> {
-        if flags.z.is_some() && matches!(flags.method, BoundChoice::Be | BoundChoice::Branch) {
+        if flags.z.is_some() && matches!(flags.method, BoundChoice::Be | BoundChoice::Branch | BoundChoice::Cores) {
             let name = flags.method.name();
             return Err(Error::Usage(format!(
                 "--method {name} has no --z: that is for mini-buckets of the whole network"
