@@ -21,7 +21,7 @@ fn main() {
     let (n, functions) = (variables.to_string(), (2 * variables).to_string());
     let generate = ["generate", "large-sparse", "--n", &n, "--d", "5", "--functions", &functions, "-o"];
     assert!(Command::new(FANGS).args(generate).arg(&network).status().expect("fangs runs").success());
-    let bounds = ["auto", "shift", "join-graph", "mbe", "mbe-mm", "be", "sparse-be", "branch"];
+    let bounds = ["auto", "shift", "join-graph", "mbe", "mbe-mm", "be", "sparse-be", "branch", "cores"];
     let drivers = ["portfolio", "anneal", "long-anneal", "tabu", "lns", "weighting"];
     let of_bound = bounds.map(|method| ["bound", "--method", method]);
     let of_solve = drivers.map(|driver| ["solve", "--driver", driver]);

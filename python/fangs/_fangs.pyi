@@ -296,7 +296,7 @@ class Network:
         """Proves a bound by inference alone, without local search.
 
         Args:
-            method: ``auto``, ``shift``, ``join-graph``, ``mbe``, ``mbe-mm``, ``be``, ``sparse-be`` or ``branch``.
+            method: ``auto``, ``shift``, ``join-graph``, ``mbe``, ``mbe-mm``, ``be``, ``sparse-be``, ``branch`` or ``cores``.
             z: the largest number of variables of a mini-bucket; it grows if None.
             time: seconds until the best bound so far is returned.
             memory: bytes that tables may take; half of free memory if None.

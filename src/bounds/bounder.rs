@@ -2,8 +2,8 @@
 
 use super::step::solved;
 use super::{
-    Attempt, BoundResult, BoundSchedule, BounderOptions, DeviceUse, Notice, Search, Shifting, SizeSchedule, Spent,
-    Stage, Step, Strategies, TableSizes, tuning,
+    Attempt, BoundChoice, BoundResult, BoundSchedule, BounderOptions, DeviceUse, Notice, Search, Shifting,
+    SizeSchedule, Spent, Stage, Step, Strategies, TableSizes, tuning,
 };
 use crate::activity::Activity;
 use crate::device::DeviceError;
@@ -408,6 +408,10 @@ impl Bounder {
             self.schedule = Some(self.schedule(reduced));
         }
         let stage = self.schedule.as_mut().and_then(|schedule| schedule.next(Some(upper), self.spent, stop));
+        let refusal = self.schedule.as_mut().and_then(BoundSchedule::take_refusal);
+        // of many methods it is no news that one does not run
+        let refusal = refusal.filter(|_| self.options.choice != BoundChoice::Auto);
+        self.notices.extend(refusal.map(Notice::Refused));
         (self.is_light, self.done) = (stage.as_ref().is_some_and(Stage::is_light), stage.is_none());
         self.activity.bounds(stage.as_ref().map_or("", Stage::doing));
         let (work, reduced) = match stage {

@@ -11,6 +11,8 @@
 
 mod bounder;
 mod branch;
+#[cfg(feature = "sat")]
+mod cores;
 mod cost_shifting;
 mod join_graph;
 mod proof;
@@ -24,6 +26,8 @@ mod tuning;
 pub use bounder::Bounder;
 pub use branch::{Branch, BranchingTrace, Sent, Style};
 pub(crate) use branch::{Probe, Probed};
+#[cfg(feature = "sat")]
+pub use cores::Cores;
 pub use cost_shifting::Shift;
 pub use join_graph::{DeviceUse, Graphs, JoinGraph, Patience};
 pub use proof::{Proof, weaker};
@@ -51,6 +55,8 @@ pub enum BoundChoice {
     Be,
     SparseBe,
     Branch,
+    #[cfg(feature = "sat")]
+    Cores,
 }
 
 /// A line of the list of methods.
@@ -72,14 +78,14 @@ pub static METHODS: &[BoundMethod] = &[
     BoundMethod {
         choice: BoundChoice::Auto,
         names: &["auto"],
-        about: "Exact elimination where affordable, otherwise shift, join-graph, mbe, sparse-be and branch in turn",
+        about: "Exact elimination where affordable, else shift, join-graph, mbe, sparse-be, branch and cores in turn",
         strategies: Strategies {
             plain: true,
             shift: true,
             shifted: true,
             graphs: Graphs::Growing,
             rows: true,
-            searches: &Branch::SEARCHERS,
+            searches: SEARCHERS,
             exact_work: [EXACT_WORK, DEVICE_EXACT_WORK],
         },
     },
@@ -124,8 +130,23 @@ pub static METHODS: &[BoundMethod] = &[
         BoundChoice::Branch,
         &["branch"],
         "Branch and bound over values",
-        Strategies { searches: &Branch::SEARCHERS, ..NOTHING },
+        Strategies { searches: &[Branch::LIGHT, Branch::HEAVY], ..NOTHING },
     ),
+    #[cfg(feature = "sat")]
+    method(
+        BoundChoice::Cores,
+        &["cores"],
+        "Core-guided search: a SAT solver finds costs that cannot all be avoided",
+        Strategies { searches: &[Cores::SEARCHER], ..NOTHING },
+    ),
+];
+
+/// The searches that take turns, the first to begin first.
+const SEARCHERS: &[&Searcher] = &[
+    Branch::LIGHT,
+    #[cfg(feature = "sat")]
+    Cores::SEARCHER,
+    Branch::HEAVY,
 ];
 
 const fn method(

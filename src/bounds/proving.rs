@@ -145,6 +145,8 @@ pub struct Proving<'n> {
     /// Once it is known; the CPU where there is none, and once it has failed.
     device: Option<Opened>,
     proved: Proved,
+    /// Why the method that was asked for does not run.
+    refusal: Option<Error>,
     /// What was worked on last, which may take a while to free.
     last: Option<(ReducedProblem, ValueBounds)>,
 }
@@ -153,7 +155,7 @@ impl<'n> Proving<'n> {
     /// Nothing is done yet.
     pub fn new(network: &'n Network, options: ProvingOptions) -> Self {
         let bounder = Bounder::new(options.bounder.clone()).telling(&options.activity);
-        Proving { network, options, bounder, device: None, proved: Proved::new(network), last: None }
+        Proving { network, options, bounder, device: None, proved: Proved::new(network), refusal: None, last: None }
     }
 
     /// What is proved so far.
@@ -249,14 +251,7 @@ impl<'n> Proving<'n> {
                 return Ok(false);
             }
         }
-        let BounderOptions { choice, memory, .. } = self.options.bounder;
-        if !begun && choice == BoundChoice::Branch && !stop.is_set() {
-            return Err(Error::Memory(format!(
-                "branch and bound does not fit into an eighth of {memory} bytes, or its costs are too large to be \
-                 added in 64 bits"
-            )));
-        }
-        Ok(false)
+        self.refusal.take().filter(|_| !begun).map_or(Ok(false), Err)
     }
 
     /// The elimination order, and the device where it pays to wait for it.
@@ -393,6 +388,10 @@ impl<'n> Proving<'n> {
                     let Some(text) = device.lose(&error) else { continue };
                     self.proved.device = device.name();
                     text
+                }
+                Notice::Refused(why) => {
+                    self.refusal = Some(why);
+                    continue;
                 }
                 // the tables say so
                 Notice::Spilling(_) => continue,

@@ -3,6 +3,7 @@
 use super::Proof;
 use crate::device::DeviceError;
 use crate::elimination::{Gpu, Progress};
+use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::order::Order;
 use crate::reduce::Reducer;
@@ -94,6 +95,6 @@ pub struct Searcher {
     pub name: &'static str,
     /// Whether its searches are [light](Search::is_light).
     pub is_light: bool,
-    /// Begins one; `None` where it has no room, and once the flag is set.
-    pub begin: fn(Begin<'_>, &Stop) -> Option<Box<dyn Search>>,
+    /// Begins one. [`Error::Stopped`] once the flag is set; another error says why it cannot.
+    pub begin: fn(Begin<'_>, &Stop) -> Result<Box<dyn Search>, Error>,
 }

@@ -3,6 +3,7 @@
 use super::{BoundChoice, Proof};
 use crate::device::DeviceError;
 use crate::elimination::Outcome;
+use crate::error::Error;
 use crate::memory;
 use crate::model::Cost;
 use crate::reduce::ReducedProblem;
@@ -83,7 +84,7 @@ pub struct BoundResult {
     /// An assignment of the reduced problem, which may violate hard functions.
     pub assignment: Option<Vec<u32>>,
     /// `reduce`, `shift`, `jg(z)`, `mbe-mm(z)`, `be`, `mbe(z)`, `shift+mbe(z)`, `jg(z)+mbe(z)`, `shift+sparse-be`,
-    /// `jg(z)+sparse-be`, `branch` or `branch+mbe`.
+    /// `jg(z)+sparse-be`, `branch`, `branch+mbe` or `cores`.
     pub source: String,
     /// The messages of an elimination of the reduced problem, where no costs were shifted before.
     pub outcome: Option<Arc<Outcome>>,
@@ -114,13 +115,15 @@ pub struct TableSizes {
 }
 
 /// Something worth telling besides results.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Notice {
     /// An exact elimination with tables in files begins.
     Spilling(String),
     /// A plan has failed, and bounds go on with less.
     PlanFailed(String),
+    /// The method that was asked for does not run, and why.
+    Refused(Error),
     /// The device has failed, and bounds go on on the CPU.
     DeviceLost(DeviceError),
 }

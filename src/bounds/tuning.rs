@@ -113,6 +113,42 @@ pub(super) mod branch {
     pub const LATE: u64 = 1 << 10;
 }
 
+/// Core-guided search.
+#[cfg(feature = "sat")]
+pub(super) mod cores {
+    /// Tuples of the largest function, and of all, at most.
+    pub const LARGEST: u64 = 1 << 18;
+    pub const TUPLES: u64 = 1 << 21;
+    /// Values of a variable up to which each pair of them excludes each other.
+    pub const DOMAIN: u32 = 64;
+    /// Pairs of literals of which one holds that are looked at for groups.
+    pub const PAIRS: usize = 1 << 20;
+    /// Bytes of a clause, besides its literals, and of a variable of the solver.
+    pub const CLAUSE_BYTES: u64 = 64;
+    pub const LITERAL_BYTES: u64 = 128;
+    /// Decisions that a conflict counts as, and work that a decision counts as where the work is limited.
+    pub const CONFLICT_TICKS: u64 = 32;
+    pub const TICK_WORK: u64 = 300;
+    /// Work of a propagated literal and of a conflict, besides.
+    pub const PROPAGATION_WORK: u64 = 150;
+    pub const CONFLICT_WORK: u64 = 10_000;
+    /// Decisions of the shortest search.
+    pub const LEAST_TICKS: u64 = 1 << 12;
+    /// Times that a core is searched for again within itself, and literals of the largest one that is minimised.
+    pub const TRIMS: u32 = 5;
+    pub const MINIMISED: usize = 100;
+    /// Decisions for a core within itself, for all that is left out of one, and for one more of its literals than must
+    /// be false.
+    pub const TRIMMING: u64 = 30_000;
+    pub const MINIMISING: u64 = 100_000;
+    pub const EXHAUSTING: u64 = 30_000;
+    /// Literals for each different weight from which on a stratum ends (Ansótegui, Bonet, Levy, "SAT-based MaxSAT
+    /// algorithms", 2013).
+    pub const DIVERSITY: f64 = 1.25;
+    /// A stratum has more than one part in so many of the different weights left: real costs are all different.
+    pub const STRATA: usize = 16;
+}
+
 /// Join graphs.
 pub(super) mod join_graph {
     use crate::model::Cost;

@@ -9,7 +9,7 @@ use fangs::dcop::{
     Clocks, Found, LocalSearch, Place, Processes, Traffic, run_agents, run_bounded, run_levels, run_local,
     run_processes,
 };
-use fangs::device::Opening;
+use fangs::device::{Choice, Opening};
 use fangs::elimination::{Gpu, Limits, Plan};
 use fangs::files::{self, LARGEST_TEXT};
 use fangs::model::{Agents, Cost, Network, Problem};
@@ -270,7 +270,7 @@ fn solve(config: &Config, device: &Opening, started: Instant, stop: &Stop) -> Re
         _ if config.processes.is_some() => over_tcp(config, &case, &plan, &tree, stop)?,
         Mode::Levels => run_levels(&case.problem, plan, gpu.as_ref(), stop)?,
         Mode::Agents => {
-            let automatic = config.device == Choice::Auto;
+            let automatic = *device.choice() == Choice::Auto;
             let place = |gpu| if automatic { Place::Faster(gpu) } else { Place::Device(gpu) };
             run_agents(&case.problem, &plan, gpu.as_ref().map_or(Place::Host, place), stop)?
         }

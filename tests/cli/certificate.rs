@@ -59,7 +59,7 @@ fn keeping_a_proof_changes_nothing() -> Result {
         let _ = solve.arg("solve").arg(&file).args(rounds).args(more);
         solve
     };
-    for more in [&["--bound", "none"][..], &["--bound", "shift", "--no-reduce"], &[]] {
+    for more in [&["--bound", "none"][..], &["--bound", "shift", "--no-reduce"], &["--bound", "mbe"]] {
         let with = object(solve(more).arg("--certificate").arg(&certificate), 0)?;
         let without = object(&mut solve(more), 0)?;
         for field in ["cost", "bound", "solution", "rounds", "moves", "ratings", "bound_method"] {
@@ -88,6 +88,18 @@ fn join_graphs_and_rows_are_certified() -> Result {
     }
     let (_, proven) = certified("solve", &file, &["--device", "cpu", "--time", "20"], 0)?;
     assert_eq!((&proven["optimal"], proven["bound"].as_f64()), (&Value::Bool(true), Some(last)));
+    Ok(())
+}
+
+/// Alone it says so, in turn with others it rests.
+#[test]
+fn cores_have_no_certificate() -> Result {
+    let (folder, file) = folder_with("four.wcsp", FOUR)?;
+    let certificate = folder.path().join("c");
+    let mut alone = fangs();
+    let _ = alone.args(["bound", "--no-reduce", "--method", "cores"]).arg(&file).arg("--certificate").arg(&certificate);
+    refused(&mut alone, &["cores has no certificate"])?;
+    let _ = certified("bound", &file, &["--no-reduce"], 0)?;
     Ok(())
 }
 

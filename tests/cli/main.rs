@@ -235,7 +235,8 @@ fn bound_climbs_to_the_optimum() -> Result {
         assert_eq!(end[0].parse::<f64>().ok(), result["time_s"].as_f64());
         let _ = fangs().arg("check").arg(&path).arg(at("best.sol")).assert().success();
     }
-    for (method, least) in [("shift", 0), ("join-graph", 5), ("mbe", 5), ("mbe-mm", 5), ("sparse-be", 5)] {
+    for (method, least) in [("shift", 0), ("join-graph", 5), ("mbe", 5), ("mbe-mm", 5), ("sparse-be", 5), ("cores", 5)]
+    {
         let result = object(fangs().args(["bound", "--json", "--no-reduce", "--method", method]).arg(&path), 0)?;
         let bound = result["bound"].as_i64().ok_or("no bound")?;
         assert!((least..=5).contains(&bound), "{method}: {result}");

@@ -8,7 +8,11 @@ use serde_json::Value;
 #[test]
 fn out_of_time_is_no_error() -> Result {
     let (_folder, file) = hard()?;
-    for (method, words) in [("be", "bucket elimination does not fit"), ("branch", "branch and bound does not fit")] {
+    for (method, words) in [
+        ("be", "bucket elimination does not fit"),
+        ("branch", "branch and bound does not fit"),
+        ("cores", "cores does not run: its clauses take"),
+    ] {
         let bound = || {
             let mut command = fangs();
             let limits = ["--bound-memory", "100k", "--spill", "0", "--threads", "1", "--device", "cpu", "--json"];

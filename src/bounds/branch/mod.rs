@@ -26,6 +26,7 @@ use crate::bounds::tuning::branch::{
 use crate::device::DeviceError;
 use crate::elimination::Progress;
 use crate::elimination::cuda::Gpu;
+use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::reduce::Reducer;
 use crate::stop::Stop;
@@ -79,19 +80,31 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// Searches with light nodes, and with heavy ones.
-    pub(crate) const SEARCHERS: [&'static Searcher; 2] = [
-        &Searcher {
-            name: Style::Light.name(),
-            is_light: true,
-            begin: |begin, stop| Some(Box::new(Branch::new(begin, Style::Light, stop)?)),
-        },
-        &Searcher {
-            name: Style::Heavy.name(),
-            is_light: false,
-            begin: |begin, stop| Some(Box::new(Branch::new(begin, Style::Heavy, stop)?)),
-        },
-    ];
+    /// A search with light nodes.
+    pub(crate) const LIGHT: &'static Searcher = &Searcher {
+        name: Style::Light.name(),
+        is_light: true,
+        begin: |begin, stop| Branch::begin(begin, Style::Light, stop),
+    };
+
+    /// A search with heavy nodes.
+    pub(crate) const HEAVY: &'static Searcher = &Searcher {
+        name: Style::Heavy.name(),
+        is_light: false,
+        begin: |begin, stop| Branch::begin(begin, Style::Heavy, stop),
+    };
+
+    fn begin(begin: Begin<'_>, style: Style, stop: &Stop) -> Result<Box<dyn Search>, Error> {
+        let memory = begin.memory;
+        let Some(branch) = Branch::new(begin, style, stop) else {
+            stop.check()?;
+            return Err(Error::Memory(format!(
+                "branch and bound does not fit into {memory} bytes, an eighth of the memory for bounds, or its costs \
+                 are too large to be added in 64 bits"
+            )));
+        };
+        Ok(Box::new(branch))
+    }
 
     /// A search for solutions better than `ub` and the problem's top; what is left of nodes is eliminated along the
     /// order, or better. `None` where costs are too large for sums of 64 bits, or the network itself takes more than
@@ -153,7 +166,7 @@ impl Branch {
         self
     }
 
-    fn begin(&mut self, stop: &Stop) {
+    fn begin_at_root(&mut self, stop: &Stop) {
         let before = self.root.work;
         let open = self.root.limit > 0 && self.root.propagate(&self.data, ROOT_PASSES, stop);
         self.work += self.root.work - before;
@@ -332,7 +345,7 @@ impl Search for Branch {
     fn advance(&mut self, work: u64, stop: &Stop) -> Progress {
         let end = self.work.saturating_add(work);
         if !self.begun {
-            self.begin(stop);
+            self.begin_at_root(stop);
         }
         while self.begun && !self.open.is_empty() {
             if self.work >= end || stop.is_set() {

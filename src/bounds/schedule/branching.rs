@@ -5,6 +5,7 @@ use crate::bounds::tuning::schedule::{
     BEHIND, ENDING, FIRST_TURN, HOPELESS, LESS_TIME, LIGHT_PART, LIGHT_TIME, MORE_TIME, SEARCH_MEMORY, TRIED,
 };
 use crate::bounds::{Begin, Search};
+use crate::error::Error;
 use crate::model::Cost;
 use crate::stop::Stop;
 
@@ -65,10 +66,14 @@ impl BoundSchedule {
         while let Some(searcher) = self.searchers.pop() {
             let (memory, journal) = (self.sizes.memory() / SEARCH_MEMORY, self.journal);
             let begin = Begin { problem: &self.problem, ub, order: self.sizes.order()?, memory, journal };
-            if let Some(mut search) = (searcher.begin)(begin, stop) {
-                self.reserve(memory);
-                self.gpu.iter().for_each(|gpu| search.use_device(gpu));
-                return Some(Stage::Search(search, FIRST_TURN));
+            match (searcher.begin)(begin, stop) {
+                Ok(mut search) => {
+                    self.reserve(memory);
+                    self.gpu.iter().for_each(|gpu| search.use_device(gpu));
+                    return Some(Stage::Search(search, FIRST_TURN));
+                }
+                Err(Error::Stopped) => return None,
+                Err(refusal) => self.refusal = Some(refusal),
             }
         }
         let weight = |at: usize| {

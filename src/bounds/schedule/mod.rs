@@ -44,6 +44,8 @@ pub struct BoundSchedule {
     /// Searches not begun; those that wait for their turn, with what their last one gained.
     searchers: Vec<&'static Searcher>,
     searches: Vec<(Box<dyn Search>, Cost)>,
+    /// Why the last one that could not begin could not.
+    refusal: Option<Error>,
     /// The plan or join graph that comes next once searches have had their turns.
     pending: Option<Stage>,
     /// Combinations of all plans so far, the next one included.
@@ -142,6 +144,7 @@ impl BoundSchedule {
             // taken from the end
             searchers: strategies.searches.iter().rev().copied().collect(),
             searches: Vec::new(),
+            refusal: None,
             pending: None,
             work: 0,
             gpu: None,
@@ -200,6 +203,11 @@ impl BoundSchedule {
             self.reserve(self.sizes.memory() / 2);
         }
         self.without_spill();
+    }
+
+    /// Why a search could not begin, told once.
+    pub(super) fn take_refusal(&mut self) -> Option<Error> {
+        self.refusal.take()
     }
 
     fn without_spill(&mut self) {

@@ -84,7 +84,7 @@ impl TryFrom<Box<BoundFlags>> for Config {
     type Error = Error;
 
     fn try_from(flags: Box<BoundFlags>) -> Result<Self, Error> {
-        if flags.z.is_some() && matches!(flags.method, BoundChoice::Be | BoundChoice::Branch) {
+        if flags.z.is_some() && matches!(flags.method, BoundChoice::Be | BoundChoice::Branch | BoundChoice::Cores) {
             let name = flags.method.name();
             return Err(Error::Usage(format!(
                 "--method {name} has no --z: that is for mini-buckets of the whole network"
@@ -131,6 +131,8 @@ impl Config {
         let hint = match self.method {
             BoundChoice::Be => "--bound-memory and --spill raise the limits, --method mbe splits buckets",
             BoundChoice::Branch => "--bound-memory raises the limit, --method mbe takes any costs",
+            #[cfg(feature = "sat")]
+            BoundChoice::Cores => "--bound-memory raises the limit, --method mbe takes any tables",
             _ => return error,
         };
         match error {

@@ -33,6 +33,7 @@ impl Run<'_> {
             (self.tell)(match notice {
                 Notice::Spilling(text) => Message::Note(text),
                 Notice::PlanFailed(text) => Message::Warning(text),
+                Notice::Refused(why) => Message::Warning(why.to_string()),
                 Notice::DeviceLost(error) => Message::Warning(format!("bounds go on on the CPU: {error}")),
             });
         }

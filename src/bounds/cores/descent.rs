@@ -1,0 +1,340 @@
+//! The core-guided algorithm OLL (Andres, Kaufmann, Matheis, Schaub, "Unsatisfiability-based optimization in clasp",
+//! 2012; Morgado, Dodaro, Marques-Silva, "Core-guided MaxSAT with soft cardinality constraints", 2014) with what RC2
+//! adds (Ignatiev, Morgado, Marques-Silva, "RC2: an efficient MaxSAT solver", 2019). Cores are relaxed only once no
+//! other is left at their weight (Berg, Järvisalo, "Weight-aware core extraction in SAT-based MaxSAT solving", 2017).
+//!
+//! At any time a solution costs the bound and the weights of the literals that do not hold in it. Of literals that
+//! cannot all hold, a core, one does not: the least weight of them goes to the bound, and to literals that say how many
+//! more do not hold.
+
+use super::counter::Counter;
+use super::groups;
+use super::solver::{Lit, Sat, Verdict};
+use crate::bounds::tuning::cores::{DIVERSITY, EXHAUSTING, MINIMISED, MINIMISING, STRATA, TRIMMING, TRIMS};
+use crate::model::Cost;
+use crate::stop::Stop;
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+
+/// The bound, and what raises it next.
+#[derive(Debug)]
+pub struct Descent {
+    pub sat: Sat,
+    /// What it costs where a literal does not hold, besides the bound, by the literal's index.
+    weights: Vec<Cost>,
+    /// The literals that have a weight.
+    softs: Vec<Lit>,
+    /// Literals that say that no more than so many of a sum do not hold.
+    outputs: FxHashMap<Lit, (usize, usize)>,
+    sums: Vec<Sum>,
+    /// Cores that are in the bound and not relaxed yet.
+    found: Vec<Core>,
+    lower: Cost,
+    upper: Cost,
+    /// Literals of this weight or more are assumed.
+    least: Cost,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+struct Sum {
+    counter: Counter,
+    /// At least so many of its literals hold.
+    bound: usize,
+    weight: Cost,
+}
+
+#[derive(Debug)]
+struct Core {
+    literals: Vec<Lit>,
+    weight: Cost,
+}
+
+#[derive(Debug, Default)]
+enum Phase {
+    /// All literals of the stratum are assumed.
+    #[default]
+    Assume,
+    /// A core is searched for again within itself, so many times so far.
+    Trim(Vec<Lit>, u32),
+    /// Each of its literals is left out once; those before a place are needed, or were not proved not to be. So many
+    /// decisions are left for that.
+    Minimise(Vec<Lit>, usize, u64),
+    /// Whether one more of the last sum's literals must hold.
+    Exhaust,
+    /// The bound is the optimum, or the limit where nothing is below.
+    Over,
+}
+
+impl Descent {
+    /// For clauses and literals that should hold, some of which exclude each other. Nothing from `upper` on is of
+    /// interest.
+    pub fn new(sat: Sat, softs: &[(Lit, Cost)], constant: Cost, upper: Cost) -> Descent {
+        let mut descent = Descent {
+            sat,
+            weights: Vec::new(),
+            softs: Vec::new(),
+            outputs: FxHashMap::default(),
+            sums: Vec::new(),
+            found: Vec::new(),
+            lower: constant,
+            upper,
+            least: Cost::MAX,
+            phase: Phase::Assume,
+        };
+        softs.iter().for_each(|&(literal, weight)| descent.soften(literal, weight));
+        for at in 0..descent.softs.len() {
+            let literal = descent.softs[at];
+            // one of the two does not hold
+            let both = descent.weight(literal).min(descent.weight(!literal));
+            descent.charge(&[literal, !literal], both);
+        }
+        descent.next_stratum();
+        descent
+    }
+
+    /// Takes groups of literals of which at most one can hold into account. `pairs` are those of which one must hold.
+    pub fn group(&mut self, pairs: &[(Lit, Lit)], stop: &Stop) {
+        let weight_of = |literal: Lit| self.weight(literal);
+        for (mut group, weight) in groups::at_most_one(pairs, weight_of, stop) {
+            // all but one do not hold, and the last one only if the new literal does
+            group.iter().for_each(|&literal| self.charge(&[literal], weight));
+            self.lower = self.lower.saturating_sub(weight);
+            let one = self.sat.literal();
+            group.push(!one);
+            self.sat.add(&group);
+            self.soften(one, weight);
+        }
+        self.least = Cost::MAX;
+        self.next_stratum();
+    }
+
+    /// No solution below the limit costs less.
+    pub fn lower(&self) -> Cost {
+        self.lower.min(self.upper)
+    }
+
+    /// Whether the bound is the optimum, or the limit where nothing is below.
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    /// Only what is below `upper` is of interest from now on.
+    pub fn tighten(&mut self, upper: Cost) {
+        if upper < self.upper {
+            self.upper = upper;
+            self.harden();
+        }
+    }
+
+    /// One search of at most so many decisions. Whether it came to a model; the caller tells its cost by
+    /// [`Descent::tighten`] and then calls [`Descent::satisfied`].
+    pub fn step(&mut self, ticks: u64, stop: &Stop) -> bool {
+        if self.lower >= self.upper {
+            self.phase = Phase::Over;
+        }
+        match std::mem::take(&mut self.phase) {
+            Phase::Over => self.phase = Phase::Over,
+            Phase::Assume => {
+                let least = self.least;
+                let mut assumed: Vec<Lit> = self.softs.clone();
+                assumed.retain(|&literal| self.weight(literal) >= least);
+                // the heaviest first: these are more in cores
+                assumed.sort_by_key(|&literal| Reverse(self.weight(literal)));
+                match self.sat.solve(&assumed, ticks, stop) {
+                    Verdict::Satisfiable => return true,
+                    Verdict::Unsatisfiable => self.phase = self.within(self.sat.core(), 0),
+                    Verdict::Unknown => {}
+                }
+            }
+            Phase::Trim(core, trims) => match self.sat.solve(&core, ticks.min(TRIMMING), stop) {
+                Verdict::Unsatisfiable => {
+                    let smaller = self.sat.core();
+                    let trims = if smaller.len() < core.len() { trims + 1 } else { TRIMS };
+                    self.phase = self.within(smaller, trims);
+                }
+                _ if stop.is_set() => self.phase = Phase::Trim(core, trims),
+                _ => self.phase = self.within(core, TRIMS),
+            },
+            Phase::Minimise(core, at, left) => self.minimise(core, at, left, ticks, stop),
+            Phase::Exhaust => self.exhaust(ticks, stop),
+        }
+        false
+    }
+
+    /// The last model's cost is known.
+    pub fn satisfied(&mut self) {
+        if self.found.is_empty() {
+            self.next_stratum();
+        } else {
+            self.relax();
+        }
+    }
+
+    fn weight(&self, literal: Lit) -> Cost {
+        self.weights.get(literal.idx() as usize).copied().unwrap_or(0)
+    }
+
+    fn soften(&mut self, literal: Lit, weight: Cost) {
+        let at = literal.idx() as usize;
+        if self.weights.len() <= at {
+            self.weights.resize(at + 1, 0);
+        }
+        if self.weights[at] == 0 {
+            self.softs.push(literal);
+        }
+        self.weights[at] = self.weights[at].saturating_add(weight);
+    }
+
+    /// Of these literals one does not hold.
+    fn charge(&mut self, core: &[Lit], weight: Cost) {
+        self.lower = self.lower.saturating_add(weight);
+        for literal in core.iter().filter(|_| weight > 0) {
+            self.weights[literal.idx() as usize] -= weight;
+        }
+    }
+
+    /// Goes on to lighter literals, where there are some. Where all were assumed the model has cost the bound.
+    fn next_stratum(&mut self) {
+        let weights = &self.weights;
+        self.softs.retain(|literal| weights[literal.idx() as usize] > 0);
+        let mut sorted: Vec<Cost> = self.softs.iter().map(|&literal| self.weight(literal)).collect();
+        sorted.sort_unstable_by_key(|&weight| Reverse(weight));
+        let lighter = sorted.partition_point(|&weight| weight >= self.least);
+        let narrow = sorted[lighter..].chunk_by(|a, b| a == b).count() / STRATA;
+        let (mut heavier, mut added) = (0, 0);
+        for (different, equal) in (1..).zip(sorted.chunk_by(|a, b| a == b)) {
+            heavier += equal.len();
+            added += usize::from(equal[0] < self.least);
+            let is_wide = added > narrow && heavier as f64 / different as f64 > DIVERSITY;
+            if is_wide || added > 0 && heavier == sorted.len() {
+                self.least = equal[0];
+                return;
+            }
+        }
+    }
+
+    /// Literals that cost the whole gap must hold.
+    fn harden(&mut self) {
+        let gap = self.upper.saturating_sub(self.lower);
+        for literal in std::mem::take(&mut self.softs) {
+            match self.weight(literal) {
+                0 => {}
+                weight if weight >= gap => {
+                    self.sat.add(&[literal]);
+                    self.weights[literal.idx() as usize] = 0;
+                }
+                _ => self.softs.push(literal),
+            }
+        }
+    }
+
+    /// What to do with a core: without literals there is nothing below the limit.
+    fn within(&mut self, mut core: Vec<Lit>, trims: u32) -> Phase {
+        match core.len() {
+            0 => {
+                self.lower = self.upper;
+                Phase::Over
+            }
+            2.. if trims < TRIMS => Phase::Trim(core, trims),
+            2..=MINIMISED => {
+                // the cheapest first: what remains then costs more
+                core.sort_by_key(|&literal| (self.weight(literal), literal));
+                Phase::Minimise(core, 0, MINIMISING)
+            }
+            _ => {
+                self.take(core);
+                Phase::Assume
+            }
+        }
+    }
+
+    fn minimise(&mut self, mut core: Vec<Lit>, mut at: usize, left: u64, ticks: u64, stop: &Stop) {
+        if at == core.len() || core.len() < 2 || left == 0 {
+            self.take(core);
+            return;
+        }
+        let mut others = core.clone();
+        let _ = others.remove(at);
+        let before = self.sat.ticks();
+        match self.sat.solve(&others, ticks.min(left), stop) {
+            Verdict::Unsatisfiable => {
+                let smaller = self.sat.core();
+                if smaller.is_empty() {
+                    self.phase = self.within(smaller, 0);
+                    return;
+                }
+                at = core[..at].iter().filter(|&literal| smaller.contains(literal)).count();
+                core.retain(|literal| smaller.contains(literal));
+            }
+            _ if stop.is_set() => {}
+            _ => at += 1,
+        }
+        self.phase = Phase::Minimise(core, at, left.saturating_sub(self.sat.ticks() - before));
+    }
+
+    /// A core raises the bound, and is relaxed later.
+    fn take(&mut self, core: Vec<Lit>) {
+        let weight = core.iter().map(|&literal| self.weight(literal)).min().unwrap_or(0);
+        self.charge(&core, weight);
+        let clause: Vec<Lit> = core.iter().map(|&literal| !literal).collect();
+        self.sat.add(&clause);
+        self.found.push(Core { literals: core, weight });
+        self.harden();
+    }
+
+    /// From now on more than one literal of the next core found may not hold, at its weight each.
+    fn relax(&mut self) {
+        while let Some(Core { literals, weight }) = self.found.pop() {
+            for literal in &literals {
+                if let Some((sum, bound)) = self.outputs.remove(literal) {
+                    self.allow(sum, bound + 1);
+                }
+            }
+            if literals.len() > 1 {
+                let counter = Counter::new(literals.into_iter().map(|literal| !literal).collect());
+                self.sums.push(Sum { counter, bound: 1, weight });
+                self.phase = Phase::Exhaust;
+                return;
+            }
+        }
+    }
+
+    /// More than `bound` of a sum's literals cost its weight.
+    fn allow(&mut self, sum: usize, bound: usize) {
+        let Sum { counter, weight, .. } = &mut self.sums[sum];
+        if bound < counter.size() {
+            let (more, weight) = (counter.more_than(bound, &mut self.sat), *weight);
+            let _ = self.outputs.insert(!more, (sum, bound));
+            self.soften(!more, weight);
+        }
+    }
+
+    /// Whether one more of the last sum's literals holds in any case: that raises the bound at once.
+    fn exhaust(&mut self, ticks: u64, stop: &Stop) {
+        let Some((last, Sum { counter, bound, weight })) = self.sums.len().checked_sub(1).zip(self.sums.last_mut())
+        else {
+            return;
+        };
+        if *bound == counter.size() {
+            self.relax();
+            return;
+        }
+        let more = counter.more_than(*bound, &mut self.sat);
+        let (before, weight) = (*bound, *weight);
+        match self.sat.solve(&[!more], ticks.min(EXHAUSTING), stop) {
+            Verdict::Unsatisfiable => {
+                *bound += 1;
+                self.sat.add(&[more]);
+                self.lower = self.lower.saturating_add(weight);
+                self.harden();
+                self.phase = Phase::Exhaust;
+            }
+            _ if stop.is_set() => self.phase = Phase::Exhaust,
+            _ => {
+                self.allow(last, before);
+                self.relax();
+            }
+        }
+    }
+}
