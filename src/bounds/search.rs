@@ -88,6 +88,9 @@ pub struct Begin<'a> {
     pub journal: bool,
 }
 
+/// A search that has begun, or why there is none.
+pub type Begun = Result<Box<dyn Search>, Error>;
+
 /// A kind of search.
 #[derive(Clone, Copy, Debug)]
 pub struct Searcher {
@@ -96,5 +99,5 @@ pub struct Searcher {
     /// Whether its searches are [light](Search::is_light).
     pub is_light: bool,
     /// Begins one. [`Error::Stopped`] once the flag is set; another error says why it cannot.
-    pub begin: fn(Begin<'_>, &Stop) -> Result<Box<dyn Search>, Error>,
+    pub begin: fn(Begin<'_>, &Stop) -> Begun,
 }

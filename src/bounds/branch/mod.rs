@@ -18,7 +18,7 @@ mod static_data;
 mod tests;
 mod trace;
 
-use super::{Begin, Proof, Search, Searcher};
+use super::{Begin, Begun, Proof, Search, Searcher};
 use crate::bounds::tuning::branch::{
     BATCH, DESCENT, DEVICE_MINI, DEVICE_SPEED, LEAF, LEAST_DIVE, LEAST_MINI, MINI_PART, MOST_DIVE, NODE, ROOT_PASSES,
     STATES,
@@ -94,7 +94,7 @@ impl Branch {
         begin: |begin, stop| Branch::begin(begin, Style::Heavy, stop),
     };
 
-    fn begin(begin: Begin<'_>, style: Style, stop: &Stop) -> Result<Box<dyn Search>, Error> {
+    fn begin(begin: Begin<'_>, style: Style, stop: &Stop) -> Begun {
         let memory = begin.memory;
         let Some(branch) = Branch::new(begin, style, stop) else {
             stop.check()?;
