@@ -81,8 +81,8 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
     ``objective_bound()`` is the bound that was proved; ``solution_hint`` gives a start, which may leave variables out.
     """
 
-    # products are tables or nothing: decomposed, they would become one bit for each value
-    supported_global_constraints = frozenset({"alldifferent", "mul", "pow", "table"})
+    # products and quotients are tables or nothing: decomposed, they would become one bit for each value
+    supported_global_constraints = frozenset({"alldifferent", "div", "mod", "mul", "pow", "table"})
     supported_reified_global_constraints: frozenset[str] = frozenset()
 
     @staticmethod
@@ -292,20 +292,20 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
             return self._post_different(list(constraint.args))
         if isinstance(constraint, Expression) and constraint.name == "table":
             return self._post_table(constraint)
-        if math.prod(map(size_of, variables)) <= min(most, _TRIED):
-            self._tabulate(constraint, variables)
+        tried = math.prod(map(size_of, variables))
+        if tried <= min(most, _TRIED) and self._tabulate(constraint, variables):
             return True
-        if self._post_linear(constraint):
-            return True
-        if math.prod(map(size_of, variables)) <= most:
-            self._tabulate(constraint, variables)
-            return True
-        return False
+        return self._post_linear(constraint) or (tried <= most and self._tabulate(constraint, variables))
 
-    def _tabulate(self, constraint: Any, variables: Sequence[_NumVarImpl]) -> None:
+    def _tabulate(self, constraint: Any, variables: Sequence[_NumVarImpl]) -> bool:
+        """Posts a table, unless the constraint has no value: then it has a decomposition alone."""
         places = [self.solver_var(variable) for variable in variables]
-        allowed = try_all(variables, lambda: bool(value_of(constraint)))
+        try:
+            allowed = try_all(variables, lambda: bool(value_of(constraint)))
+        except NotImplementedError:
+            return False
         self._posts.append(lambda network: void(network.add(places, np.where(allowed, 0.0, self._forbids()))))
+        return True
 
     def _post_different(self, arguments: list[Any]) -> bool:
         """All values differ: one function where all domains begin at the same value, else a table a pair."""

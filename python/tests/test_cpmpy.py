@@ -85,6 +85,50 @@ def test_many_variables_under_one_bit():
         assert all(constraint.value() for constraint in model.constraints)
 
 
+def test_conditions_on_what_is_undefined():
+    x = cp.intvar(-3, 3, shape=3)
+    for term in (x[0] // x[1], x[0] % x[1]):
+        # where it is divided by zero no comparison holds
+        model = cp.Model(term != x[2], minimize=cp.sum(x) + 5 * abs(x[1]))
+        solver = CPM_fangs(model)
+        assert solver.solve(time_limit=10) and solver.status().exitstatus.name == "OPTIMAL"
+        assert x[1].value() != 0 and model.constraints[0].value()
+    # too many values for a table at once
+    y = cp.intvar(-10, 10, shape=3)
+    for values in ((-10, 3, -3), (10, -3, -3)):
+        assert CPM_fangs(cp.Model(y[0] // y[1] == y[2], [a == b for a, b in zip(y, values, strict=True)])).solve()
+
+
+def test_bits_of_equalities_of_many_variables():
+    x = cp.intvar(0, 3, shape=9)
+    b, c, d = cp.boolvar(shape=3)
+    for bits in ([0, 1, 0], [1, 0, 1], [0, 1, 1]):
+        model = cp.Model(
+            b == (cp.sum(x) == 15),
+            c == (cp.sum(x) != 15),
+            d.implies(cp.sum(x) != 14),
+            *[bit == value for bit, value in zip((b, c, d), bits, strict=True)],
+            cp.sum(x) >= 14,
+            minimize=cp.sum(x),
+        )
+        solver = CPM_fangs(model)
+        assert solver.solve(time_limit=5)
+        assert solver.objective_value() == {(0, 0): 14, (1, 1): 15, (0, 1): 16}[bits[0], bits[2]]
+        assert all(constraint.value() for constraint in model.constraints)
+
+
+def test_constraints_that_have_a_decomposition_alone():
+    class Odd(cp.expressions.globalconstraints.GlobalConstraint):
+        def __init__(self, x):
+            super().__init__("odd", (x,))
+
+        def decompose(self):
+            return [self.args[0] % 2 == 1], []
+
+    x = cp.intvar(0, 7)
+    assert CPM_fangs(cp.Model(Odd(x), maximize=x)).solve(time_limit=10) and x.value() == 7
+
+
 def test_tables_and_hints():
     x = cp.intvar(2, 9, shape=3)
     rows = [[2, 3, 4], [5, 5, 5], [9, 9, 9], [1, 1, 1]]

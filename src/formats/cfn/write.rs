@@ -8,17 +8,20 @@ use std::io::{self, Write};
 ///
 /// # Errors
 /// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] for names that the format cannot hold, for networks
-/// whose costs are rounded logarithms, and for global functions that are no tables.
+/// whose costs were rounded, and for global functions that are no tables.
 pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     let invalid = |what: String| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-    if network.units().rounded > 0 || network.reading().is_some() {
-        return invalid("its costs are rounded logarithms of potentials, which .cfn has no place for".into());
+    if network.reading().is_some() {
+        return invalid("rounded logarithms of potentials".into());
+    }
+    if network.units().rounded > 0 {
+        return invalid("costs that were rounded, as bounds would not take that off (more decimals keep them)".into());
     }
     let network = as_tables(network)?;
     let units = network.units();
     let name = |name: &str, what: &str| match is_name(name) {
         true => Ok(name.to_string()),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{what} `{name}` is no name in .cfn"))),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{what} `{name}`, which is no name there"))),
     };
     let sense = if units.maximise { '>' } else { '<' };
     let problem = quoted(&network.name);
