@@ -70,7 +70,10 @@ fn compare(network: &Network, again: &Network, scale: u32) -> Result<(), String>
         }
         let [one, two] = [network, again].map(|network| {
             let evaluation = check::evaluate(network, &assignment);
-            (evaluation.cost, evaluation.value(network, &assignment))
+            // what is no solution is forbidden, whatever it says that it costs
+            let is_solution = evaluation.cost < network.top();
+            let cost = if is_solution { evaluation.cost } else { FORBIDDEN };
+            (cost, evaluation.value(network, &assignment).filter(|_| is_solution))
         });
         let sign = |maximise: bool| if maximise { -1.0 } else { 1.0 };
         let equal = match (one, two) {

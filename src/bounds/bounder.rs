@@ -3,7 +3,7 @@
 use super::step::solved;
 use super::{
     Attempt, BoundChoice, BoundResult, BoundSchedule, BounderOptions, DeviceUse, Notice, Search, Shifting,
-    SizeSchedule, Spent, Stage, Step, Strategies, TableSizes, tuning,
+    SizeSchedule, Spent, Stage, Steady, Step, Strategies, TableSizes, tuning,
 };
 use crate::activity::Activity;
 use crate::device::DeviceError;
@@ -51,8 +51,8 @@ pub struct Bounder {
     ordering: Option<OrderSearch>,
     schedule: Option<BoundSchedule>,
     running: Option<Running>,
-    /// Whether the stage at work is the light branch and bound.
-    is_light: bool,
+    /// Whose part of the time the stage at work takes.
+    steady: Option<Steady>,
     spent: Spent,
     /// Searches that go on when the problem has changed, and the problems they are for.
     searches: Vec<Box<dyn Search>>,
@@ -142,7 +142,7 @@ impl Bounder {
         let result = self.advance(reduced, upper, stop);
         let work = self.work - before;
         let units = if self.options.repeatable { work } else { began.elapsed().as_nanos() as u64 };
-        self.spent.note(self.is_light, units);
+        self.spent.note(self.steady, units);
         match result {
             Some(result) => Step::Result(Box::new(result)),
             None if self.done => Step::Done,
@@ -412,7 +412,7 @@ impl Bounder {
         // of many methods it is no news that one does not run
         let refusal = refusal.filter(|_| self.options.choice != BoundChoice::Auto);
         self.notices.extend(refusal.map(Notice::Refused));
-        (self.is_light, self.done) = (stage.as_ref().is_some_and(Stage::is_light), stage.is_none());
+        (self.steady, self.done) = (stage.as_ref().and_then(Stage::steady), stage.is_none());
         self.activity.bounds(stage.as_ref().map_or("", Stage::doing));
         let (work, reduced) = match stage {
             Some(Stage::Shift(shift)) => (Work::Shift(shift), reduced.clone()),

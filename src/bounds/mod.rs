@@ -33,7 +33,7 @@ pub use join_graph::{DeviceUse, Graphs, JoinGraph, Patience};
 pub use proof::{Proof, weaker};
 pub use proving::{News, Proved, Proving, ProvingOptions};
 pub use schedule::{Attempt, BoundSchedule, SizeSchedule, Spent, Stage};
-pub use search::{Begin, Begun, Search, Searcher};
+pub use search::{Begin, Begun, Search, Searcher, Steady};
 pub use shifting::Shifting;
 pub use step::{BoundResult, BounderOptions, Notice, Part, Step, TableSizes};
 

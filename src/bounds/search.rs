@@ -67,10 +67,19 @@ pub trait Search: Debug + Send + Sync {
         None
     }
 
-    /// Whether it has a part of the time in any case: it may prove what nothing else does.
-    fn is_light(&self) -> bool {
-        false
+    /// Which part of the time it has in any case, if any.
+    fn steady(&self) -> Option<Steady> {
+        None
     }
+}
+
+/// Searches that have a part of the time, whichever method leads: each may prove what nothing else does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steady {
+    /// Branch and bound with light nodes.
+    Light,
+    /// Core-guided search.
+    Cores,
 }
 
 /// What a search begins with.
@@ -96,8 +105,8 @@ pub type Begun = Result<Box<dyn Search>, Error>;
 pub struct Searcher {
     /// What its bounds are called ([`Search::name`]).
     pub name: &'static str,
-    /// Whether its searches are [light](Search::is_light).
-    pub is_light: bool,
+    /// What its searches are ([`Search::steady`]).
+    pub steady: Option<Steady>,
     /// Begins one. [`Error::Stopped`] once the flag is set; another error says why it cannot.
     pub begin: fn(Begin<'_>, &Stop) -> Begun,
 }

@@ -55,8 +55,9 @@ pub(super) mod schedule {
     pub const SEARCH_MEMORY: u64 = 8;
     /// The light search has one part in so many of the work before an exact plan and while join graphs grow.
     pub const LIGHT_PART: u64 = 4;
-    /// The light search has one part in so many of the time: of a search that expects to be half done, in general, and
-    /// of a hopeless one or beside a device, which waits meanwhile (results/notes/branch.md).
+    /// The light search and that for cores have one part in so many of the time each: a light one that expects to be
+    /// half done, in general, and a hopeless one or beside a device, which waits meanwhile (results/notes/branch.md;
+    /// results/cores).
     pub const MORE_TIME: u64 = 2;
     pub const LIGHT_TIME: u64 = 3;
     pub const LESS_TIME: u64 = 8;

@@ -162,7 +162,7 @@ fn schedule(
     let ub = Some(upper).filter(|&upper| upper < FORBIDDEN && rng.below(3) > 0);
     let mut spent = Spent::default();
     while let Some(stage) = schedule.next(ub, spent, &stop) {
-        spent.note(stage.is_light(), 1 + rng.below(100));
+        spent.note(stage.steady(), 1 + rng.below(100));
         match stage {
             Stage::Shift(mut shift) => {
                 // sometimes ended early

@@ -29,6 +29,18 @@ fn written_networks_cost_the_same() -> Result {
 }
 
 #[test]
+fn entries_above_the_limit_on_totals_stay_no_solutions() -> Result {
+    let text = "{problem: {name: t, mustbe: \"<5.0\"}, variables: {a: 2, b: 2},
+        functions: {f: {scope: [a, b], costs: [4.5, 1.5, 7.5, 2.5]}, g: {scope: [b], costs: [0.0, 3.0]}}}";
+    let (folder, path) = folder_with("limit.cfn", text)?;
+    let wcsp = folder.path().join("limit.wcsp");
+    let _ = fangs().arg("convert").arg(&path).arg(&wcsp).assert().success();
+    assert_eq!(object(fangs().arg("solve").arg(&path).arg("--json"), 0)?["cost"], 4.5);
+    assert_eq!(object(fangs().arg("solve").arg(&wcsp).arg("--json"), 0)?["cost"], 45);
+    Ok(())
+}
+
+#[test]
 fn scaled_costs_are_told() -> Result {
     let (folder, path) = folder_with("cut.rud", "3 3\n1 2 1\n2 3 4\n1 3 -2\n")?;
     let cut = folder.path().join("cut.wcsp");

@@ -18,7 +18,7 @@ mod static_data;
 mod tests;
 mod trace;
 
-use super::{Begin, Begun, Proof, Search, Searcher};
+use super::{Begin, Begun, Proof, Search, Searcher, Steady};
 use crate::bounds::tuning::branch::{
     BATCH, DESCENT, DEVICE_MINI, DEVICE_SPEED, LEAF, LEAST_DIVE, LEAST_MINI, MINI_PART, MOST_DIVE, NODE, ROOT_PASSES,
     STATES,
@@ -83,14 +83,14 @@ impl Branch {
     /// A search with light nodes.
     pub(crate) const LIGHT: &'static Searcher = &Searcher {
         name: Style::Light.name(),
-        is_light: true,
+        steady: Some(Steady::Light),
         begin: |begin, stop| Branch::begin(begin, Style::Light, stop),
     };
 
     /// A search with heavy nodes.
     pub(crate) const HEAVY: &'static Searcher = &Searcher {
         name: Style::Heavy.name(),
-        is_light: false,
+        steady: None,
         begin: |begin, stop| Branch::begin(begin, Style::Heavy, stop),
     };
 
@@ -417,7 +417,7 @@ impl Search for Branch {
         self.trouble.take()
     }
 
-    fn is_light(&self) -> bool {
-        self.style == Style::Light
+    fn steady(&self) -> Option<Steady> {
+        (self.style == Style::Light).then_some(Steady::Light)
     }
 }

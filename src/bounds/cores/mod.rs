@@ -13,7 +13,7 @@ mod solver;
 mod tests;
 
 use super::tuning::cores::{LEAST_TICKS, TICK_WORK};
-use super::{Begin, Search, Searcher};
+use super::{Begin, Search, Searcher, Steady};
 use crate::elimination::Progress;
 use crate::error::Error;
 use crate::model::{Cost, Problem};
@@ -41,8 +41,11 @@ pub struct Cores {
 
 impl Cores {
     /// What a schedule knows of it.
-    pub(crate) const SEARCHER: &'static Searcher =
-        &Searcher { name: "cores", is_light: false, begin: |begin, stop| Ok(Box::new(Cores::new(begin, stop)?)) };
+    pub(crate) const SEARCHER: &'static Searcher = &Searcher {
+        name: "cores",
+        steady: Some(Steady::Cores),
+        begin: |begin, stop| Ok(Box::new(Cores::new(begin, stop)?)),
+    };
 
     /// A search for solutions better than the best one known and the problem's top.
     ///
@@ -90,6 +93,10 @@ impl Search for Cores {
 
     fn doing(&self) -> &'static str {
         "core-guided search"
+    }
+
+    fn steady(&self) -> Option<Steady> {
+        Cores::SEARCHER.steady
     }
 
     fn problem(&self) -> &Arc<Problem> {

@@ -4,53 +4,60 @@ use super::{BoundSchedule, Stage, is_behind, weight};
 use crate::bounds::tuning::schedule::{
     BEHIND, ENDING, FIRST_TURN, HOPELESS, LESS_TIME, LIGHT_PART, LIGHT_TIME, MORE_TIME, SEARCH_MEMORY, TRIED,
 };
-use crate::bounds::{Begin, Search};
+use crate::bounds::{Begin, Search, Steady};
 use crate::error::Error;
 use crate::model::Cost;
 use crate::stop::Stop;
 
-/// What the light search has taken, and everything else: nanoseconds, or work where a run must be repeated. Work is no
-/// measure of time: a join graph's was found to take six times as long as a search's.
+/// What searches with a part of the time have taken, and everything else: nanoseconds, or work where a run must be
+/// repeated. Work is no measure of time: a join graph's was found to take six times as long as a search's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spent {
-    light: u64,
+    steady: [u64; 2],
     others: u64,
 }
 
 impl Spent {
     /// A stage, or a slice of one, has taken so much.
-    pub fn note(&mut self, is_light: bool, units: u64) {
-        let of = if is_light { &mut self.light } else { &mut self.others };
+    pub fn note(&mut self, whose: Option<Steady>, units: u64) {
+        let of = whose.map_or(&mut self.others, |whose| &mut self.steady[whose as usize]);
         *of = of.saturating_add(units);
     }
 
     /// All of it.
     pub fn total(&self) -> u64 {
-        self.light.saturating_add(self.others)
+        self.steady.iter().fold(self.others, |total, &own| total.saturating_add(own))
     }
 
-    /// Whether the light search has had less than one part in `parts`.
-    fn owes_light(&self, parts: u64) -> bool {
-        self.light.saturating_mul(parts - 1) < self.others
+    /// Whether a search has had less than one part in `parts`.
+    fn owes(&self, whose: Steady, parts: u64) -> bool {
+        self.steady[whose as usize].saturating_mul(parts) < self.total()
     }
 }
 
 impl BoundSchedule {
-    /// A turn of the light search where it has had less than its part of the time: others that lead, or seem to, would
-    /// keep it from its proof. Nor may it keep them from theirs: on SPOT5 42b it believes for ever that half of the way
-    /// is done (results/notes/branch.md).
+    /// A turn of a search that has had less than its part of the time: others that lead, or seem to, would keep it from
+    /// its proof. Nor may it keep them from theirs: on SPOT5 42b the light search believes for ever that half of the
+    /// way is done (results/notes/branch.md).
     pub(super) fn owed(&mut self, ub: Option<Cost>, spent: Spent) -> Option<Stage> {
-        let (at, search) = self.waiting_light_search()?;
+        let owed = |whose| self.waiting(whose).filter(|&at| spent.owes(whose, self.parts(whose, at)));
+        let at = owed(Steady::Light).or_else(|| owed(Steady::Cores))?;
+        Some(self.turn(at, ub))
+    }
+
+    /// A search has one part in so many of the time.
+    fn parts(&self, whose: Steady, at: usize) -> u64 {
+        let (search, gain) = &self.searches[at];
         let (done, left) = (search.work_done(), search.work_left());
-        let hopeless = done > TRIED && left / HOPELESS > done;
-        let parts = if hopeless || self.gpu.is_some() {
-            LESS_TIME
-        } else if left <= done {
-            MORE_TIME
-        } else {
-            LIGHT_TIME
+        let hopeless = match whose {
+            Steady::Light => done > TRIED && left / HOPELESS > done,
+            Steady::Cores => is_behind(Some((search.lower_bound(), *gain)), self.best),
         };
-        spent.owes_light(parts).then(|| self.turn(at, ub))
+        match whose {
+            _ if hopeless || self.gpu.is_some() => LESS_TIME,
+            Steady::Light if left <= done => MORE_TIME,
+            _ => LIGHT_TIME,
+        }
     }
 
     /// The turn of a search that has had no more work than the plans, all of them together with the next one; any,
@@ -102,17 +109,18 @@ impl BoundSchedule {
     /// work, up to all of it where such a part will do for the rest. It proves small networks in less time than graphs
     /// take to grow.
     pub(super) fn light_search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
-        if self.searchers.last().is_some_and(|searcher| searcher.is_light) {
+        if self.searchers.last().is_some_and(|searcher| searcher.steady == Some(Steady::Light)) {
             return self.search(ub, stop);
         }
-        let (at, search) = self.waiting_light_search()?;
+        let at = self.waiting(Steady::Light)?;
+        let search = &self.searches[at].0;
         let (done, left, part) = (search.work_done(), search.work_left(), self.work / LIGHT_PART);
         (done < part || done < self.work && left < part).then(|| self.turn(at, ub))
     }
 
-    fn waiting_light_search(&self) -> Option<(usize, &dyn Search)> {
-        let mut searches = self.searches.iter().map(|(search, _)| &**search).enumerate();
-        searches.find(|(_, search)| search.is_light())
+    /// Where a search waits for its turn.
+    fn waiting(&self, whose: Steady) -> Option<usize> {
+        self.searches.iter().position(|(search, _)| search.steady() == Some(whose))
     }
 
     /// Whether a search will have come to its end before it has taken [`ENDING`] times the work of all plans and its
@@ -159,13 +167,14 @@ mod tests {
             BoundSchedule::new(&problem, SizeSchedule::new(orders, 1 << 28, None), BoundChoice::Auto.strategies());
         let (mut spent, mut owed, mut best) = (Spent::default(), 0, trivial_bound(&problem));
         for _ in 0..40 {
-            let waits = schedule.waiting_light_search().is_some();
-            let owes = waits && spent.owes_light(LIGHT_TIME);
+            let waits = schedule.waiting(Steady::Light).is_some();
+            let owes = waits && spent.owes(Steady::Light, LIGHT_TIME);
             let Some(stage) = schedule.next(None, spent, &stop) else { break };
-            assert!(stage.is_light() || !owes, "{stage:?}");
+            let is_light = stage.steady() == Some(Steady::Light);
+            assert!(is_light || !owes, "{stage:?}");
             owed += u32::from(owes);
             // the others take three times as long
-            spent.note(stage.is_light(), if stage.is_light() { 1 } else { 3 });
+            spent.note(stage.steady(), if is_light { 1 } else { 3 });
             match stage {
                 Stage::Shift(mut shifting) => {
                     assert_eq!(shifting.advance(u64::MAX, &stop), Progress::Done);

@@ -13,7 +13,7 @@ mod tests;
 use super::join_graph::sequence::GraphStrategy;
 use super::shifting::Between;
 use super::tuning::schedule::{BEHIND, BEYOND, FIRST_TURN, FREE, LONG_EXACT, ROW, SEARCH_MEMORY};
-use super::{DeviceUse, Graphs, Search, Searcher, Shift, Shifting, Strategies, trivial_bound};
+use super::{DeviceUse, Graphs, Search, Searcher, Shift, Shifting, Steady, Strategies, trivial_bound};
 use crate::elimination::{Gpu, Outcome, Plan};
 use crate::error::Error;
 use crate::model::{Cost, Problem};
@@ -108,9 +108,9 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Whether it is a turn of the light search.
-    pub fn is_light(&self) -> bool {
-        matches!(self, Stage::Search(search, _) if search.is_light())
+    /// Whose turn it is, where a search has a part of the time.
+    pub fn steady(&self) -> Option<Steady> {
+        if let Stage::Search(search, _) = self { search.steady() } else { None }
     }
 
     /// What it does, in words.

@@ -156,7 +156,7 @@ fn no_method_passes_the_optimum() {
         );
         let (mut best, mut spent) = (trivial_bound(&problem), Spent::default());
         while let Some(stage) = schedule.next((rng.below(2) == 0).then_some(limit), spent, &Stop::new()) {
-            spent.note(stage.is_light(), 1 + rng.below(100));
+            spent.note(stage.steady(), 1 + rng.below(100));
             stages += 1;
             let (bound, values) = match stage {
                 Stage::Shift(mut shifting) => {
