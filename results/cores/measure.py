@@ -1,37 +1,43 @@
 #!/usr/bin/env python3
-"""Bounds of networks, one thread and one run after the other: `auto` of a program without `cores` (BEFORE), `auto` and
-`cores` of one that has it (NOW).
+"""Bounds of networks, one thread each: `auto` of a program without `cores` (BEFORE), `auto` and `cores` of one that has
+it (NOW).
 
 usage: measure.py BEFORE NOW SECONDS OUT.csv FILE...
+
+JOBS is the number of runs side by side (1).
 """
 import csv
 import json
+import os
 import pathlib
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 FIELDS = ("bound", "cost", "exact", "time_s", "method")
 
 
-def bound(fangs, file, seconds, method):
+def bound(task):
+    name, run, fangs, file, seconds, method = task
     command = [fangs, "bound", file, "-t", seconds, "--threads", "1", "--device", "cpu", "--json", "--quiet"]
-    run = subprocess.run([*command, "--method", method], capture_output=True, text=True)
-    if run.stdout:
-        found = json.loads(run.stdout)
-        return [found[field] for field in FIELDS]
-    return [None, None, None, None, run.stderr.strip()]
+    ended = subprocess.run([*command, "--method", method], capture_output=True, text=True)
+    if ended.stdout:
+        found = json.loads(ended.stdout)
+        return [name, run, *(found[field] for field in FIELDS)]
+    return [name, run, None, None, None, None, ended.stderr.strip()]
 
 
 def main():
     before, now, seconds, out, *files = sys.argv[1:]
-    with open(out, "w", newline="") as file:
+    runs = ("before", before, "auto"), ("auto", now, "auto"), ("cores", now, "cores")
+    name = lambda path: "/".join(pathlib.Path(path).parts[-2:])
+    tasks = [(name(path), run, fangs, path, seconds, method) for path in files for run, fangs, method in runs]
+    with open(out, "w", newline="") as file, ThreadPoolExecutor(int(os.environ.get("JOBS", "1"))) as pool:
         table = csv.writer(file)
         table.writerow(["network", "run", *FIELDS])
-        for path in files:
-            name = "/".join(pathlib.Path(path).parts[-2:])
-            for run, fangs, method in (("before", before, "auto"), ("auto", now, "auto"), ("cores", now, "cores")):
-                table.writerow([name, run, *bound(fangs, path, seconds, method)])
-                file.flush()
+        for row in pool.map(bound, tasks):
+            table.writerow(row)
+            file.flush()
 
 
 main()
