@@ -183,7 +183,7 @@ fn it_says_why_it_does_not_run() {
         begin(&Arc::new(problem(domain)), None, memory, journal).err().map_or(String::new(), |error| error.to_string())
     };
     assert_eq!(refusal(30, ROOMY, false), "");
-    assert!(refusal(30, 1000, false).contains("--bound-memory"), "{}", refusal(30, 1000, false));
+    assert!(refusal(30, 1000, false).contains("clauses take"), "{}", refusal(30, 1000, false));
     assert!(refusal(600, ROOMY, false).contains("360000 tuples"), "{}", refusal(600, ROOMY, false));
     assert!(refusal(30, ROOMY, true).contains("--certificate"), "{}", refusal(30, ROOMY, true));
     let stopped = Stop::new();

@@ -242,13 +242,14 @@ mod tests {
     use crate::reduce::Reducer;
     use std::time::Instant;
 
-    /// All steps that follow from one beginning.
-    fn steps(bounds: &mut ConcurrentBounds, core: &ReducedProblem, upper: Cost, stop: &Stop) -> Vec<BoundResult> {
+    /// All steps that follow from one beginning, up to the one that decides.
+    fn steps(meeting: &Meeting, core: &ReducedProblem, upper: Cost, stop: &Stop) -> Vec<BoundResult> {
+        let mut bounds = ConcurrentBounds::new(&Options::default(), None, meeting.clone());
         bounds.begin(core, upper, false, stop);
         let (mut steps, begin) = (Vec::new(), Instant::now());
         loop {
             assert!(begin.elapsed() < Duration::from_secs(600));
-            let ended = bounds.here().is_none_or(|bounds| bounds.bounder.is_done());
+            let ended = meeting.met().is_set() || bounds.here().is_none_or(|bounds| bounds.bounder.is_done());
             match bounds.finished() {
                 Some(step) => steps.push(step),
                 None if ended && bounds.here().is_some() => return steps,
@@ -263,17 +264,15 @@ mod tests {
         let network = generate("grid", &[("side", "8"), ("d", "4"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
         let core = ReducedProblem { problem: Arc::new(reducer.problem()), reducer };
-        let bounds = |meeting: &Meeting| ConcurrentBounds::new(&Options::default(), None, meeting.clone());
-
         let open = Meeting::new(network.top(), &stop);
-        let found = steps(&mut bounds(&open), &core, network.top(), &stop);
+        let found = steps(&open, &core, network.top(), &stop);
         let best = found.iter().map(|step| step.lower).max().expect("elimination is exact");
         // an exact elimination comes with an assignment that meets it
         let is_found = found.iter().any(|step| step.assignment.as_ref().is_some_and(|a| core.problem.cost(a) == best));
         assert!(best < network.top() && is_found && open.met().is_set(), "{best}");
 
         let closed = Meeting::new(best, &stop);
-        assert!(!steps(&mut bounds(&closed), &core, best, &stop).is_empty());
+        assert!(!steps(&closed, &core, best, &stop).is_empty());
         assert!(closed.met().is_set() && !stop.is_set());
     }
 
