@@ -249,7 +249,11 @@ mod tests {
         let (mut steps, begin) = (Vec::new(), Instant::now());
         loop {
             assert!(begin.elapsed() < Duration::from_secs(600));
-            let ended = meeting.met().is_set() || bounds.here().is_none_or(|bounds| bounds.bounder.is_done());
+            let is_decided = meeting.met().is_set();
+            if is_decided {
+                bounds.recall();
+            }
+            let ended = is_decided || bounds.here().is_none_or(|bounds| bounds.bounder.is_done());
             match bounds.finished() {
                 Some(step) => steps.push(step),
                 None if ended && bounds.here().is_some() => return steps,
