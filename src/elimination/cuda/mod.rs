@@ -79,7 +79,7 @@ impl Gpu {
         joint_entries >= SMALL * rayon::current_num_threads() as f64
     }
 
-    /// The device for so many combinations, where [it is wanted](Gpu::is_wanted). None is the CPU.
+    /// The device for so many combinations, where it is wanted. None is the CPU.
     ///
     /// # Errors
     /// Why the device that was named cannot be used; [`Error::Stopped`] where `stop` is set before that is known.
