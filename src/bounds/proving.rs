@@ -300,7 +300,7 @@ impl<'n> Proving<'n> {
             self.proved.tables = tables;
         }
         if let Some(assignment) = assignment {
-            // once the run is over nobody waits for one more, but for a first one
+            // a first solution is waited for once the run is over
             let flag = if self.proved.best.is_none() { stop.unheeded() } else { stop.clone() };
             if let Ok(solution) = reduced.reducer.lift_until(&assignment, &flag)
                 && let Some(evaluation) = check::evaluate_unless(self.network, &solution, || flag.is_set())

@@ -84,7 +84,8 @@ impl Stated {
 
 #[test]
 fn runs_evaluator_and_certificates_agree_on_what_top_forbids() {
-    let mut rng = Rng::new(36);
+    // rounds of their own: how many methods there are does not change the networks
+    let (mut rng, mut rounds) = (Rng::new(36), Rng::new(37));
     let (mut infeasible, mut compensated, mut optimal) = (0, 0, 0);
     for case in 0..300 {
         let stated = Stated::random(&mut rng);
@@ -98,7 +99,7 @@ fn runs_evaluator_and_certificates_agree_on_what_top_forbids() {
         compensated += u32::from(optimum.is_some_and(|cost| cost < 0) && stated.functions.iter().any(dear));
         for (number, (name, bound)) in BoundChoice::all().enumerate() {
             let options = Options {
-                rounds: Some(rng.below(8)),
+                rounds: Some(rounds.below(8)),
                 threads: Some(1),
                 bound,
                 reduce: (case + number) % 2 == 0,
@@ -140,5 +141,5 @@ fn runs_evaluator_and_certificates_agree_on_what_top_forbids() {
             assert_eq!(network.bound(*bound), summary.bound, "{told}: all ways to a bound have proofs");
         }
     }
-    assert!(infeasible > 500 && compensated > 10 && optimal > 500, "{infeasible} {compensated} {optimal}");
+    assert!(infeasible > 500 && compensated > 20 && optimal > 500, "{infeasible} {compensated} {optimal}");
 }

@@ -129,13 +129,8 @@ impl<E: Element> Staging<E> {
     /// # Errors
     /// The host has not so much to lock.
     pub fn new(cuda: &Cuda) -> Result<Self, DeviceError> {
-        let buffer = || cuda.pinned(BUFFER / size_of::<E>());
+        let buffer = || cuda.pinned(room::<E>() as usize);
         Ok(Staging { buffers: [buffer()?, buffer()?], turn: 0 })
-    }
-
-    /// Entries of a buffer.
-    pub fn room(&self) -> u64 {
-        self.buffers[0].len() as u64
     }
 
     /// Gives copies to device memory to a stream; `fill` writes a window's entries. `false` where it was stopped.
@@ -200,7 +195,7 @@ impl Stretch {
 }
 
 /// Entries of a buffer.
-fn room<E>() -> u64 {
+pub(super) fn room<E>() -> u64 {
     (BUFFER / size_of::<E>()) as u64
 }
 

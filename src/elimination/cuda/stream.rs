@@ -9,7 +9,7 @@ use super::Gpu;
 use super::execution::{DeviceSemiring, Loaded, SLICE, lay_out};
 use super::parts::{Part, parts};
 use super::program::{Content, Program, Room};
-use super::staging::{Staging, Window, gather, scatter, windows};
+use super::staging::{Staging, Window, gather, room, scatter, windows};
 use super::tile::Chip;
 use crate::device::{CudaEvent, CudaSlice, CudaStream, DeviceError};
 use crate::elimination::cpu::Store;
@@ -200,7 +200,7 @@ impl<S: DeviceSemiring> Streamed<S> {
             tables[table].content != Content::Made && open.held[half][table] != Some(stretches[table].offset)
         };
         let missing: Vec<usize> = (0..tables.len()).filter(missing).collect();
-        let windows = windows(tables, missing.clone(), self.staging.room());
+        let windows = windows(tables, missing.clone(), room::<S::Entry>());
         let (messages, functions) = (&self.store.messages, &open.functions);
         let fill = |window: &Window, out: &mut [S::Entry]| {
             for share in &window.shares {
@@ -240,7 +240,7 @@ impl<S: DeviceSemiring> Streamed<S> {
         for (number, &table) in program.messages.iter().enumerate() {
             step[table] = open.part.steps.start + number;
         }
-        let windows = windows(&program.tables, chosen, self.staging.room());
+        let windows = windows(&program.tables, chosen, room::<S::Entry>());
         let messages = &mut self.store.messages;
         let take = |window: &Window, entries: &[S::Entry]| {
             for share in &window.shares {
