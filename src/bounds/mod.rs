@@ -71,6 +71,8 @@ pub struct BoundMethod {
     pub about: &'static str,
     /// What it runs.
     pub strategies: Strategies,
+    /// What helps where it needs more memory than it may take: options of the command line.
+    pub advice: Option<&'static str>,
 }
 
 /// Every method.
@@ -88,6 +90,7 @@ pub static METHODS: &[BoundMethod] = &[
             searches: SEARCHERS,
             exact_work: [EXACT_WORK, DEVICE_EXACT_WORK],
         },
+        advice: None,
     },
     method(BoundChoice::None, &["none"], "Only the trivial bound", NOTHING),
     method(
@@ -119,7 +122,8 @@ pub static METHODS: &[BoundMethod] = &[
         &["be"],
         "Exact bucket elimination, whatever it costs, within the limits of memory and disk",
         Strategies { plain: true, exact_work: [u64::MAX; 2], ..NOTHING },
-    ),
+    )
+    .advised("--bound-memory and --spill raise the limits, --method mbe splits buckets"),
     method(
         BoundChoice::SparseBe,
         &["sparse-be"],
@@ -131,14 +135,16 @@ pub static METHODS: &[BoundMethod] = &[
         &["branch"],
         "Branch and bound over values",
         Strategies { searches: &[Branch::LIGHT, Branch::HEAVY], ..NOTHING },
-    ),
+    )
+    .advised("--bound-memory raises the limit, --method mbe takes any costs"),
     #[cfg(feature = "sat")]
     method(
         BoundChoice::Cores,
         &["cores"],
         "Core-guided search: a SAT solver finds costs that cannot all be avoided",
         Strategies { searches: &[Cores::SEARCHER], ..NOTHING },
-    ),
+    )
+    .advised("--bound-memory raises the limit, --method mbe takes any tables"),
 ];
 
 /// The searches that take turns, the first to begin first.
@@ -155,7 +161,13 @@ const fn method(
     about: &'static str,
     strategies: Strategies,
 ) -> BoundMethod {
-    BoundMethod { choice, names, about, strategies }
+    BoundMethod { choice, names, about, strategies, advice: None }
+}
+
+impl BoundMethod {
+    const fn advised(self, advice: &'static str) -> Self {
+        BoundMethod { advice: Some(advice), ..self }
+    }
 }
 
 impl BoundChoice {
@@ -229,6 +241,11 @@ impl Strategies {
         let searches = if searching { self.searches } else { &[] };
         let rest = if shifting { self } else { Strategies { exact_work: self.exact_work, ..NOTHING } };
         Strategies { plain, searches, ..rest }
+    }
+
+    /// Whether z limits their tables: exact plans and searches alone have none.
+    pub fn have_z(&self) -> bool {
+        self.exact_work[0] < u64::MAX && (self.searches.is_empty() || self.plain || self.go_on_from_shifting())
     }
 
     fn are_none(&self) -> bool {

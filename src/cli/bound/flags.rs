@@ -84,7 +84,7 @@ impl TryFrom<Box<BoundFlags>> for Config {
     type Error = Error;
 
     fn try_from(flags: Box<BoundFlags>) -> Result<Self, Error> {
-        if flags.z.is_some() && matches!(flags.method, BoundChoice::Be | BoundChoice::Branch | BoundChoice::Cores) {
+        if flags.z.is_some() && !flags.method.strategies().have_z() {
             let name = flags.method.name();
             return Err(Error::Usage(format!(
                 "--method {name} has no --z: that is for mini-buckets of the whole network"
@@ -128,13 +128,7 @@ impl Config {
 
     /// An error with what helps where the method that was asked for does not fit.
     pub fn hinted(&self, error: Error) -> Error {
-        let hint = match self.method {
-            BoundChoice::Be => "--bound-memory and --spill raise the limits, --method mbe splits buckets",
-            BoundChoice::Branch => "--bound-memory raises the limit, --method mbe takes any costs",
-            #[cfg(feature = "sat")]
-            BoundChoice::Cores => "--bound-memory raises the limit, --method mbe takes any tables",
-            _ => return error,
-        };
+        let Some(hint) = self.method.method().advice else { return error };
         match error {
             Error::Memory(what) => Error::Usage(format!("{what} ({hint})")),
             other => other,
