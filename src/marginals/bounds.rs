@@ -240,7 +240,9 @@ impl Search<'_> {
         let mut evidence = self.evidence.clone();
         evidence.values.extend_from_slice(&values);
         let zero = Known::Exact(Scaled::ZERO, 0.0);
-        let Some(sliced) = Sliced::new(self.potentials, &evidence, |_| false, stop)? else { return Ok(zero) };
+        let Some(sliced) = Sliced::new(self.potentials, &evidence, |_| false, |_| false, stop)? else {
+            return Ok(zero);
+        };
         if sliced.constant.mantissa == 0.0 || sliced.functions.iter().any(|f| f.table.iter().all(|&x| x == 0.0)) {
             return Ok(zero);
         }

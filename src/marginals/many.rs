@@ -46,7 +46,7 @@ impl Prepared {
     ) -> Result<(Vec<Marginals>, Option<String>), Error> {
         let mut done = Vec::new();
         let Some(gpu) = &self.gpu else { return Ok((done, None)) };
-        let Some(sliced) = Sliced::new(potentials, evidence, |_| true, stop)? else {
+        let Some(sliced) = Sliced::new(potentials, evidence, |_| true, |_| true, stop)? else {
             return Ok((vec![self.impossible(); cases.len()], None));
         };
         let tabled = Tabled::new(sliced, &self.choice, true, stop)?;

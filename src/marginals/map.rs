@@ -61,7 +61,8 @@ impl<'a> PreparedMap<'a> {
         if let Some(variable) = maximised.iter().find(|&&variable| variable as usize >= n) {
             return Err(Error::Usage(format!("variable {variable} is to be maximised, but there are {n}")));
         }
-        let sliced = Sliced::new(potentials, evidence, |v| maximised.contains(&v), stop)?;
+        let is_maximised = |v| maximised.contains(&v);
+        let sliced = Sliced::new(potentials, evidence, is_maximised, is_maximised, stop)?;
         let began = Instant::now();
         let mut late = Vec::new();
         let tree = match sliced {

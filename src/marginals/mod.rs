@@ -35,6 +35,7 @@ mod many;
 mod map;
 mod on_device;
 mod propagate;
+mod simplify;
 mod sliced;
 #[cfg(test)]
 mod tests;
@@ -194,7 +195,7 @@ impl Prepared {
         }
         let only_z = !asked.contains(&true);
         let observed = evidence.by_variable(potentials)?;
-        let sliced = Sliced::new(potentials, evidence, |v| asked[v as usize], stop)?;
+        let sliced = Sliced::new(potentials, evidence, |v| asked[v as usize], |_| false, stop)?;
         let began = Instant::now();
         let tree = sliced.map(|sliced| Tabled::new(sliced, &options.order, !only_z, stop)).transpose()?;
         Ok(Prepared {
@@ -331,7 +332,8 @@ impl Prepared {
 
     /// What is asked for among the variables that are left.
     fn asked_of(&self, tree: &Tabled) -> Vec<bool> {
-        tree.sliced.variables.iter().map(|&v| self.asked[v as usize]).collect()
+        let needed = tree.sliced.needed(&self.asked);
+        tree.sliced.variables.iter().map(|&v| needed[v as usize]).collect()
     }
 
     /// The sum, without posteriors but of what is observed.
@@ -357,7 +359,11 @@ impl Prepared {
         for (&v, own) in tree.sliced.variables.iter().zip(posteriors) {
             marginals.posteriors[v as usize] = own;
         }
-        marginals.posterior_error = if self.only_z { 0.0 } else { 2.0 * tree.sliced.rounding + error };
+        let added = f64::from(tree.sliced.complete(&self.domains, &mut marginals.posteriors)) * ROUNDOFF;
+        for (posterior, _) in marginals.posteriors.iter_mut().zip(&self.asked).filter(|(_, asked)| !**asked) {
+            *posterior = None;
+        }
+        marginals.posterior_error = if self.only_z { 0.0 } else { 2.0 * tree.sliced.rounding + error + added };
     }
 
     fn run_with<S: OfNumbers>(&self, tree: &Tabled, semiring: S, stop: &Stop) -> Result<Marginals, Trouble> {

@@ -1,6 +1,7 @@
 //! What is left of a product once variables are observed: smaller tables over fewer variables, each scope once.
 
 use super::Evidence;
+use super::simplify::{LeftOut, Simplifier};
 use crate::algebra::{OfNumbers, SumProduct};
 use crate::elimination::{Factors, Source, scatter};
 use crate::error::Error;
@@ -22,6 +23,8 @@ pub(crate) struct Sliced {
     pub functions: Vec<Factor>,
     /// By function, the power of two of the least entry but 0 of its table.
     pub least: Vec<i64>,
+    /// What else is left out, each in terms of those after it and those that are left, by their indices in the whole.
+    pub left_out: Vec<LeftOut>,
     /// The constants.
     pub constant: Scaled,
     /// How far the product of constants and entries is from that of the file's numbers, relatively.
@@ -30,8 +33,9 @@ pub(crate) struct Sliced {
 
 impl Sliced {
     /// Slices tables by the observed values. Variables that `asked` does not have and that a single function reads,
-    /// which sums to 1 over them, are left out with it, again and again: the barren leaves of a Bayesian network.
-    /// Nothing where the observations contradict each other.
+    /// which sums to 1 over them, are left out with it, again and again: the barren leaves of a Bayesian network. So are
+    /// others that follow from those left ([`Simplifier`]), unless `keeps` has them. Nothing where the observations
+    /// contradict each other.
     ///
     /// # Errors
     /// Evidence that does not fit; [`Error::Stopped`].
@@ -39,6 +43,7 @@ impl Sliced {
         potentials: &Potentials,
         evidence: &Evidence,
         asked: impl Fn(u32) -> bool,
+        keeps: impl Fn(u32) -> bool,
         stop: &Stop,
     ) -> Result<Option<Self>, Error> {
         let Some(observed) = evidence.by_variable(potentials)? else { return Ok(None) };
@@ -47,6 +52,7 @@ impl Sliced {
             domains: Vec::new(),
             functions: Vec::new(),
             least: Vec::new(),
+            left_out: Vec::new(),
             constant: Scaled::ONE,
             rounding: potentials.rounding,
         };
@@ -64,6 +70,7 @@ impl Sliced {
         }
         sliced.functions = functions.list;
         sliced.prune(&potentials.domains, asked, stop)?;
+        while sliced.simplify(&potentials.domains, &keeps, stop)? {}
         sliced.renumber(&potentials.domains);
         Ok(Some(sliced))
     }
@@ -124,6 +131,22 @@ impl Sliced {
         Ok(())
     }
 
+    /// Leaves out what follows from the rest; whether functions were multiplied that this made alike.
+    fn simplify(&mut self, domains: &[u32], keeps: &dyn Fn(u32) -> bool, stop: &Stop) -> Result<bool, Error> {
+        let (simpler, left_out) = Simplifier::new(std::mem::take(&mut self.functions), domains, keeps).run(stop)?;
+        let (mut functions, mut count) = (Functions::default(), 0);
+        for function in simpler {
+            count += usize::from(!function.scope.is_empty());
+            self.add(&mut functions, function, domains);
+        }
+        self.functions = functions.list;
+        let mut out = vec![false; domains.len()];
+        left_out.iter().for_each(|own| out[own.variable as usize] = true);
+        self.variables.retain(|&v| !out[v as usize]);
+        self.left_out.extend(left_out);
+        Ok(self.functions.len() < count)
+    }
+
     /// Counts the variables that are left.
     fn renumber(&mut self, domains: &[u32]) {
         let mut places = vec![u32::MAX; domains.len()];
@@ -133,6 +156,29 @@ impl Sliced {
         }
         self.least = self.functions.iter().map(|function| SumProduct.least(&function.table)).collect();
         self.domains = self.variables.iter().map(|&v| domains[v as usize]).collect();
+    }
+
+    /// The variables that those asked for follow from, besides these themselves.
+    pub fn needed(&self, asked: &[bool]) -> Vec<bool> {
+        let mut needed = asked.to_vec();
+        for LeftOut { variable, by, .. } in &self.left_out {
+            by.iter().for_each(|&by| needed[by as usize] |= needed[*variable as usize]);
+        }
+        needed
+    }
+
+    /// Posteriors of variables that were left out, from those of the others; how many numbers were added for one.
+    pub fn complete(&self, domains: &[u32], posteriors: &mut [Option<Box<[f64]>>]) -> u32 {
+        let mut most = 0;
+        for LeftOut { variable, by, values } in self.left_out.iter().rev() {
+            let of = by.map_or(Some(&[1.0][..]), |by| posteriors[by as usize].as_deref());
+            let Some(parts) = of else { continue };
+            let mut own = vec![0.0; domains[*variable as usize] as usize];
+            values.iter().zip(parts).for_each(|(&value, part)| own[value as usize] += part);
+            most = most.max(values.len() as u32);
+            posteriors[*variable as usize] = Some(own.into());
+        }
+        most
     }
 
     /// The constants and the powers of two that were taken out of the functions.
@@ -162,17 +208,22 @@ struct Functions {
     places: FxHashMap<Box<[u32]>, usize>,
 }
 
+/// How far entries with adjacent values of each variable are apart.
+pub(super) fn strides(function: &Factor, domains: &[u32]) -> Vec<usize> {
+    let mut strides = vec![1usize; function.scope.len()];
+    for axis in (1..strides.len()).rev() {
+        strides[axis - 1] = strides[axis] * domains[function.scope[axis] as usize] as usize;
+    }
+    strides
+}
+
 /// A function over the variables that are not observed.
 fn slice(function: &Factor, domains: &[u32], observed: &[Option<u32>]) -> Factor {
     if function.scope.iter().all(|&v| observed[v as usize].is_none()) {
         return function.clone();
     }
-    let mut strides = vec![1usize; function.scope.len()];
-    for axis in (1..strides.len()).rev() {
-        strides[axis - 1] = strides[axis] * domains[function.scope[axis] as usize] as usize;
-    }
     let (mut base, mut scope, mut axes) = (0, Vec::new(), Vec::new());
-    for (&v, &stride) in function.scope.iter().zip(&strides) {
+    for (&v, stride) in function.scope.iter().zip(strides(function, domains)) {
         match observed[v as usize] {
             Some(value) => base += value as usize * stride,
             None => {

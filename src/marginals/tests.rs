@@ -25,10 +25,19 @@ pub(super) fn random(rng: &mut Rng) -> Potentials {
         rng.shuffle(&mut scope);
         scope.truncate(rng.index(4.min(n + 1)));
         let entries: usize = scope.iter().map(|&v| potentials.domains[v as usize] as usize).product();
-        let kind = rng.below(6);
+        let kind = rng.below(7);
+        // of some the first variable determines the last one
+        let domain = scope.last().map_or(1, |&v| potentials.domains[v as usize] as usize);
+        let run = scope.first().map_or(1, |&v| entries / potentials.domains[v as usize] as usize).max(domain);
+        let mut only = 0;
         let table: Vec<f64> = (0..entries)
-            .map(|_| match kind {
+            .map(|at| match kind {
                 0 => 0.5,
+                1 if at % run == 0 => {
+                    only = rng.index(domain);
+                    f64::from(u8::from(only == 0))
+                }
+                1 => f64::from(u8::from(at % domain == only)),
                 _ if rng.below(10) < zeros => 0.0,
                 _ => scale((rng.below(1 << 20) + 1) as f64, rng.below(2 * spread) as i64 - spread as i64 - 20),
             })

@@ -1,0 +1,191 @@
+//! Smaller products with the same sum: axes that a table does not depend on, variables with one possible value and
+//! variables that another one determines are left out. That lowers the width of networks with deterministic functions:
+//! elimination connects all neighbours of a variable, substitution none.
+
+use super::sliced::strides;
+use crate::error::Error;
+use crate::model::Factor;
+use crate::stop::Stop;
+use std::collections::BTreeSet;
+
+/// A variable that is no part of a product, as it has one value for each value of another one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LeftOut {
+    pub variable: u32,
+    /// The other variable; none where all values but one have a sum of 0.
+    pub by: Option<u32>,
+    pub values: Box<[u32]>,
+}
+
+/// A product that is being simplified.
+pub(super) struct Simplifier<'a> {
+    domains: &'a [u32],
+    /// Which variables stay.
+    keeps: &'a dyn Fn(u32) -> bool,
+    functions: Vec<Factor>,
+    /// By variable, the functions that read it or did.
+    on: Vec<Vec<usize>>,
+    /// By variable, which values have a sum that may be above 0.
+    possible: Vec<Vec<bool>>,
+    /// Functions to look at.
+    open: BTreeSet<usize>,
+    left_out: Vec<LeftOut>,
+}
+
+impl<'a> Simplifier<'a> {
+    pub fn new(functions: Vec<Factor>, domains: &'a [u32], keeps: &'a dyn Fn(u32) -> bool) -> Self {
+        let mut on = vec![Vec::new(); domains.len()];
+        for (index, function) in functions.iter().enumerate() {
+            function.scope.iter().for_each(|&v| on[v as usize].push(index));
+        }
+        let possible = domains.iter().map(|&domain| vec![true; domain as usize]).collect();
+        let open = (0..functions.len()).collect();
+        Simplifier { domains, keeps, functions, on, possible, open, left_out: Vec::new() }
+    }
+
+    /// The functions that are left, and the variables that are not, each in terms of those after it and those that
+    /// stay.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn run(mut self, stop: &Stop) -> Result<(Vec<Factor>, Vec<LeftOut>), Error> {
+        while let Some(index) = self.open.pop_first() {
+            stop.check()?;
+            self.drop_axes(index);
+            if !self.rule_out(index) {
+                break;
+            }
+            if let Some(determined) = self.determined(index) {
+                self.leave_out(determined);
+            }
+        }
+        Ok((self.functions, self.left_out))
+    }
+
+    /// Leaves out the variables that a function does not depend on.
+    fn drop_axes(&mut self, index: usize) {
+        let mut axis = 0;
+        while let Some(&variable) = self.functions[index].scope.get(axis) {
+            let function = &self.functions[index];
+            let inner = strides(function, self.domains)[axis];
+            let slabs = &mut function.table.chunks_exact(inner * self.domains[variable as usize] as usize);
+            if slabs.all(|slab| slab.chunks_exact(inner).all(|row| *row == slab[..inner])) {
+                self.functions[index] = substitute(function, self.domains, variable, None, &[0]);
+            } else {
+                axis += 1;
+            }
+        }
+    }
+
+    /// Rules out values of which a function has no entry above 0; false where no assignment is left.
+    fn rule_out(&mut self, index: usize) -> bool {
+        let scope = self.functions[index].scope.clone();
+        let mut seen: Vec<Vec<bool>> = scope.iter().map(|&v| vec![false; self.domains[v as usize] as usize]).collect();
+        self.entries(index, |digits| {
+            for (seen, &digit) in seen.iter_mut().zip(digits) {
+                seen[digit as usize] = true;
+            }
+        });
+        for (&v, seen) in scope.iter().zip(seen) {
+            let left: Vec<u32> = (0..).zip(&seen).filter(|(_, seen)| **seen).map(|(value, _)| value).collect();
+            if left.is_empty() {
+                return false;
+            }
+            if seen == self.possible[v as usize] {
+                continue;
+            }
+            self.possible[v as usize] = seen;
+            self.open.extend(self.on[v as usize].iter().filter(|&&other| other != index));
+            if let &[value] = &left[..]
+                && !(self.keeps)(v)
+            {
+                self.leave_out(LeftOut { variable: v, by: None, values: [value].into() });
+            }
+        }
+        true
+    }
+
+    /// A variable that another one of the function determines, with no smaller domain.
+    fn determined(&self, index: usize) -> Option<LeftOut> {
+        let function = &self.functions[index];
+        let (scope, size) = (&function.scope, |v: u32| self.domains[v as usize] as usize);
+        let mut above = 0;
+        self.entries(index, |_| above += 1);
+        let is_candidate = |&(_, &v): &(usize, &u32)| !(self.keeps)(v) && above * size(v) <= function.table.len();
+        for (axis, &variable) in scope.iter().enumerate().filter(is_candidate) {
+            let others = scope.iter().enumerate().filter(|&(_, &by)| by != variable && size(by) <= size(variable));
+            for (by_axis, &by) in others {
+                let mut values = vec![None; size(by)];
+                let mut is_function = true;
+                self.entries(index, |digits| {
+                    let value = values[digits[by_axis] as usize].get_or_insert(digits[axis]);
+                    is_function &= *value == digits[axis];
+                });
+                if is_function {
+                    // a value that leaves none has a sum of 0 whatever stands there
+                    let values = values.into_iter().map(Option::unwrap_or_default).collect();
+                    return Some(LeftOut { variable, by: Some(by), values });
+                }
+            }
+        }
+        None
+    }
+
+    /// Calls with the values of each entry above 0 whose values are all possible.
+    fn entries(&self, index: usize, mut with: impl FnMut(&[u32])) {
+        let Factor { scope, table, .. } = &self.functions[index];
+        let mut digits = vec![0; scope.len()];
+        for &entry in table.iter() {
+            let is_possible = |(&v, &digit): (&u32, &u32)| self.possible[v as usize][digit as usize];
+            if entry > 0.0 && scope.iter().zip(&digits).all(is_possible) {
+                with(&digits);
+            }
+            for (digit, &v) in digits.iter_mut().zip(scope).rev() {
+                *digit += 1;
+                if *digit < self.domains[v as usize] {
+                    break;
+                }
+                *digit = 0;
+            }
+        }
+    }
+
+    /// Substitutes a variable in all functions.
+    fn leave_out(&mut self, own: LeftOut) {
+        let LeftOut { variable, by, values } = &own;
+        for index in std::mem::take(&mut self.on[*variable as usize]) {
+            let function = &self.functions[index];
+            if function.scope.contains(variable) {
+                self.functions[index] = substitute(function, self.domains, *variable, *by, values);
+                let _ = self.open.insert(index);
+                by.iter().for_each(|&by| self.on[by as usize].push(index));
+            }
+        }
+        self.left_out.push(own);
+    }
+}
+
+/// A function with one variable replaced by its value for each value of another, or by one value.
+fn substitute(function: &Factor, domains: &[u32], variable: u32, by: Option<u32>, values: &[u32]) -> Factor {
+    let (mut scope, mut axes, mut own) = (Vec::new(), Vec::new(), 0);
+    for (&v, stride) in function.scope.iter().zip(strides(function, domains)) {
+        if v == variable {
+            own = stride;
+        } else {
+            scope.push(v);
+            axes.push(stride);
+        }
+    }
+    if let Some(by) = by.filter(|by| !scope.contains(by)) {
+        scope.push(by);
+        axes.push(0);
+    }
+    let mut places = vec![if by.is_none() { values[0] as usize * own } else { 0 }];
+    for (&v, stride) in scope.iter().zip(axes) {
+        let along = |value: usize| value * stride + if by == Some(v) { values[value] as usize * own } else { 0 };
+        let domain = domains[v as usize] as usize;
+        places = places.into_iter().flat_map(|at| (0..domain).map(move |value| at + along(value))).collect();
+    }
+    // a part of a table fits doubles as the whole does
+    Factor::of(&scope, places.len(), |index| function.entry(places[index])).swap_remove(0)
+}
