@@ -16,6 +16,8 @@ pub struct MarginalsClaim {
     pub weights: Vec<(u32, Vec<f64>)>,
     /// The logarithm of the sum; `None` where it is said to be 0.
     pub ln_z: Option<f64>,
+    /// The sum is said to be at least that.
+    pub at_least: bool,
     /// How far that may be off.
     pub error_bound: f64,
     /// Variables and their posteriors.
@@ -56,9 +58,13 @@ pub fn check_marginals(potentials: &Potentials, claim: &MarginalsClaim, stop: &S
         };
     };
     let (ln_z, own) = (z.ln(), buckets.rounding());
-    let off = (claimed - ln_z).abs();
+    let off = match claimed - ln_z {
+        off if claim.at_least && off < 0.0 => 0.0,
+        off => off.abs(),
+    };
     if off.is_nan() || off > claim.error_bound + own + 4.0 * ROUNDOFF * (1.0 + ln_z.abs()) {
-        return refused(format!("ln Z is said to be {claimed} within {}, it is {ln_z}", claim.error_bound));
+        let what = if claim.at_least { "at least " } else { "" };
+        return refused(format!("ln Z is said to be {what}{claimed} within {}, it is {ln_z}", claim.error_bound));
     }
     let found = if claim.posteriors.is_empty() { Vec::new() } else { buckets.distribute(stop)? };
     let mut posteriors_off = 0.0f64;

@@ -26,6 +26,7 @@ fn right() -> MarginalsClaim {
         values: vec![(2, 1)],
         weights: vec![],
         ln_z: Some(0.4765625f64.ln()),
+        at_least: false,
         error_bound: 1e-15,
         posteriors: vec![
             (0, vec![1.0 - rain, rain]),
@@ -47,6 +48,19 @@ fn right_claims_hold() {
         let impossible = MarginalsClaim { values, ln_z: None, posteriors: vec![], ..right() };
         let found = check_marginals(&garden(), &impossible, &Stop::new()).expect("it is right");
         assert_eq!(found.ln_z, f64::NEG_INFINITY);
+    }
+}
+
+#[test]
+fn a_sum_may_be_larger_than_what_it_is_said_to_be_at_least() {
+    let claimed = |ln_z: f64| MarginalsClaim { ln_z: Some(ln_z), at_least: true, ..right() };
+    for below in [0.0, 0.1, 3.0] {
+        let claim = claimed(0.4765625f64.ln() - below);
+        assert_eq!(check_marginals(&garden(), &claim, &Stop::new()).expect("it is right").off, 0.0);
+    }
+    for wrong in [0.477f64.ln(), f64::INFINITY, f64::NAN] {
+        let refused = check_marginals(&garden(), &claimed(wrong), &Stop::new()).expect_err("it is wrong");
+        assert!(matches!(refused, Error::Refused(_)), "{refused}");
     }
 }
 

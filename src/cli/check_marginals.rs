@@ -64,12 +64,15 @@ fn claim(object: &Map<String, Value>, potentials: &Potentials) -> Result<Margina
     };
     let number = |key: &str| object.get(key).and_then(Value::as_f64);
     let status = object.get("status").and_then(Value::as_str).unwrap_or_default();
-    if !matches!(status, "exact" | "impossible evidence") {
-        return Err(wrong("its status is neither `exact` nor `impossible evidence`"));
+    let assignment = map("assignment")?;
+    // values of marginal MAP whose sum is at least the lower bound
+    let at_least = status == "bounds" && !assignment.is_empty();
+    if !at_least && !matches!(status, "exact" | "impossible evidence") {
+        return Err(wrong("its status is neither `exact` nor `impossible evidence`, nor has it an `assignment`"));
     }
     let (mut evidence, soft) = (of_object(&map("evidence")?, potentials)?, of_object(&map("soft")?, potentials)?);
     // of marginal MAP the sum at its values
-    evidence.values.extend(of_object(&map("assignment")?, potentials)?.values);
+    evidence.values.extend(of_object(&assignment, potentials)?.values);
     let mut posteriors = Vec::new();
     for (name, values) in &map("marginals")? {
         let variable = potentials.find_variable(name);
@@ -77,13 +80,15 @@ fn claim(object: &Map<String, Value>, potentials: &Potentials) -> Result<Margina
         let values: Option<Vec<f64>> = values.as_array().and_then(|all| all.iter().map(Value::as_f64).collect());
         posteriors.push((variable, values.ok_or_else(|| wrong(&format!("`{name}` has no list of numbers")))?));
     }
-    if status == "exact" && number("ln_z").is_none() {
-        return Err(wrong("it has no `ln_z`"));
+    let key = if at_least { "ln_z_lower" } else { "ln_z" };
+    if status != "impossible evidence" && number(key).is_none() {
+        return Err(wrong(&format!("it has no `{key}`")));
     }
     Ok(MarginalsClaim {
         values: evidence.values,
         weights: soft.weights,
-        ln_z: number("ln_z").filter(|_| status == "exact"),
+        ln_z: number(key).filter(|_| status != "impossible evidence"),
+        at_least,
         error_bound: number("error_bound").unwrap_or(0.0),
         posteriors,
         posterior_error: number("posterior_error").unwrap_or(0.0),

@@ -11,7 +11,7 @@ use cases::Cases;
 use curves::Curves;
 use fangs::device::Opening;
 use fangs::elimination::Gpu;
-use fangs::marginals::{Evidence, Marginals, Options, Prepared, PreparedMap, SumBounds, bound};
+use fangs::marginals::{Evidence, MapBounds, Marginals, Options, Prepared, PreparedMap, SumBounds, bound};
 use fangs::model::Potentials;
 use fangs::order::Ordering;
 use fangs::record::{Console, CsvFile, ReplacedFile, seconds};
@@ -60,10 +60,15 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             let (potentials, evidence) = (Potentials::new(config.input.name()), Evidence::default());
             let asked = Asked { variables: config.variables.is_some(), none: false };
             let mut report = report(&config, asked, &potentials, &evidence);
+            if config.maximize.is_some() {
+                (report.task, report.order) = ("MMAP", "constrained".into());
+            }
             report.time_s = seconds(clock.seconds());
             let last = told(&curves).as_ref().and_then(Curves::last);
             report.status = if last.is_some() { "bounds" } else { "stopped" };
             report.bounds = last.map(Into::into);
+            report.assignment = told(&curves).as_ref().and_then(|curves| curves.assignment().cloned());
+            report.checked = report.assignment.as_ref().map(|_| false);
             if config.cases.is_none() {
                 print_report(&report, config.json)?;
             }
@@ -120,6 +125,7 @@ fn report<'a>(config: &Config, asked: Asked, potentials: &'a Potentials, evidenc
         soft: Weighed(potentials, evidence),
         marginals: None,
         assignment: None,
+        checked: None,
     }
 }
 
@@ -159,7 +165,8 @@ impl Work {
             return self.cases(Cases::open(path, &self.potentials)?, clock, stop);
         }
         if let Some(path) = &self.config.maximize {
-            return self.maximize(&formats::read_variables(path, &self.potentials.variables, stop)?, clock, stop);
+            let variables = formats::read_variables(path, &self.potentials.variables, stop)?;
+            return self.maximize(&variables, curves, clock, stop);
         }
         let mut prepared = Prepared::new(&self.potentials, &self.evidence, &self.options, stop)?;
         self.open(&mut prepared, 1.0, stop)?;
@@ -195,27 +202,43 @@ impl Work {
         Ok(())
     }
 
-    /// The values of some variables for which the sum over the others is largest.
-    fn maximize(&self, variables: &[u32], clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
+    /// The values of some variables for which the sum over the others is largest; bounds while time remains, where the
+    /// tables do not fit.
+    fn maximize(&self, variables: &[u32], curves: &Told, clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
         let prepared = PreparedMap::new(&self.potentials, &self.evidence, variables, &self.options, stop)?;
         let mut report = report(&self.config, self.asked, &self.potentials, &self.evidence);
         (report.task, report.order, report.tree) = ("MMAP", "constrained".into(), prepared.tree());
         (report.load_s, report.order_s) = (self.load_s, seconds(prepared.order_s));
+        let assigned = |values: &[u32]| Assigned::new(&self.potentials, variables, values);
         let exit = match prepared.run(stop) {
             Ok(found) if found.ln_value == f64::NEG_INFINITY => {
                 report.status = "impossible evidence";
                 Exit::Infeasible
             }
             Ok(found) => {
-                report.status = "exact";
-                (report.ln_z, report.log10_z) = (Some(found.ln_value), Some(found.ln_value / LN_10));
-                (report.error_bound, report.collect_s) = (Some(found.error_bound), seconds(found.collect_s));
-                let values = variables.iter().copied().zip(found.values).collect();
-                report.assignment = Some(Assigned(&self.potentials, values));
+                report.exact(found.ln_value, found.error_bound);
+                report.collect_s = seconds(found.collect_s);
+                report.assignment = Some(assigned(&found.values));
+                if let Some(curves) = told(curves).as_mut() {
+                    curves.step(&found.into());
+                }
                 Exit::Done
             }
+            Err(Error::Memory(_)) if self.config.time.is_some() => {
+                let mut tell = |found: &MapBounds| {
+                    if let Some(curves) = told(curves).as_mut() {
+                        let known = !found.values.is_empty();
+                        curves.values(&found.bounds, known.then(|| assigned(&found.values)));
+                    }
+                };
+                let last = prepared.bound(stop, &mut tell)?;
+                if !last.values.is_empty() {
+                    (report.assignment, report.checked) = (Some(assigned(&last.values)), Some(last.checked));
+                }
+                report.bounded(last.bounds)
+            }
             Err(Error::Memory(what)) => {
-                Console::new(self.config.verbosity).warn(&what);
+                Console::new(self.config.verbosity).warn(&format!("{what} (with -t it is bounded)"));
                 Exit::NoSolution
             }
             Err(error) => return Err(error),
@@ -234,24 +257,7 @@ impl Work {
         };
         let last = bound(&self.potentials, &self.evidence, &self.options, stop, &mut tell)?;
         let mut report = self.report(&self.evidence, prepared, None, clock);
-        report.bounds = Some(last.into());
-        let exit = match last {
-            SumBounds { upper: f64::NEG_INFINITY, .. } => {
-                report.status = "impossible evidence";
-                Exit::Infeasible
-            }
-            SumBounds { open_parts: 0, lower, upper, .. } => {
-                let ln_z = lower / 2.0 + upper / 2.0;
-                report.status = "exact";
-                (report.ln_z, report.log10_z, report.error_bound) =
-                    (Some(ln_z), Some(ln_z / LN_10), Some(upper - lower));
-                Exit::Done
-            }
-            SumBounds { upper, .. } => {
-                report.status = if upper.is_finite() { "bounds" } else { "stopped" };
-                if upper.is_finite() { Exit::Done } else { Exit::NoSolution }
-            }
-        };
+        let exit = report.bounded(last);
         print_report(&report, self.config.json)?;
         Ok(exit)
     }
@@ -291,9 +297,8 @@ impl Work {
             report.status = "impossible evidence";
             return report;
         }
-        report.status = "exact";
-        (report.ln_z, report.log10_z) = (Some(found.ln_z), Some(found.ln_z / LN_10));
-        (report.error_bound, report.underflow) = (Some(found.error_bound), found.underflow);
+        report.exact(found.ln_z, found.error_bound);
+        report.underflow = found.underflow;
         if !self.asked.none {
             report.posterior_error = Some(found.posterior_error);
             let observed = (!self.asked.variables).then_some(evidence);

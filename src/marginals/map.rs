@@ -4,6 +4,7 @@
 //! "Complexity results and approximation strategies for MAP explanations", 2004).
 
 use super::propagate::{Collected, Planned, Trouble};
+use super::rows::{self, Listed};
 use super::sliced::Sliced;
 use super::{Evidence, Options, Tabled, Tree};
 use crate::algebra::{OfNumbers, SumMax, SumProduct, WideSumProduct};
@@ -33,13 +34,14 @@ pub struct MarginalMap {
 /// A product, ready for the largest of its sums.
 #[derive(Debug)]
 pub struct PreparedMap<'a> {
-    potentials: &'a Potentials,
-    evidence: &'a Evidence,
-    maximised: Vec<u32>,
+    pub(super) potentials: &'a Potentials,
+    pub(super) evidence: &'a Evidence,
+    pub(super) maximised: Vec<u32>,
     /// None where the evidence contradicts itself.
-    tree: Option<Tabled>,
+    pub(super) tree: Option<Tabled>,
     /// By variable that is left, whether it is maximised.
-    late: Vec<bool>,
+    pub(super) late: Vec<bool>,
+    pub(super) options: Options,
     memory: u64,
     /// Seconds that the order took.
     pub order_s: f64,
@@ -70,7 +72,7 @@ impl<'a> PreparedMap<'a> {
                 late = sliced.variables.iter().map(|v| maximised.contains(v)).collect();
                 let structure = sliced.structure();
                 let methods = [Method::MinFill, Method::WeightedMinFill, Method::MinDegree];
-                let order = |method| Order::constrained(&structure, method, 1, &late, stop);
+                let order = |method| Order::constrained(&structure, (method, 1), &late, f64::INFINITY, stop);
                 let orders = methods.into_iter().map(order);
                 let best = orders.min_by(|a, b| a.joint_entries.total_cmp(&b.joint_entries));
                 let order = best.expect("there are methods");
@@ -87,6 +89,7 @@ impl<'a> PreparedMap<'a> {
             maximised: maximised.to_vec(),
             tree,
             late,
+            options: options.clone(),
             memory: options.memory.unwrap_or_else(|| memory::available() / 2),
             order_s: began.elapsed().as_secs_f64(),
         })
@@ -112,14 +115,14 @@ impl<'a> PreparedMap<'a> {
             false => Err(Error::Memory(format!("tables would take {bytes} bytes, {} are allowed", self.memory))),
         };
         fits(bytes)?;
-        let found = match self.best(tree, SumProduct, stop) {
+        let found = match largest(tree.planned(), &self.late, (SumProduct, Made::Tables), stop) {
             Err(Trouble::Narrow) => {
                 fits(bytes.saturating_mul(2))?;
-                self.best(tree, WideSumProduct, stop)
+                largest(tree.planned(), &self.late, (WideSumProduct, Made::Tables), stop)
             }
             found => found,
         };
-        let (z, error, own) = found?;
+        let (z, error, own) = found?.ok_or_else(|| Error::Internal("tables have no rows".into()))?;
         if z.mantissa == 0.0 {
             return Ok(MarginalMap { collect_s: began.elapsed().as_secs_f64(), ..impossible });
         }
@@ -135,19 +138,31 @@ impl<'a> PreparedMap<'a> {
             values: self.maximised.iter().map(value).collect(),
             collect_s: began.elapsed().as_secs_f64(),
         };
-        self.verify(&found, stop)?;
+        self.verify(&found.values, (found.ln_value, found.error_bound), false, stop)?;
         Ok(found)
     }
 
-    /// The sum at the values once more, by the checker.
-    fn verify(&self, found: &MarginalMap, stop: &Stop) -> Result<(), Error> {
-        let mut values = self.evidence.values.clone();
-        values.extend(self.maximised.iter().copied().zip(found.values.iter().copied()));
+    /// Whether memory holds the tables.
+    pub fn fits(&self) -> bool {
+        self.tree.as_ref().is_none_or(|tree| tree.sizes(true).bytes <= self.memory)
+    }
+
+    /// The sum at the values once more, by the checker: it is this, or at least this.
+    pub(super) fn verify(
+        &self,
+        values: &[u32],
+        (ln_value, error_bound): (f64, f64),
+        at_least: bool,
+        stop: &Stop,
+    ) -> Result<(), Error> {
+        let mut all = self.evidence.values.clone();
+        all.extend(self.maximised.iter().copied().zip(values.iter().copied()));
         let claim = MarginalsClaim {
-            values,
+            values: all,
             weights: self.evidence.weights.clone(),
-            ln_z: Some(found.ln_value),
-            error_bound: found.error_bound,
+            ln_z: Some(ln_value),
+            at_least,
+            error_bound,
             ..MarginalsClaim::default()
         };
         match check_marginals(self.potentials, &claim, stop) {
@@ -155,48 +170,109 @@ impl<'a> PreparedMap<'a> {
             other => other.map(drop),
         }
     }
+}
 
-    /// The largest sum, how far it may be off, and the values of what is left.
-    fn best<S: OfNumbers>(&self, tree: &Tabled, numbers: S, stop: &Stop) -> Result<(Scaled, f64, Vec<u32>), Trouble> {
-        let Tabled { sliced, plan, placement, .. } = tree;
-        let planned = Planned { sliced, plan, placement };
-        let late = |position: u32| plan.sequence.get(position as usize).is_some_and(|&v| self.late[v as usize]);
-        let semiring = |position| SumMax { numbers, max: late(position) };
-        let collected = planned.collect(&semiring, stop)?;
-        let values = decode(planned, &semiring, &collected, &late, stop)?;
-        Ok((collected.z, collected.error, values))
+/// How messages are made.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Made {
+    /// As tables.
+    Tables,
+    /// As lists of so many rows at most.
+    Rows(usize),
+}
+
+/// Messages, in either form.
+pub(super) enum Messages<S: OfNumbers> {
+    Tables(Collected<S>),
+    Rows(Listed<S>),
+}
+
+impl<S: OfNumbers> Messages<S> {
+    /// Makes them; nothing where they would have too many rows.
+    pub fn collect(
+        planned: Planned<'_>,
+        semiring: &dyn Fn(u32) -> S,
+        made: Made,
+        stop: &Stop,
+    ) -> Result<Option<Self>, Trouble> {
+        match made {
+            Made::Tables => Ok(Some(Messages::Tables(planned.collect(semiring, stop)?))),
+            Made::Rows(most) => Ok(rows::collect(planned, semiring, most, stop)?.map(Messages::Rows)),
+        }
+    }
+
+    /// The sum over all assignments, and how far it may be off.
+    pub fn sum(&self) -> (Scaled, f64) {
+        match self {
+            Messages::Tables(Collected { z, error, .. }) | Messages::Rows(Listed { z, error, .. }) => (*z, *error),
+        }
+    }
+
+    /// The number that a message has for the values of variables.
+    fn value(&self, plan: &EliminationPlan, (from, scope): (u32, &[u32]), semiring: S, values: &[u32]) -> Scaled {
+        let value = |position: u32| values[plan.sequence[position as usize] as usize];
+        match self {
+            Messages::Tables(collected) => {
+                let along = |index: usize, &p: &u32| index * plan.domains[p as usize] as usize + value(p) as usize;
+                semiring.value(collected.messages[from as usize][scope.iter().fold(0, along)])
+            }
+            Messages::Rows(listed) => listed.value(from, semiring, value),
+        }
     }
 }
 
-/// Gives the variables that are maximised their best values, from the last eliminated on.
-fn decode<S: OfNumbers>(
+/// The largest sum of a plan, how far it may be off, and the values of the variables that are left, of which `late` says
+/// whether they are maximised; those of the others mean nothing. Where a sum comes after a maximum it is no less than
+/// the largest sum. Nothing where there would be too many rows.
+pub(super) fn largest<S: OfNumbers>(
+    planned: Planned<'_>,
+    late: &[bool],
+    (numbers, made): (S, Made),
+    stop: &Stop,
+) -> Result<Option<(Scaled, f64, Vec<u32>)>, Trouble> {
+    let plan = planned.plan;
+    let late = |position: u32| plan.sequence.get(position as usize).is_some_and(|&v| late[v as usize]);
+    let semiring = |position| SumMax { numbers, max: late(position) };
+    let Some(messages) = Messages::collect(planned, &semiring, made, stop)? else { return Ok(None) };
+    let values = match planned.placement.keep_messages {
+        true => decode(planned, &semiring, &messages, &late, &mut best, stop)?,
+        false => vec![0; plan.sequence.len()],
+    };
+    let (sum, error) = messages.sum();
+    Ok(Some((sum, error, values)))
+}
+
+/// The first of the largest.
+pub(super) fn best(products: &[Scaled]) -> u32 {
+    let better = |best: usize, at: usize| if products[at].is_above(products[best]) { at } else { best };
+    (1..products.len()).fold(0, better) as u32
+}
+
+/// Gives variables a value, from the last eliminated on: those of the positions that are `decided`, each by `pick` from
+/// what its values come to beside those that have one already. Others that are read have value 0.
+pub(super) fn decode<S: OfNumbers>(
     Planned { sliced, plan, .. }: Planned<'_>,
     semiring: &dyn Fn(u32) -> S,
-    collected: &Collected<S>,
-    late: &dyn Fn(u32) -> bool,
+    messages: &Messages<S>,
+    decided: &dyn Fn(u32) -> bool,
+    pick: &mut dyn FnMut(&[Scaled]) -> u32,
     stop: &Stop,
 ) -> Result<Vec<u32>, Error> {
     let mut values = vec![0u32; plan.sequence.len()];
-    let steps = stop.each(plan.steps.iter().rev());
-    for step in steps {
-        let step = step?;
-        if !late(step.position) {
+    for position in stop.each((0..plan.sequence.len()).rev()) {
+        let position = position?;
+        if !decided(position as u32) {
             continue;
         }
-        let own = plan.sequence[step.position as usize] as usize;
-        let mut best = (Scaled::ZERO, 0);
+        let own = plan.sequence[position] as usize;
+        let mut products = Vec::with_capacity(sliced.domains[own] as usize);
         for value in 0..sliced.domains[own] {
             values[own] = value;
             let mut product = Scaled::ONE;
-            for input in &step.inputs {
+            for input in plan.bucket(position).iter().flat_map(|step| step.inputs.iter()) {
                 product = product.times(match input.source {
                     Source::Message(from) => {
-                        let along = |index: usize, &p: &u32| {
-                            let variable = plan.sequence[p as usize] as usize;
-                            index * plan.domains[p as usize] as usize + values[variable] as usize
-                        };
-                        let at = input.scope.iter().fold(0, along);
-                        semiring(step.position).value(collected.messages[from as usize][at])
+                        messages.value(plan, (from, &input.scope), semiring(position as u32), &values)
                     }
                     Source::Function(f) => {
                         let function = &sliced.functions[f as usize];
@@ -208,11 +284,9 @@ fn decode<S: OfNumbers>(
                     Source::Unary => Scaled::ONE,
                 });
             }
-            if product.is_above(best.0) {
-                best = (product, value);
-            }
+            products.push(product);
         }
-        values[own] = best.1;
+        values[own] = pick(&products);
     }
     Ok(values)
 }

@@ -27,14 +27,20 @@
 //! # Ok::<(), fangs::Error>(())
 //! ```
 
+mod anytime;
 mod bounds;
+mod climb;
 #[cfg(test)]
 mod device_tests;
 mod evidence;
+mod implied;
+mod levels;
 mod many;
 mod map;
 mod on_device;
+mod parts;
 mod propagate;
+mod rows;
 mod simplify;
 mod sliced;
 #[cfg(test)]
@@ -42,6 +48,7 @@ mod tests;
 mod tuning;
 mod weighted;
 
+pub use anytime::MapBounds;
 pub use bounds::{SumBounds, bound};
 pub use evidence::Evidence;
 pub use map::{MarginalMap, PreparedMap};
@@ -223,12 +230,8 @@ impl Prepared {
 
     /// The place of each variable in the order; variables that are not left come last.
     pub fn places(&self) -> Vec<usize> {
-        let mut places = vec![usize::MAX; self.domains.len()];
-        if let Some(Tabled { sliced, order, .. }) = &self.tree {
-            let whole = order.sequence.iter().map(|&v| sliced.variables[v as usize]);
-            whole.enumerate().for_each(|(place, v)| places[v as usize] = place);
-        }
-        places
+        let variables = self.domains.len();
+        self.tree.as_ref().map_or_else(|| vec![usize::MAX; variables], |tree| tree.places(&tree.order, variables))
     }
 
     /// The rule that made the order, if one did.
@@ -424,6 +427,14 @@ impl Tabled {
         let bytes = size_of::<f64>() as u64;
         let (plan, placement) = EliminationPlan::exact(&structure, &order, keep_messages, bytes, stop)?;
         Ok(Tabled { sliced, order, plan, placement })
+    }
+
+    /// The place of each variable in an order of those that are left; the others come last.
+    fn places(&self, order: &Order, variables: usize) -> Vec<usize> {
+        let mut places = vec![usize::MAX; variables];
+        let whole = order.sequence.iter().map(|&v| self.sliced.variables[v as usize]);
+        whole.enumerate().for_each(|(place, v)| places[v as usize] = place);
+        places
     }
 
     fn planned(&self) -> Planned<'_> {

@@ -1,4 +1,5 @@
 use super::bounds::{Sizes, bound_by};
+use super::implied::Zeros;
 use super::*;
 use crate::check::{MarginalsClaim, check_marginals};
 use crate::model::{Scaled, Variable, scale};
@@ -91,6 +92,7 @@ fn claim(evidence: &Evidence, found: &Marginals) -> MarginalsClaim {
         values: evidence.values.clone(),
         weights: evidence.weights.clone(),
         ln_z: Some(found.ln_z).filter(|ln_z| ln_z.is_finite()),
+        at_least: false,
         error_bound: found.error_bound,
         posteriors: all.filter_map(|(v, own)| Some((v, own.as_deref()?.to_vec()))).collect(),
         posterior_error: found.posterior_error,
@@ -271,6 +273,29 @@ fn bounds_hold_and_meet_once_all_parts_are_known() {
     assert!(steps > models() && loose > models() / 4, "{steps} {loose}");
 }
 
+/// Some variables, which are maximised.
+fn some_of(rng: &mut Rng, potentials: &Potentials) -> Vec<u32> {
+    let mut maximised: Vec<u32> = (0..potentials.domains.len() as u32).collect();
+    rng.shuffle(&mut maximised);
+    maximised.truncate(rng.index(maximised.len() + 1));
+    maximised
+}
+
+/// The logarithm of the largest sum, by enumeration.
+fn largest_sum(potentials: &Potentials, evidence: &Evidence, maximised: &[u32]) -> f64 {
+    let sizes: Vec<usize> = maximised.iter().map(|&v| potentials.domains[v as usize] as usize).collect();
+    let mut best = f64::NEG_INFINITY;
+    let mut odometer = crate::model::Odometer::new(sizes);
+    loop {
+        let mut fixed = evidence.clone();
+        fixed.values.extend(maximised.iter().zip(&odometer.digits).map(|(&v, &value)| (v, value as u32)));
+        best = best.max(enumerate(potentials, &fixed).0.ln());
+        if odometer.advance().is_none() {
+            return best;
+        }
+    }
+}
+
 #[test]
 fn the_largest_sums_are_those_of_enumeration() {
     let mut rng = Rng::new(44);
@@ -278,20 +303,8 @@ fn the_largest_sums_are_those_of_enumeration() {
     for case in 0..models() / 2 {
         let potentials = random(&mut rng);
         let evidence = evidence(&mut rng, &potentials);
-        let mut maximised: Vec<u32> = (0..potentials.domains.len() as u32).collect();
-        rng.shuffle(&mut maximised);
-        maximised.truncate(rng.index(maximised.len() + 1));
-        let sizes: Vec<usize> = maximised.iter().map(|&v| potentials.domains[v as usize] as usize).collect();
-        let mut best = f64::NEG_INFINITY;
-        let mut odometer = crate::model::Odometer::new(sizes);
-        loop {
-            let mut fixed = evidence.clone();
-            fixed.values.extend(maximised.iter().zip(&odometer.digits).map(|(&v, &value)| (v, value as u32)));
-            best = best.max(enumerate(&potentials, &fixed).0.ln());
-            if odometer.advance().is_none() {
-                break;
-            }
-        }
+        let maximised = some_of(&mut rng, &potentials);
+        let best = largest_sum(&potentials, &evidence, &maximised);
         let options = Options::default();
         let prepared = PreparedMap::new(&potentials, &evidence, &maximised, &options, &Stop::new()).expect("a plan");
         let found = prepared.run(&Stop::new()).expect("it fits");
@@ -300,4 +313,86 @@ fn the_largest_sums_are_those_of_enumeration() {
         possible += u64::from(best > f64::NEG_INFINITY);
     }
     assert!(possible > models() / 4, "{possible}");
+}
+
+#[test]
+fn bounds_on_the_largest_sum_hold_and_meet() {
+    let mut rng = Rng::new(45);
+    let (mut steps, mut loose, mut below, mut checked) = (0, 0, 0, 0);
+    for case in 0..models() / 2 {
+        let potentials = random(&mut rng);
+        let evidence = evidence(&mut rng, &potentials);
+        let maximised = some_of(&mut rng, &potentials);
+        let best = largest_sum(&potentials, &evidence, &maximised);
+        let whole = 8 << rng.below(6);
+        let exact = [1.0, 6.0, 40.0][rng.index(3)];
+        let sizes = Sizes { whole: (whole, 16 * whole), part: 8 << rng.below(6), exact };
+        let options = Options::default();
+        let prepared = PreparedMap::new(&potentials, &evidence, &maximised, &options, &Stop::new()).expect("a plan");
+        let mut before = (f64::NEG_INFINITY, f64::INFINITY);
+        let mut tell = |found: &MapBounds| {
+            let SumBounds { lower, upper, .. } = found.bounds;
+            assert!(lower <= best + 1e-13 && best <= upper + 1e-13, "case {case}: {lower} {best} {upper}");
+            assert!(lower >= before.0 && upper <= before.1 && lower <= upper, "case {case}");
+            before = (lower, upper);
+            steps += 1;
+            loose += u64::from(upper > best + 1e-6);
+            below += u64::from(lower < best - 1e-6 && lower > f64::NEG_INFINITY);
+            if lower > f64::NEG_INFINITY && !maximised.is_empty() {
+                let mut fixed = evidence.clone();
+                fixed.values.extend(maximised.iter().copied().zip(found.values.iter().copied()));
+                let own = enumerate(&potentials, &fixed).0.ln();
+                assert!(found.values.len() == maximised.len() && lower <= own + 1e-13, "case {case}: {lower} {own}");
+            }
+        };
+        let last = prepared.bound_by(&sizes, &Stop::new(), &mut tell).expect("bounds");
+        let SumBounds { lower, upper, open_parts, .. } = last.bounds;
+        assert!(open_parts == 0 && (lower == upper || upper - lower < 1e-11), "{case}: {last:?}");
+        assert!(last.checked || maximised.is_empty() || best == f64::NEG_INFINITY, "{case}: {last:?}");
+        checked += u64::from(last.checked && !last.values.is_empty());
+    }
+    assert!(steps > models() && loose > models() / 8 && below > 0 && checked > models() / 8, "{steps} {loose} {below}");
+}
+
+#[test]
+fn what_zeros_imply_changes_no_sum() {
+    let mut rng = Rng::new(46);
+    let mut implied = 0;
+    for case in 0..models() / 4 {
+        let potentials = random(&mut rng);
+        let evidence = evidence(&mut rng, &potentials);
+        let z = enumerate(&potentials, &evidence).0;
+        match Zeros::new(&potentials).imply(&evidence, &Stop::new()).expect("it fits") {
+            None => assert_eq!(z, Scaled::ZERO, "case {case}"),
+            Some(own) => {
+                assert!(evidence.values.iter().all(|value| own.values.contains(value)), "case {case}");
+                let (again, known) = (enumerate(&potentials, &own).0, z.ln());
+                assert!(again == z || (again.ln() - known).abs() < 1e-13, "case {case}");
+                let free = potentials.domains.iter().filter(|&&domain| domain > 1).count();
+                implied += u64::from(own.values.len() > evidence.values.len() + potentials.domains.len() - free);
+            }
+        }
+    }
+    assert!(implied > models() / 64, "{implied}");
+}
+
+#[test]
+fn maxima_before_sums_where_cliques_would_be_large() {
+    // a star: all sums read the center, which is maximised with its rays as well
+    let mut star = Potentials::new("star");
+    for _ in 0..9 {
+        let _ = star.variable(Variable { domain: 3, name: None, values: None }).expect("a variable");
+    }
+    for ray in 1..9 {
+        star.function(&[0, ray], &[0.5, 0.25, 0.25, 0.25, 0.5, 0.25, 0.25, 0.25, 0.5]).expect("it fits");
+    }
+    let stop = Stop::new();
+    let sliced =
+        Sliced::new(&star, &Evidence::default(), |_| true, |_| true, &stop).expect("it fits").expect("something");
+    let late: Vec<bool> = (0..9).map(|v| v > 0).collect();
+    let order = |most| Order::constrained(&sliced.structure(), (Method::WeightedMinFill, 1), &late, most, &stop);
+    let (sums_first, maxima_first) = (order(f64::INFINITY), order(100.0));
+    assert_eq!((sums_first.sequence[0], sums_first.width), (0, 8));
+    assert_eq!(maxima_first.sequence.iter().position(|&v| v == 0), Some(5));
+    assert_eq!(maxima_first.width, 3);
 }

@@ -15,3 +15,32 @@ pub(super) const STEPS_OF_AN_ENTRY: f64 = 0.3;
 /// Where tables do not fit: the whole is bounded by tables of 1 MiB to 1 GiB, some milliseconds to some seconds; a part
 /// by 4 MiB, which takes about as long as planning it, or summed where that takes some tenths of a second.
 pub(super) const SIZES: Sizes = Sizes { whole: (1 << 20, 1 << 30), part: 4 << 20, exact: (1u64 << 26) as f64 };
+
+/// The same of marginal MAP: bounds on the whole end sooner, as there are several orders; those of parts are worth more
+/// time, as smaller tables say no more of a part than is known of the whole.
+pub(super) const MAP_SIZES: Sizes = Sizes { whole: (1 << 20, 1 << 28), part: 1 << 25, exact: (1u64 << 24) as f64 };
+
+/// A neighbourhood may have so many times the entries of a part that is solved exactly: few are solved, and each helps.
+pub(super) const NEIGHBOURHOOD: f64 = 16.0;
+
+/// Entries of cliques before a maximised variable goes first, of the orders that bound marginal MAP.
+pub(super) const LARGEST_CLIQUES: [f64; 4] = [(1 << 8) as f64, (1 << 12) as f64, (1 << 16) as f64, (1 << 20) as f64];
+
+/// Bytes of the tables that assignments are read off: some seconds.
+pub(super) const START_BYTES: u64 = 1 << 29;
+
+/// Entries of tables that take as long as a row of a list, and bytes of a level's tables that stand for one.
+pub(super) const ENTRIES_OF_A_ROW: f64 = 64.0;
+pub(super) const BYTES_OF_A_ROW: u64 = 32;
+
+/// Assignments that are read off them.
+pub(super) const STARTS: usize = 16;
+
+/// Variables of the first neighbourhood; the factor where one fits, and where it does not.
+pub(super) const FREED: f64 = 4.0;
+pub(super) const GROWTH: f64 = 1.05;
+pub(super) const SHRINKAGE: f64 = 0.7;
+
+/// The part of the time that the checker may take while a search runs, and the least time it is given, in seconds.
+pub(super) const CHECKING: f64 = 0.2;
+pub(super) const LEAST_CHECK: f64 = 0.2;

@@ -1,9 +1,11 @@
-//! Upper bounds on sums by weighted mini-buckets.
+//! Upper bounds on sums, and on largest sums, by weighted mini-buckets.
 //!
 //! By Hoelder's inequality the sum over x of a product of functions f_i is at most the product of (sum over x of
 //! f_i^(1/w_i))^w_i, for weights w_i above 0 that add up to 1; in the limit of weight 0 a function's largest value
 //! counts (Liu and Ihler, "Bounding the partition function using Hoelder's inequality", 2011; with a weight of 1 for
-//! one part it is the mini-bucket bound of Dechter and Rish, 2003).
+//! one part it is the mini-bucket bound of Dechter and Rish, 2003). A variable that is maximised has weights of 0; the
+//! bound holds where it goes before one that is summed, too, as the largest sum is at most the sum of largest values
+//! (Park and Darwiche, "Solving MAP exactly using systematic search", 2003).
 
 use super::sliced::Sliced;
 use crate::algebra::{OfNumbers, Range, SumMax, SumProduct};
@@ -46,7 +48,7 @@ impl Factors<SumMax<SumProduct>> for Powered<'_> {
     }
 }
 
-/// The upper bound that a plan gives, split or not, rounded up.
+/// The upper bound that a plan gives, split or not, rounded up; `late` says which variables are maximised.
 ///
 /// # Errors
 /// No memory; [`Error::Stopped`].
@@ -54,10 +56,10 @@ pub(super) fn upper(
     sliced: &Sliced,
     plan: &EliminationPlan,
     placement: &Placement,
-    weights: Weights,
+    (weights, late): (Weights, &[bool]),
     stop: &Stop,
 ) -> Result<Scaled, Error> {
-    let shares = shares(plan, weights);
+    let shares = shares(plan, weights, late);
     let mut factors = Powered { sliced, powers: vec![1.0; sliced.functions.len()] };
     for (step, &weight) in plan.steps.iter().zip(&shares) {
         for input in &step.inputs {
@@ -112,9 +114,12 @@ pub(super) fn upper(
 }
 
 /// The weight of each step; 0 where the largest value counts.
-fn shares(plan: &EliminationPlan, weights: Weights) -> Vec<f64> {
+fn shares(plan: &EliminationPlan, weights: Weights, late: &[bool]) -> Vec<f64> {
     let mut shares = vec![0.0; plan.steps.len()];
-    for bounds in plan.first.windows(2) {
+    for (bounds, &variable) in plan.first.windows(2).zip(&plan.sequence) {
+        if late[variable as usize] {
+            continue;
+        }
         let bucket = bounds[0] as usize..bounds[1] as usize;
         // what is lowered is maximised; a bucket has one step at least that is not
         let summed: Vec<usize> = bucket.filter(|&step| !plan.steps[step].lowered).collect();

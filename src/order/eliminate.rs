@@ -12,8 +12,8 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rule<'a> {
     /// The best score; ties by a random number for each variable. Those that `late` names, if any, come after all
-    /// others.
-    Greedy { method: Method, seed: u64, late: &'a [bool] },
+    /// others whose cliques have no more entries than `most`.
+    Greedy { method: Method, seed: u64, late: &'a [bool], most: f64 },
     /// A given sequence.
     Given(&'a [u32]),
 }
@@ -34,8 +34,8 @@ pub(super) fn eliminate(
     stop: &Stop,
 ) -> (Option<Order>, u64) {
     let (method, seed, given, late) = match rule {
-        Rule::Greedy { method, seed, late } => (Some(method), seed, None, late),
-        Rule::Given(sequence) => (None, 0, Some(sequence), &[][..]),
+        Rule::Greedy { method, seed, late, most } => (Some(method), seed, None, (late, most)),
+        Rule::Given(sequence) => (None, 0, Some(sequence), (&[][..], f64::INFINITY)),
     };
     counted(neighbours, domains, (method, seed, given, late), (limit, effort), stop)
         .unwrap_or_else(|_| (Some(Order { method, ..Order::uncounted(given, domains.len()) }), 0))
@@ -45,7 +45,7 @@ pub(super) fn eliminate(
 fn counted(
     neighbours: &[Vec<u32>],
     domains: &[u32],
-    (method, seed, given, late): (Option<Method>, u64, Option<&[u32]>, &[bool]),
+    (method, seed, given, (late, most)): (Option<Method>, u64, Option<&[u32]>, (&[bool], f64)),
     (limit, effort): (f64, u64),
     stop: &Stop,
 ) -> Result<(Option<Order>, u64), Error> {
@@ -54,13 +54,26 @@ fn counted(
     let sequence = Vec::with_capacity(domains.len());
     let mut order = Order { sequence, method, width: 0, joint_entries: 0.0, largest: 1.0 };
     let tag = |v: u32| mix(seed, u64::from(v));
-    let late = |v: u32| late.get(v as usize).is_some_and(|&late| late);
+    let large = |graph: &Graph, v: u32| {
+        let joint = graph.adjacency[v as usize].iter().map(|&u| f64::from(domains[u as usize])).product::<f64>();
+        most < f64::INFINITY && joint * f64::from(domains[v as usize]) > most
+    };
+    let turn = |graph: &Graph, v: u32| match late.get(v as usize) {
+        Some(true) => 1u8,
+        _ => {
+            if large(graph, v) {
+                2
+            } else {
+                0
+            }
+        }
+    };
     let ranked = |graph: &Graph| -> Result<BinaryHeap<_>, Error> {
         // with room for new scores: to move a million entries into more takes as long as to make them
         let mut all = Vec::with_capacity(if method.is_some() { 2 * domains.len() } else { 0 });
         for v in stop.each(graph.left().filter(|_| method.is_some())) {
             let v = v?;
-            all.push(Reverse((late(v), graph.score(v), tag(v), v)));
+            all.push(Reverse((turn(graph, v), graph.score(v), tag(v), v)));
         }
         Ok(all.into())
     };
@@ -71,9 +84,9 @@ fn counted(
             Some(sequence) => sequence[place],
             None => loop {
                 stop.check()?; // many may be out of date
-                let Reverse((_, score, _, v)) =
+                let Reverse((before, score, _, v)) =
                     heap.pop().expect("every variable left has its current score in the heap");
-                if graph.alive[v as usize] && graph.score(v) == score {
+                if graph.alive[v as usize] && (turn(&graph, v), graph.score(v)) == (before, score) {
                     break v;
                 }
             },
@@ -98,7 +111,8 @@ fn counted(
         order.sequence.push(v);
         graph.remove(v, stop)?;
         if method.is_some() {
-            heap.extend(graph.touched.drain(..).map(|u| Reverse((late(u), graph.scores[u as usize], tag(u), u))));
+            let touched = std::mem::take(&mut graph.touched);
+            heap.extend(touched.into_iter().map(|u| Reverse((turn(&graph, u), graph.score(u), tag(u), u))));
         }
     }
     if graph.filling {

@@ -73,18 +73,24 @@ impl Order {
         order.0.expect("no order costs more than infinity")
     }
 
-    /// The same where the variables that `late` names come after all others: sums before maxima. Independent parts may
-    /// be interleaved, which changes no table.
-    pub fn constrained(problem: &Problem, method: Method, seed: u64, late: &[bool], stop: &Stop) -> Order {
+    /// The same where the variables that `late` names come after all others whose cliques have at most `most` entries:
+    /// sums before maxima, as far as tables allow. Independent parts may be interleaved, which changes no table.
+    pub fn constrained(
+        problem: &Problem,
+        (method, seed): (Method, u64),
+        late: &[bool],
+        most: f64,
+        stop: &Stop,
+    ) -> Order {
         let neighbours = problem.neighbours(stop).unwrap_or_default();
-        let rule = Rule::Greedy { method, seed, late };
+        let rule = Rule::Greedy { method, seed, late, most };
         let order = eliminate(&neighbours, &problem.domains, rule, f64::INFINITY, EFFORT, stop);
         order.0.expect("no order costs more than infinity")
     }
 
     /// The same, but by degrees alone after `effort` steps; and the steps it took.
     pub(crate) fn within(problem: &Problem, method: Method, seed: u64, effort: u64, stop: &Stop) -> (Order, u64) {
-        let rule = Rule::Greedy { method, seed, late: &[] };
+        let rule = Rule::Greedy { method, seed, late: &[], most: f64::INFINITY };
         let neighbours = problem.neighbours(stop).unwrap_or_default();
         let (order, steps) = eliminate(&neighbours, &problem.domains, rule, f64::INFINITY, effort, stop);
         (order.expect("no order costs more than infinity"), steps)

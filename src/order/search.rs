@@ -160,7 +160,8 @@ pub(super) fn ordered(
     // a stopped order is arbitrary
     let sequence =
         (method == Method::Sweep && !stop.is_set()).then(|| sweep::sweep(neighbours, seed, stop).ok()).flatten();
-    let rule = sequence.as_ref().map_or(Rule::Greedy { method, seed, late: &[] }, |sequence| Rule::Given(sequence));
+    let greedy = Rule::Greedy { method, seed, late: &[], most: f64::INFINITY };
+    let rule = sequence.as_ref().map_or(greedy, |sequence| Rule::Given(sequence));
     let (order, steps) = eliminate(neighbours, domains, rule, limit, EFFORT, stop);
     (order.map(|order| Order { method: Some(method), ..order }), steps)
 }

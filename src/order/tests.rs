@@ -79,7 +79,7 @@ fn min_fill_always_takes_the_least_fill() {
         for weighted in [false, true] {
             let method = if weighted { Method::WeightedMinFill } else { Method::MinFill };
             let neighbours = problem.neighbours(&Stop::new()).expect("not stopped");
-            let rule = Rule::Greedy { method, seed: 3, late: &[] };
+            let rule = Rule::Greedy { method, seed: 3, late: &[], most: f64::INFINITY };
             let (run, _) = eliminate(&neighbours, &problem.domains, rule, f64::INFINITY, EFFORT, &Stop::new());
             let cost = run.expect("no limit").joint_entries;
             // replay: a literal min-fill with the same ties

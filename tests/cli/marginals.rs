@@ -112,18 +112,22 @@ fn impossible_evidence_and_too_little_memory_have_exit_codes_of_their_own() -> R
     Ok(())
 }
 
-#[test]
-fn sums_whose_tables_do_not_fit_are_bounded_from_both_sides() -> Result {
-    let folder = tempfile::tempdir()?;
-    let (path, csv) = (folder.path().join("grid.uai"), folder.path().join("run.csv"));
-    // a torus of 14 by 14 spins: tables of 2^28 entries
-    let n = 14;
+/// A torus of n by n spins, whose entries are at least 1 and at most 2.
+fn torus(n: usize) -> String {
     let pairs: Vec<(usize, usize)> =
         (0..n * n).flat_map(|v| [(v, v / n * n + (v + 1) % n), (v, (v + n) % (n * n))]).collect();
     let mut text = format!("MARKOV\n{}\n{}\n{}\n", n * n, "2 ".repeat(n * n), pairs.len());
     pairs.iter().for_each(|(a, b)| text.push_str(&format!("2 {a} {b}\n")));
     pairs.iter().enumerate().for_each(|(k, _)| text.push_str(&format!("4 1.{k} 1 1 1.{k}\n")));
-    fs::write(&path, text)?;
+    text
+}
+
+#[test]
+fn sums_whose_tables_do_not_fit_are_bounded_from_both_sides() -> Result {
+    let folder = tempfile::tempdir()?;
+    let (path, csv) = (folder.path().join("grid.uai"), folder.path().join("run.csv"));
+    // tables of 2^28 entries
+    fs::write(&path, torus(14))?;
     let mut command = fangs();
     // a device would hold them
     let _ = command.arg("marginals").arg(&path).args(["--device", "cpu", "--bound-memory", "4M", "-t", "4", "--json"]);
@@ -154,6 +158,73 @@ fn the_values_of_the_largest_sum() -> Result {
     let _ = fangs().arg("check").arg(&path).arg("--marginals").arg(&out).assert().success();
     fs::write(&map, "2 0 0")?;
     refused(fangs().arg("marginals").arg(&path).arg("--maximize").arg(&map), &["rain.map:1:5", "not there yet"])
+}
+
+/// A torus and a list of every other variable, and a command that maximises them in little memory.
+fn little(folder: &Path, n: usize, options: &[&str]) -> Result<std::process::Command> {
+    let (path, map) = (folder.join("grid.uai"), folder.join("grid.map"));
+    fs::write(&path, torus(n))?;
+    let half: Vec<String> = (0..n * n).step_by(2).map(|v| v.to_string()).collect();
+    fs::write(&map, format!("{} {}", half.len(), half.join(" ")))?;
+    let mut command = std::process::Command::new(program());
+    let _ = command.arg("marginals").arg(&path).arg("--maximize").arg(&map).args(options);
+    let _ = command.args(["--csv".as_ref(), folder.join("run.csv").as_os_str(), "--json".as_ref()]);
+    Ok(command)
+}
+
+/// The object of a run that was cut short, checked from outside.
+fn bounded(folder: &Path, found: &Value, variables: usize) -> Result {
+    assert_eq!((&found["task"], &found["status"]), (&"MMAP".into(), &"bounds".into()), "{found}");
+    let (lower, upper) = (number(found, "ln_z_lower"), number(found, "ln_z_upper"));
+    assert!(lower <= upper && upper < 600.0, "{found}");
+    assert_eq!(found["assignment"].as_object().map(serde_json::Map::len), Some(variables));
+    let last = check_csv(&folder.join("run.csv"), true)?;
+    assert!((last[1].parse::<f64>()? - upper).abs() < 1e-9, "{last:?}");
+    assert!((last[2].parse::<f64>()? - lower).abs() < 1e-9, "{last:?}");
+    let out = folder.join("out.json");
+    let check = |object: &Value| -> Result<Command> {
+        fs::write(&out, object.to_string())?;
+        let mut command = fangs();
+        let _ = command.arg("check").arg(folder.join("grid.uai")).arg("--marginals").arg(&out);
+        Ok(command)
+    };
+    let _ = check(found)?.assert().success();
+    let mut wrong = found.clone();
+    wrong["ln_z_lower"] = Value::from(upper + 1.0);
+    let told = check(&wrong)?.assert().code(1).get_output().clone();
+    assert!(String::from_utf8(told.stderr)?.contains("at least"));
+    Ok(())
+}
+
+#[test]
+fn largest_sums_whose_tables_do_not_fit_have_bounds_and_values() -> Result {
+    let folder = tempfile::tempdir()?;
+    let options = ["-t", "4", "--bound-memory", "2M", "--threads", "2"];
+    let output = little(folder.path(), 14, &options)?.output()?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    bounded(folder.path(), &serde_json::from_slice(&output.stdout)?, 98)?;
+    // where bounds meet they say what tables say
+    let small = ["-t", "60", "--bound-memory", "8K"];
+    let output = little(folder.path(), 4, &small)?.output()?;
+    let met: Value = serde_json::from_slice(&output.stdout)?;
+    let exact: Value = serde_json::from_slice(&little(folder.path(), 4, &["-t", "60"])?.output()?.stdout)?;
+    assert_eq!((&met["status"], &met["open_parts"], &met["checked"]), (&"exact".into(), &0.into(), &true.into()));
+    assert!(exact["status"] == "exact" && exact["ln_z_upper"].is_null(), "{exact}");
+    assert!((number(&met, "ln_z") - number(&exact, "ln_z")).abs() < 1e-12, "{met} {exact}");
+    Ok(())
+}
+
+#[test]
+fn a_signal_keeps_the_values_and_both_bounds() -> Result {
+    let folder = tempfile::tempdir()?;
+    let options = ["-t", "60", "--bound-memory", "2M", "--threads", "2"];
+    let child = little(folder.path(), 14, &options)?.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    std::thread::sleep(Duration::from_secs(4));
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status()?;
+    let began = Instant::now();
+    let output = child.wait_with_output()?;
+    assert!(kill.success() && began.elapsed() < Duration::from_secs(3) && output.status.code() == Some(0));
+    bounded(folder.path(), &serde_json::from_slice(&output.stdout)?, 98)
 }
 
 #[test]

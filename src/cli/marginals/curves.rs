@@ -1,5 +1,6 @@
 //! Both bounds of a sum as they come: the rows of a CSV, and what a run that is cut short has found.
 
+use super::report::Assigned;
 use fangs::marginals::SumBounds;
 use fangs::model::Number;
 use fangs::record::{Console, CsvFile, Recorder};
@@ -12,14 +13,21 @@ pub struct Curves {
     recorder: Recorder,
     clock: Arc<Clock>,
     last: Option<SumBounds>,
+    /// Of marginal MAP, the values that have the lower bound.
+    assignment: Option<Assigned>,
     next_tick: f64,
 }
 
 impl Curves {
     /// Begins the curves.
     pub fn new(console: Console, csv: Option<CsvFile>, clock: Arc<Clock>) -> Self {
-        let mut curves =
-            Curves { recorder: Recorder::new(console, csv, None, None), clock, last: None, next_tick: 1.0 };
+        let mut curves = Curves {
+            recorder: Recorder::new(console, csv, None, None),
+            clock,
+            last: None,
+            assignment: None,
+            next_tick: 1.0,
+        };
         curves.tell(EventKind::Start, "load");
         curves
     }
@@ -29,17 +37,28 @@ impl Curves {
         self.last
     }
 
+    /// The values that have the lower bound, where some are known.
+    pub fn assignment(&self) -> Option<&Assigned> {
+        self.assignment.as_ref()
+    }
+
     /// New bounds.
     pub fn step(&mut self, bounds: &SumBounds) {
         let rises = |last: &SumBounds| bounds.lower > last.lower;
         let falls = self.last.as_ref().is_none_or(|last| bounds.upper < last.upper);
-        let kind = match (self.last.as_ref().map_or(bounds.exact_parts > 0, rises), falls) {
+        let kind = match (self.last.as_ref().map_or(bounds.lower > f64::NEG_INFINITY, rises), falls) {
             (true, _) => EventKind::Solution,
             (false, true) => EventKind::Bound,
             (false, false) => return,
         };
         self.last = Some(*bounds);
         self.tell(kind, if bounds.exact_parts > 0 { "parts" } else { "mbe" });
+    }
+
+    /// New bounds and the values that have the lower one.
+    pub fn values(&mut self, bounds: &SumBounds, assignment: Option<Assigned>) {
+        self.assignment = assignment;
+        self.step(bounds);
     }
 
     /// Sends a tick where one is due.

@@ -26,7 +26,9 @@ pub struct MarginalsFlags {
     variables: Vec<String>,
     /// Find the values of this file's variables for which the sum over all others is largest (marginal MAP)
     /// [default: none]
-    #[arg(long, value_name = "FILE.map", conflicts_with_all = ["cases", "variables", "only_z", "uai", "csv", "order"],
+    ///
+    /// Where tables do not fit into memory, a time limit gives the best values found and bounds from both sides.
+    #[arg(long, value_name = "FILE.map", conflicts_with_all = ["cases", "variables", "only_z", "uai", "order"],
         help_heading = help::INPUT)]
     maximize: Option<PathBuf>,
     /// Only the sum, no posteriors

@@ -1,11 +1,13 @@
 //! What `fangs marginals` prints: one JSON object, or a few lines and a table.
 
+use crate::cli::Exit;
 use fangs::marginals::{Evidence, Marginals, SumBounds, Tree};
 use fangs::model::Potentials;
 use fangs::record::text::grouped;
 use fangs::terminal::line;
 use indicatif::HumanBytes;
 use serde::{Serialize, Serializer};
+use std::f64::consts::LN_10;
 use std::fmt;
 
 /// The object of a network, or a line of a case.
@@ -43,9 +45,39 @@ pub struct Report<'a> {
     pub evidence: Observed<'a>,
     pub soft: Weighed<'a>,
     pub marginals: Option<Posteriors<'a>>,
-    /// The values of marginal MAP.
+    /// The values of marginal MAP: of the largest sum, or of that of the lower bound.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub assignment: Option<Assigned<'a>>,
+    pub assignment: Option<Assigned>,
+    /// Whether the checker computed the sum at these values again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checked: Option<bool>,
+}
+
+impl Report<'_> {
+    /// The logarithm is known, within so much.
+    pub fn exact(&mut self, ln_z: f64, error_bound: f64) {
+        self.status = "exact";
+        (self.ln_z, self.log10_z, self.error_bound) = (Some(ln_z), Some(ln_z / LN_10), Some(error_bound));
+    }
+
+    /// The logarithm lies between bounds.
+    pub fn bounded(&mut self, last: SumBounds) -> Exit {
+        self.bounds = Some(last.into());
+        match last {
+            SumBounds { upper: f64::NEG_INFINITY, .. } => {
+                self.status = "impossible evidence";
+                Exit::Infeasible
+            }
+            SumBounds { open_parts: 0, lower, upper, .. } => {
+                self.exact(lower / 2.0 + upper / 2.0, upper - lower);
+                Exit::Done
+            }
+            SumBounds { upper, .. } => {
+                self.status = if upper.is_finite() { "bounds" } else { "stopped" };
+                if upper.is_finite() { Exit::Done } else { Exit::NoSolution }
+            }
+        }
+    }
 }
 
 /// Bounds from both sides.
@@ -73,8 +105,9 @@ pub struct Posteriors<'a> {
     pub observed: Option<&'a Evidence>,
 }
 
-/// Values by names, in the order of the variables given.
-pub struct Assigned<'a>(pub &'a Potentials, pub Vec<(u32, u32)>);
+/// Names of variables and of their values, in the order of the variables given.
+#[derive(Clone, Debug)]
+pub struct Assigned(Vec<(String, String)>);
 
 /// Observed values by names.
 pub struct Observed<'a>(pub &'a Potentials, pub &'a Evidence);
@@ -118,18 +151,19 @@ impl Serialize for Observed<'_> {
     }
 }
 
-impl Assigned<'_> {
-    fn each(&self) -> impl Iterator<Item = (String, String)> {
-        let Assigned(potentials, values) = self;
-        values
-            .iter()
-            .map(|&(v, value)| (key(potentials, v as usize), value_name(potentials, v as usize, value as usize)))
+impl Assigned {
+    /// The values of these variables.
+    pub fn new(potentials: &Potentials, variables: &[u32], values: &[u32]) -> Self {
+        let named = |(&v, &value): (&u32, &u32)| {
+            (key(potentials, v as usize), value_name(potentials, v as usize, value as usize))
+        };
+        Assigned(variables.iter().zip(values).map(named).collect())
     }
 }
 
-impl Serialize for Assigned<'_> {
+impl Serialize for Assigned {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.each())
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 
@@ -175,8 +209,8 @@ impl fmt::Display for Report<'_> {
             "cpu" => writeln!(f, "{threads} threads")?,
             device => writeln!(f, "copies {:.3}, kernels {:.3}; {device}", self.transfer_s, self.kernels_s)?,
         }
-        for (name, value) in self.assignment.iter().flat_map(Assigned::each) {
-            writeln!(f, "{}  {}", line(&name), line(&value))?;
+        for (name, value) in self.assignment.iter().flat_map(|assigned| &assigned.0) {
+            writeln!(f, "{}  {}", line(name), line(value))?;
         }
         let Some(posteriors) = &self.marginals else { return Ok(()) };
         for (v, own) in posteriors.each() {

@@ -1,0 +1,377 @@
+//! Parts of a product: the values of some variables are fixed.
+//!
+//! Where the tables of what is left fit, a part's sum, or the largest of its sums, is exact; elsewhere weighted
+//! mini-buckets bound it from above. The part of the largest bound is cut next, by the values of a variable that the
+//! largest cliques share. Variables that are maximised are cut first, and then count the largest part and not the sum
+//! of parts; once all have values, a part is a sum of its own, which is cut further where its tables do not fit
+//! (conditioning as in Lou, Dechter and Ihler, "Anytime anyspace AND/OR search for bounding the partition function",
+//! 2017, on one path at a time; branch and bound as in Yuan and Hansen, 2009).
+
+use super::bounds::{Fold, Found};
+use super::implied::Zeros;
+use super::map::{Made, largest};
+use super::propagate::{Planned, Trouble};
+use super::sliced::Sliced;
+use super::weighted::{Weights, upper};
+use super::{Evidence, Options, tuning};
+use crate::algebra::{SumProduct, WideSumProduct};
+use crate::elimination::{EliminationPlan, Limits};
+use crate::error::Error;
+use crate::memory;
+use crate::model::{Potentials, Problem, Scaled};
+use crate::order::Order;
+use crate::stop::Stop;
+use rayon::prelude::*;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+/// Variables and values.
+pub(super) type Values = Vec<(u32, u32)>;
+
+/// A part that is open.
+#[derive(Debug)]
+pub(super) struct Part {
+    /// The values that are fixed.
+    values: Values,
+    /// No more than this is its sum.
+    pub upper: Scaled,
+    /// Whether its bound is by tables that were split.
+    pub split: bool,
+    next: Next,
+}
+
+/// What comes next in a part.
+#[derive(Debug)]
+enum Next {
+    /// To cut it by a variable.
+    Cut(u32),
+    /// All that is maximised has a value: to go on with the sum.
+    Sum(Box<Tree>),
+}
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+impl Eq for Part {}
+impl PartialOrd for Part {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Part {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.upper.is_above(other.upper), other.upper.is_above(self.upper)) {
+            (true, _) => Ordering::Greater,
+            (_, true) => Ordering::Less,
+            // the one that is cut more often is nearer to its end
+            _ => (self.values.len(), &other.values).cmp(&(other.values.len(), &self.values)),
+        }
+    }
+}
+
+/// A sum that is known, or what it is at least.
+#[derive(Clone, Debug)]
+pub(super) struct Sum {
+    pub sum: Scaled,
+    /// How far it may be off, relatively.
+    pub error: f64,
+    /// The values of the maximised variables.
+    pub values: Values,
+}
+
+/// What is known of a part.
+#[derive(Debug)]
+pub(super) enum Known {
+    Exact(Sum),
+    Bounded(Part),
+}
+
+/// How a part is bounded.
+#[derive(Clone, Debug)]
+pub(super) struct Level {
+    /// Bytes of tables.
+    pub bytes: u64,
+    pub weights: Weights,
+    /// By variable, its place in the order.
+    pub places: Arc<[usize]>,
+}
+
+/// A product, and how it is cut into parts.
+#[derive(Debug)]
+pub(super) struct Parts<'a> {
+    pub potentials: &'a Potentials,
+    evidence: &'a Evidence,
+    /// By variable, whether it is maximised.
+    pub late: Vec<bool>,
+    zeros: Zeros<'a>,
+    /// By variable, its place in an order that serves sums alone.
+    pub free: Arc<[usize]>,
+    /// The same with sums before maxima.
+    pub constrained: Arc<[usize]>,
+    pub memory: u64,
+}
+
+/// What is left of the product once values are fixed.
+#[derive(Debug)]
+pub(super) struct Rest {
+    /// What is fixed, with what follows from it.
+    pub fixed: Evidence,
+    pub sliced: Sliced,
+    pub structure: Problem,
+    /// By variable that is left, whether it is maximised.
+    pub late: Vec<bool>,
+    /// Whether so many entries are 0 that lists of the others may be shorter than tables.
+    pub sparse: bool,
+}
+
+impl Rest {
+    /// The largest sum along a plan; with wider numbers, where products could be below the range of doubles.
+    fn largest(&self, planned: Planned<'_>, made: Made, stop: &Stop) -> Result<Option<(Scaled, f64, Vec<u32>)>, Error> {
+        Ok(match largest(planned, &self.late, (SumProduct, made), stop) {
+            Err(Trouble::Narrow) => largest(planned, &self.late, (WideSumProduct, made), stop)?,
+            found => found?,
+        })
+    }
+
+    /// An order of the whole, for what is left. Where sums come `first`, they do so also where the whole had no place for
+    /// one, as it was barren there.
+    pub fn order(&self, places: &[usize], first: bool, stop: &Stop) -> Result<Order, Error> {
+        let mut sequence: Vec<u32> = (0..self.sliced.variables.len() as u32).collect();
+        let place = |v: u32| places[self.sliced.variables[v as usize] as usize];
+        sequence.sort_by_key(|&v| (first && self.late[v as usize], place(v)));
+        let order = Order::given(&self.structure, &sequence, stop)?;
+        stop.check()?;
+        Ok(order)
+    }
+
+    fn has_late(&self) -> bool {
+        self.late.contains(&true)
+    }
+}
+
+impl<'a> Parts<'a> {
+    /// `free` and `constrained` are orders as places of variables.
+    pub fn new(
+        potentials: &'a Potentials,
+        evidence: &'a Evidence,
+        late: Vec<bool>,
+        [free, constrained]: [Arc<[usize]>; 2],
+        options: &Options,
+    ) -> Self {
+        let memory = options.memory.unwrap_or_else(|| memory::available() / 2);
+        Parts { potentials, evidence, late, zeros: Zeros::new(potentials), free, constrained, memory }
+    }
+
+    /// The bytes of each of as many tables as threads make side by side.
+    pub fn share(&self) -> u64 {
+        self.memory / rayon::current_num_threads() as u64
+    }
+
+    /// What is left with these values; nothing where every product is 0.
+    pub fn rest(&self, values: &[(u32, u32)], stop: &Stop) -> Result<Option<Rest>, Error> {
+        let mut evidence = self.evidence.clone();
+        evidence.values.extend_from_slice(values);
+        let Some(fixed) = self.zeros.imply(&evidence, stop)? else { return Ok(None) };
+        let asked = |v: u32| self.late[v as usize];
+        let Some(sliced) = Sliced::new(self.potentials, &fixed, asked, asked, stop)? else { return Ok(None) };
+        if sliced.constant.mantissa == 0.0 || sliced.functions.iter().any(|f| f.table.iter().all(|&x| x == 0.0)) {
+            return Ok(None);
+        }
+        let (structure, late) = (sliced.structure(), sliced.variables.iter().map(|&v| asked(v)).collect());
+        let all: usize = sliced.functions.iter().map(|f| f.table.len()).sum();
+        let zeros: usize = sliced.functions.iter().map(|f| f.table.iter().filter(|&&x| x == 0.0).count()).sum();
+        Ok(Some(Rest { fixed, sliced, structure, late, sparse: 2 * zeros >= all }))
+    }
+
+    /// The maximised variables that have a value, and these.
+    pub fn fixed(&self, rest: &Rest) -> Values {
+        rest.fixed.values.iter().copied().filter(|&(v, _)| self.late[v as usize]).collect()
+    }
+
+    /// The largest sum of what is left, where all its cliques have `most` entries or fewer and memory holds the tables,
+    /// or lists of what is above 0 are short enough.
+    pub fn exact(&self, rest: &Rest, most: f64, stop: &Stop) -> Result<Option<Sum>, Error> {
+        let keep_messages = rest.has_late();
+        let order = rest.order(if keep_messages { &self.constrained } else { &self.free }, true, stop)?;
+        let (plan, placement) = EliminationPlan::exact(&rest.structure, &order, keep_messages, 16, stop)?;
+        let planned = Planned { sliced: &rest.sliced, plan: &plan, placement: &placement };
+        let rows = most.min(order.joint_entries) / tuning::ENTRIES_OF_A_ROW;
+        let fits = order.joint_entries <= most && placement.peak_bytes <= self.share();
+        let listed = if rest.sparse { rest.largest(planned, Made::Rows(rows as usize), stop)? } else { None };
+        let found = match listed {
+            None if fits => rest.largest(planned, Made::Tables, stop)?,
+            listed => listed,
+        };
+        let Some((sum, error, own)) = found else { return Ok(None) };
+        let mut values = self.fixed(rest);
+        let left = rest.sliced.variables.iter().copied().zip(own);
+        values.extend(left.filter(|&(v, _)| self.late[v as usize]));
+        Ok(Some(Sum { sum, error: error + rest.sliced.rounding, values }))
+    }
+
+    /// No more than this is the largest sum of what is left, and whether tables were split for it.
+    fn upper(&self, rest: &Rest, level: &Level, stop: &Stop) -> Result<(Scaled, bool), Error> {
+        let order = rest.order(&level.places, false, stop)?;
+        if rest.sparse {
+            let (plan, placement) = EliminationPlan::exact(&rest.structure, &order, false, 8, stop)?;
+            let planned = Planned { sliced: &rest.sliced, plan: &plan, placement: &placement };
+            let rows = level.bytes / tuning::BYTES_OF_A_ROW;
+            if let Some((sum, error, _)) = rest.largest(planned, Made::Rows(rows as usize), stop)? {
+                return Ok((sum.times(Scaled::new(1.0 + 2.0 * (error + rest.sliced.rounding))), false));
+            }
+        }
+        let limits = Limits { keep_messages: false, ..Limits::new(level.bytes) };
+        let (plan, placement) = EliminationPlan::within(&rest.structure, &order, &limits, 8, stop)?;
+        let own = upper(&rest.sliced, &plan, &placement, (level.weights, &rest.late), stop)?;
+        Ok((own, !plan.exact))
+    }
+
+    /// The sum of a part whose cliques have `most` entries or fewer, or a bound on it, which is no more than `above`.
+    pub fn part(
+        &self,
+        mut values: Values,
+        (level, most, above): (&Level, f64, Option<Scaled>),
+        stop: &Stop,
+    ) -> Result<Known, Error> {
+        let Some(rest) = self.rest(&values, stop)? else {
+            return Ok(Known::Exact(Sum { sum: Scaled::ZERO, error: 0.0, values: Vec::new() }));
+        };
+        if let Some(sum) = self.exact(&rest, most, stop)? {
+            return Ok(Known::Exact(sum));
+        }
+        let (own, split) = self.upper(&rest, level, stop)?;
+        let upper = above.filter(|&above| own.is_above(above)).unwrap_or(own);
+        let cut = rest.sliced.variables[self.cut(&rest, stop)? as usize];
+        values.extend(self.fixed(&rest));
+        values.sort_unstable();
+        values.dedup();
+        Ok(Known::Bounded(Part { values, upper, split, next: Next::Cut(cut) }))
+    }
+
+    /// The variable that the largest cliques share; one that is maximised, where there is one.
+    fn cut(&self, rest: &Rest, stop: &Stop) -> Result<u32, Error> {
+        let order = rest.order(if rest.has_late() { &self.constrained } else { &self.free }, true, stop)?;
+        let (plan, _) = EliminationPlan::exact(&rest.structure, &order, false, 8, stop)?;
+        let mut gains = vec![0.0; rest.late.len()];
+        for index in stop.each(0..plan.steps.len()) {
+            let scope = plan.scope(index?);
+            let entries: f64 = scope.iter().map(|&p| f64::from(plan.domains[p as usize])).product();
+            for p in scope {
+                let domain = f64::from(plan.domains[p as usize]);
+                // what is left of the clique in each of its parts, by what is cut off for each part
+                let gain = entries.min(1e300) * (1.0 - 1.0 / domain) / domain.ln().max(0.1);
+                gains[plan.sequence[p as usize] as usize] += gain;
+            }
+        }
+        let able = (0..gains.len()).filter(|&v| rest.late[v] || !rest.has_late());
+        let best = able.max_by(|&a, &b| gains[a].total_cmp(&gains[b]));
+        best.map(|best| best as u32).ok_or_else(|| Error::Internal("a part without variables is not exact".into()))
+    }
+}
+
+/// Open parts, and what is known of the whole.
+#[derive(Debug)]
+pub(super) struct Tree {
+    open: BinaryHeap<Part>,
+    pub found: Found,
+}
+
+impl Tree {
+    /// A whole of which nothing is known.
+    pub fn new(fold: Fold) -> Self {
+        Tree { open: BinaryHeap::new(), found: Found::new(fold) }
+    }
+
+    /// Begins again with another bound on the whole, where that is lower.
+    pub fn restart(&mut self, whole: Part, parts: &Parts<'_>) {
+        if self.open.peek().is_none_or(|known| known.upper.is_above(whole.upper)) {
+            self.open.clear();
+            self.push(whole, parts);
+        }
+        self.found.bounds(&self.open);
+    }
+
+    /// Ends with what is exact.
+    pub fn finish(&mut self, sum: Sum) {
+        self.open.clear();
+        self.found.exact(sum);
+        self.found.bounds(&self.open);
+    }
+
+    /// The whole is known to be at least so much.
+    pub fn hear(&mut self, sum: &Sum) {
+        self.found.known(sum);
+        self.found.bounds(&self.open);
+    }
+
+    fn push(&mut self, part: Part, parts: &Parts<'_>) {
+        let Part { upper, split, next: Next::Cut(variable), .. } = part else { return self.open.push(part) };
+        if self.found.fold == Fold::Sum || parts.late[variable as usize] {
+            return self.open.push(part);
+        }
+        // all that is maximised has a value
+        let (values, mut tree) = (part.values.clone(), Tree::new(Fold::Sum));
+        tree.restart(part, parts);
+        self.open.push(Part { values, upper, split, next: Next::Sum(Box::new(tree)) });
+    }
+
+    /// Whether anything is open that counts.
+    pub fn is_open(&self) -> bool {
+        self.open.peek().is_some_and(|part| self.found.may_gain(part.upper))
+    }
+
+    /// Cuts the part of the largest bound.
+    ///
+    /// # Errors
+    /// No memory; [`Error::Stopped`].
+    pub fn advance(&mut self, parts: &Parts<'_>, how: (&Level, f64), stop: &Stop) -> Result<(), Error> {
+        let (level, most) = how;
+        let Some(mut part) = self.open.pop() else { return Ok(()) };
+        match &mut part.next {
+            Next::Sum(tree) => {
+                tree.advance(parts, how, stop)?;
+                part.upper = tree.upper(part.upper);
+                self.hear(&tree.known(&part.values));
+                if tree.is_open() {
+                    self.open.push(part);
+                } else {
+                    self.found.last.exact_parts += 1;
+                }
+            }
+            &mut Next::Cut(variable) => {
+                let above = Some(part.upper);
+                let cut = |value| {
+                    let values = part.values.iter().copied().chain([(variable, value)]).collect();
+                    parts.part(values, (level, most, above), stop)
+                };
+                let domain = parts.potentials.domains[variable as usize];
+                let all: Vec<Known> = (0..domain).into_par_iter().map(cut).collect::<Result<_, _>>()?;
+                for known in all {
+                    match known {
+                        Known::Exact(sum) => self.found.exact(sum),
+                        Known::Bounded(part) => self.push(part, parts),
+                    }
+                }
+            }
+        }
+        if !self.is_open() {
+            self.open.clear();
+        }
+        self.found.bounds(&self.open);
+        Ok(())
+    }
+
+    /// What the exact parts come to.
+    pub fn known(&self, values: &Values) -> Sum {
+        Sum { sum: self.found.lower, error: self.found.error, values: values.clone() }
+    }
+
+    /// No more than this is the sum, nor more than `known`.
+    fn upper(&self, known: Scaled) -> Scaled {
+        let own = self.found.most(&self.open);
+        if own.is_above(known) { known } else { own }
+    }
+}
