@@ -136,8 +136,8 @@ impl Rest {
         })
     }
 
-    /// An order of the whole, for what is left. Where sums come `first`, they do so also where the whole had no place for
-    /// one, as it was barren there.
+    /// An order of the whole, for what is left. Where sums come `first`, they do so also where the whole had no place
+    /// for one, as it was barren there.
     pub fn order(&self, places: &[usize], first: bool, stop: &Stop) -> Result<Order, Error> {
         let mut sequence: Vec<u32> = (0..self.sliced.variables.len() as u32).collect();
         let place = |v: u32| places[self.sliced.variables[v as usize] as usize];

@@ -78,8 +78,8 @@ impl<S: OfNumbers> Listed<S> {
     }
 }
 
-/// Makes all messages of an exact plan, by the semiring of each position; nothing where they would take more than `most`
-/// rows, those on the way included, or where keys would be too long.
+/// Makes all messages of an exact plan, by the semiring of each position; nothing where they would take more than
+/// `most` rows, those on the way included, or where keys would be too long.
 ///
 /// # Errors
 /// [`Trouble`].
