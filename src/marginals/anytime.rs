@@ -61,8 +61,8 @@ impl PreparedMap<'_> {
         let mut late = vec![false; self.potentials.domains.len()];
         self.maximised.iter().for_each(|&v| late[v as usize] = true);
         let fold = if self.maximised.is_empty() { Fold::Sum } else { Fold::Max };
-        let (free, orders) = self.orders(stop)?;
-        let constrained = orders.last().cloned().unwrap_or_else(|| free.clone());
+        let orders = self.orders(stop)?;
+        let (Some(free), Some(constrained)) = (orders.first().cloned(), orders.last().cloned()) else { return Ok(()) };
         let parts = Parts::new(self.potentials, self.evidence, late, [free, constrained], &self.options);
         let mut upper = Upper::new(fold, sizes, Levels::new(orders, sizes, parts.memory));
         let mut climb = Climb::new(&parts, sizes.exact * tuning::NEIGHBOURHOOD);
@@ -88,21 +88,21 @@ impl PreparedMap<'_> {
         Ok(())
     }
 
-    /// An order for sums alone, and those that bound the whole: the last with sums before maxima.
-    fn orders(&self, stop: &Stop) -> Result<(Arc<[usize]>, Vec<Arc<[usize]>>), Error> {
+    /// The orders that bound the whole: the first serves sums alone, the last has sums before maxima.
+    fn orders(&self, stop: &Stop) -> Result<Vec<Arc<[usize]>>, Error> {
         let n = self.potentials.domains.len();
         let options = self.options.clone().with(|options| options.variables = Some(self.maximised.clone()));
         let free: Arc<[usize]> = Prepared::new(self.potentials, self.evidence, &options, stop)?.places().into();
-        let Some(tree) = &self.tree else { return Ok((free.clone(), vec![free])) };
+        let Some(tree) = &self.tree else { return Ok(vec![free]) };
         let structure = tree.sliced.structure();
-        let mut orders = vec![free.clone()];
+        let mut orders = vec![free];
         for most in tuning::LARGEST_CLIQUES {
             let order = Order::constrained(&structure, (Method::WeightedMinFill, 1), &self.late, most, stop);
             stop.check()?;
             orders.push(tree.places(&order, n).into());
         }
         orders.push(tree.places(&tree.order, n).into());
-        Ok((free, orders))
+        Ok(orders)
     }
 
     /// What is known, for those who hear of it.

@@ -2,15 +2,20 @@
 //! them says what the sum, or the largest sum, is at least and at most.
 //!
 //! First the whole is bounded from above by growing tables, then it is cut into parts. So the sum of all exact parts
-//! rises, the sum of all bounds falls, and both meet when no part is left.
+//! rises, the sum of all bounds falls, and both meet when no part is left. A [search](super::components) for the exact
+//! sum goes on beside that, and has lower bounds of its own.
 
+use super::components::{self, ComponentSearch};
 use super::levels::Levels;
 use super::parts::{Known, Level, Part, Parts, Sum, Tree, Values};
+use super::peeling::peel;
+use super::sliced::Sliced;
 use super::{Evidence, MarginalMap, Marginals, Options, Prepared, tuning};
 use crate::error::Error;
 use crate::model::{Potentials, ROUNDOFF, Scaled};
-use crate::stop::Stop;
-use std::sync::Arc;
+use crate::stop::{Cause, Stop};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 /// Bounds on the sum over all assignments, or on the largest of sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,6 +60,8 @@ pub(super) struct Sizes {
     pub part: u64,
     /// Entries of all cliques of a part that is summed exactly.
     pub exact: f64,
+    /// Entries of all tables under all partial assignments, up to which a search goes on beside the parts.
+    pub states: u64,
 }
 
 /// Bounds the sum until both sides meet, or `stop` is set; `tell` hears of each step. The last bounds are returned.
@@ -79,29 +86,71 @@ pub(super) fn bound_by(
     stop: &Stop,
     tell: &mut dyn FnMut(&SumBounds),
 ) -> Result<SumBounds, Error> {
+    let nothing = SumBounds { upper: f64::NEG_INFINITY, open_parts: 0, ..SumBounds::NONE };
+    let Some(sliced) = Sliced::new(potentials, evidence, |_| false, |_| false, stop)? else { return Ok(nothing) };
+    let (potentials, evidence) = (sliced.potentials(), Evidence::default());
     let only_z = options.clone().with(|options| options.variables = Some(Vec::new()));
-    let places = Prepared::new(potentials, evidence, &only_z, stop)?.places();
-    let places: Arc<[usize]> = places.into();
+    let places: Arc<[usize]> = Prepared::new(&potentials, &evidence, &only_z, stop)?.places().into();
     let late = vec![false; potentials.domains.len()];
-    let parts = Parts::new(potentials, evidence, late, [places.clone(), places], options);
-    let mut upper = Upper::new(Fold::Sum, sizes, Levels::new(vec![parts.free.clone()], sizes, parts.memory));
-    let mut last = SumBounds::NONE;
-    let ended = loop {
-        match upper.step(&parts, stop) {
+    let mut parts = Parts::new(&potentials, &evidence, late, [places.clone(), places.clone()], options);
+    let share = parts.memory / tuning::components::MEMORY;
+    parts.memory -= share;
+    let mut search = ComponentSearch::new(&sliced, places.to_vec(), (sizes.states, share), stop)?;
+    let mut upper = Upper::new(Fold::Sum, sizes, Levels::new(vec![places], sizes, parts.memory));
+    upper.tree.found.at_most(peel(&sliced, stop)?);
+    loop {
+        let (goes_on, sum) = beside(search.as_mut(), |stop| upper.step(&parts, stop), stop);
+        let found = match (goes_on, sum) {
+            (_, Some(components::Sum { value, error })) => {
+                upper.tree.finish(Sum { sum: value, error: error + sliced.rounding, values: Vec::new() });
+                Ok(false)
+            }
+            (found, None) => found,
+        };
+        if let Some(components::Sum { value, error }) = search.as_ref().map(ComponentSearch::lower) {
+            upper.tree.found.at_least(value, error + sliced.rounding);
+        }
+        match found {
+            Err(error) if !error.is_stop() => return Err(error),
+            Err(_) => return Ok(upper.found().last),
             Ok(goes_on) => {
-                last = upper.found().last;
-                tell(&last);
+                tell(&upper.found().last);
                 if !goes_on {
-                    break Ok(());
+                    return Ok(upper.found().last);
                 }
             }
-            Err(error) => break Err(error),
+        }
+    }
+}
+
+/// Does a piece of work, and lets a search go on meanwhile, or afterwards for as long where there is one thread. The
+/// work is stopped once the search has its sum.
+fn beside<T: Send>(
+    search: Option<&mut ComponentSearch>,
+    work: impl FnOnce(&Stop) -> T + Send,
+    stop: &Stop,
+) -> (T, Option<components::Sum>) {
+    let Some(search) = search else { return (work(stop), None) };
+    let (limit, took, began) = (stop.below(), OnceLock::new(), Instant::now());
+    let work = || {
+        let done = work(&limit);
+        let _ = took.set(began.elapsed());
+        done
+    };
+    let search = || {
+        let began = Instant::now();
+        loop {
+            let sum = search.advance(tuning::components::TURN, stop);
+            if sum.is_some() {
+                limit.set(Cause::Diminishing);
+                return sum;
+            }
+            if stop.is_set() || took.get().is_some_and(|took| began.elapsed() >= *took) {
+                return None;
+            }
         }
     };
-    match ended {
-        Err(error) if !Error::is_stop(&error) => Err(error),
-        _ => Ok(last),
-    }
+    rayon::join(work, search)
 }
 
 /// Bounds from above, one step at a time: on the whole by growing tables, and then on parts.
@@ -205,6 +254,16 @@ impl Found {
             self.best.clone_from(values);
         }
         self.lower = self.fold.both(self.lower, *sum);
+    }
+
+    /// No more than this is the whole.
+    pub fn at_most(&mut self, upper: Scaled) {
+        self.last.upper = self.last.upper.min(raised(upper.ln(), ROUNDOFF));
+    }
+
+    /// The whole is at least so much, which may be off by an error, relatively.
+    fn at_least(&mut self, lower: Scaled, error: f64) {
+        self.last.lower = raised(lower.ln(), -error).max(self.last.lower).min(self.last.upper);
     }
 
     /// The logarithm of what is known exactly, and how far it may be off.

@@ -30,6 +30,7 @@
 mod anytime;
 mod bounds;
 mod climb;
+mod components;
 #[cfg(test)]
 mod device_tests;
 mod evidence;
@@ -39,6 +40,7 @@ mod many;
 mod map;
 mod on_device;
 mod parts;
+mod peeling;
 mod propagate;
 mod rows;
 mod simplify;
@@ -62,6 +64,7 @@ use crate::order::{Method, Order, OrderSearch, Ordering};
 use crate::stop::Stop;
 use on_device::OnDevice;
 use propagate::{Planned, Posteriors, Trouble};
+use simplify::LeftOut;
 use sliced::Sliced;
 use std::sync::Arc;
 use std::time::Instant;
@@ -434,6 +437,10 @@ impl Tabled {
         let mut places = vec![usize::MAX; variables];
         let whole = order.sequence.iter().map(|&v| self.sliced.variables[v as usize]);
         whole.enumerate().for_each(|(place, v)| places[v as usize] = place);
+        // what another variable determines goes where that does
+        for LeftOut { variable, by, .. } in self.sliced.left_out.iter().rev() {
+            by.iter().for_each(|&by| places[*variable as usize] = places[by as usize]);
+        }
         places
     }
 

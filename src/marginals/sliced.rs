@@ -5,7 +5,9 @@ use super::simplify::{LeftOut, Simplifier};
 use crate::algebra::{OfNumbers, SumProduct};
 use crate::elimination::{Factors, Source, scatter};
 use crate::error::Error;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Factor, Potentials, Problem, ROUNDOFF, Scaled, SparseTable, Table};
+use crate::model::{
+    Cost, CostFunction, FORBIDDEN, Factor, Potentials, Problem, ROUNDOFF, Scaled, SparseTable, Table, Variable,
+};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use rustc_hash::FxHashMap;
@@ -69,8 +71,12 @@ impl Sliced {
             sliced.rounding += ROUNDOFF;
         }
         sliced.functions = functions.list;
-        sliced.prune(&potentials.domains, asked, stop)?;
-        while sliced.simplify(&potentials.domains, &keeps, stop)? {}
+        loop {
+            sliced.prune(&potentials.domains, &asked, stop)?;
+            if !sliced.simplify(&potentials.domains, &keeps, stop)? {
+                break;
+            }
+        }
         sliced.renumber(&potentials.domains);
         Ok(Some(sliced))
     }
@@ -131,20 +137,19 @@ impl Sliced {
         Ok(())
     }
 
-    /// Leaves out what follows from the rest; whether functions were multiplied that this made alike.
+    /// Leaves out what follows from the rest; whether anything did, so that more may.
     fn simplify(&mut self, domains: &[u32], keeps: &dyn Fn(u32) -> bool, stop: &Stop) -> Result<bool, Error> {
+        let count = self.functions.len();
         let (simpler, left_out) = Simplifier::new(std::mem::take(&mut self.functions), domains, keeps).run(stop)?;
-        let (mut functions, mut count) = (Functions::default(), 0);
-        for function in simpler {
-            count += usize::from(!function.scope.is_empty());
-            self.add(&mut functions, function, domains);
-        }
+        let mut functions = Functions::default();
+        simpler.into_iter().for_each(|function| self.add(&mut functions, function, domains));
         self.functions = functions.list;
         let mut out = vec![false; domains.len()];
         left_out.iter().for_each(|own| out[own.variable as usize] = true);
         self.variables.retain(|&v| !out[v as usize]);
+        let is_simpler = self.functions.len() < count || !left_out.is_empty();
         self.left_out.extend(left_out);
-        Ok(self.functions.len() < count)
+        Ok(is_simpler)
     }
 
     /// Counts the variables that are left.
@@ -185,6 +190,20 @@ impl Sliced {
     pub fn taken_out(&self) -> Scaled {
         let exponents: i64 = self.functions.iter().map(|function| function.exponent).sum();
         Scaled { exponent: self.constant.exponent + exponents, ..self.constant }
+    }
+
+    /// What is left as a product of its own, over indices among its variables.
+    pub fn potentials(&self) -> Potentials {
+        let Scaled { mantissa, exponent } = self.constant;
+        let constant = Factor { scope: Box::default(), table: [mantissa].into(), exponent };
+        let variable = |&domain: &u32| Variable { domain, name: None, values: None };
+        Potentials {
+            variables: self.domains.iter().map(variable).collect(),
+            domains: self.domains.clone(),
+            functions: self.functions.iter().cloned().chain([constant]).collect(),
+            rounding: self.rounding,
+            ..Potentials::default()
+        }
     }
 
     /// The scopes as a problem that costs nothing: what orders and plans look at.

@@ -14,11 +14,13 @@ pub(super) const STEPS_OF_AN_ENTRY: f64 = 0.3;
 
 /// Where tables do not fit: the whole is bounded by tables of 1 MiB to 1 GiB, some milliseconds to some seconds; a part
 /// by 4 MiB, which takes about as long as planning it, or summed where that takes some tenths of a second.
-pub(super) const SIZES: Sizes = Sizes { whole: (1 << 20, 1 << 30), part: 4 << 20, exact: (1u64 << 26) as f64 };
+pub(super) const SIZES: Sizes =
+    Sizes { whole: (1 << 20, 1 << 30), part: 4 << 20, exact: (1u64 << 26) as f64, states: 1 << 24 };
 
 /// The same of marginal MAP: bounds on the whole end sooner, as there are several orders; those of parts are worth more
 /// time, as smaller tables say no more of a part than is known of the whole.
-pub(super) const MAP_SIZES: Sizes = Sizes { whole: (1 << 20, 1 << 28), part: 1 << 25, exact: (1u64 << 24) as f64 };
+pub(super) const MAP_SIZES: Sizes =
+    Sizes { whole: (1 << 20, 1 << 28), part: 1 << 25, exact: (1u64 << 24) as f64, states: 0 };
 
 /// A neighbourhood may have so many times the entries of a part that is solved exactly: few are solved, and each helps.
 pub(super) const NEIGHBOURHOOD: f64 = 16.0;
@@ -44,3 +46,11 @@ pub(super) const SHRINKAGE: f64 = 0.7;
 /// The part of the time that the checker may take while a search runs, and the least time it is given, in seconds.
 pub(super) const CHECKING: f64 = 0.2;
 pub(super) const LEAST_CHECK: f64 = 0.2;
+
+/// The search over components.
+pub(super) mod components {
+    /// Work between two looks at the flag and the clock: a millisecond or less.
+    pub const TURN: u64 = 1 << 14;
+    /// It may take one part in so many of the memory.
+    pub const MEMORY: u64 = 4;
+}

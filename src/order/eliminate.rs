@@ -37,7 +37,7 @@ pub(super) fn eliminate(
         Rule::Greedy { method, seed, late, most } => (Some(method), seed, None, (late, most)),
         Rule::Given(sequence) => (None, 0, Some(sequence), (&[][..], f64::INFINITY)),
     };
-    counted(neighbours, domains, (method, seed, given, late), (limit, effort), stop)
+    counted(neighbours, domains, (method, seed, given), late, (limit, effort), stop)
         .unwrap_or_else(|_| (Some(Order { method, ..Order::uncounted(given, domains.len()) }), 0))
 }
 
@@ -45,7 +45,8 @@ pub(super) fn eliminate(
 fn counted(
     neighbours: &[Vec<u32>],
     domains: &[u32],
-    (method, seed, given, (late, most)): (Option<Method>, u64, Option<&[u32]>, (&[bool], f64)),
+    (method, seed, given): (Option<Method>, u64, Option<&[u32]>),
+    (late, most): (&[bool], f64),
     (limit, effort): (f64, u64),
     stop: &Stop,
 ) -> Result<(Option<Order>, u64), Error> {
@@ -60,13 +61,7 @@ fn counted(
     };
     let turn = |graph: &Graph, v: u32| match late.get(v as usize) {
         Some(true) => 1u8,
-        _ => {
-            if large(graph, v) {
-                2
-            } else {
-                0
-            }
-        }
+        _ => 2 * u8::from(large(graph, v)),
     };
     let ranked = |graph: &Graph| -> Result<BinaryHeap<_>, Error> {
         // with room for new scores: to move a million entries into more takes as long as to make them
