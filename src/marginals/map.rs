@@ -222,8 +222,8 @@ impl<S: OfNumbers> Messages<S> {
 }
 
 /// The largest sum of a plan, how far it may be off, and the values of the variables that are left, of which `late`
-/// says whether they are maximised; those of the others mean nothing. Where a sum comes after a maximum it is no less than
-/// the largest sum. Nothing where there would be too many rows.
+/// says whether they are maximised; those of the others mean nothing. Where a sum comes after a maximum it is no less
+/// than the largest sum. Nothing where there would be too many rows.
 pub(super) fn largest<S: OfNumbers>(
     planned: Planned<'_>,
     late: &[bool],

@@ -7,7 +7,7 @@ use crate::model::{ROUNDOFF, Scaled};
 use crate::stop::Stop;
 
 /// No more than this is the sum. A variable that one function alone reads is summed out of it, and the largest of these
-/// sums goes out of the product; where there is none, the largest entry of a table goes, that of the smallest one first.
+/// sums goes out of the product; where there is none, the largest entry of a table goes, of the smallest one first.
 ///
 /// # Errors
 /// [`Error::Stopped`].

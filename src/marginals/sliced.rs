@@ -35,7 +35,7 @@ pub(crate) struct Sliced {
 
 impl Sliced {
     /// Slices tables by the observed values. Variables that `asked` does not have and that a single function reads,
-    /// which sums to 1 over them, are left out with it, again and again: the barren leaves of a Bayesian network. So are
+    /// which sums to 1 over them, are left out with it, again and again: barren leaves of a Bayesian network. So are
     /// others that follow from those left ([`Simplifier`]), unless `keeps` has them. Nothing where the observations
     /// contradict each other.
     ///

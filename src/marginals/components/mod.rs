@@ -1,5 +1,5 @@
 //! The sum by search, where tables do not fit: a variable is given each of its values, zeros rule out values of others,
-//! and what falls apart is summed apart. A component that was met before, under whatever assignment, is not summed again
+//! and what falls apart is summed apart. A component that was met before, under any assignment, is not summed again
 //! (component caching: Sang, Beame and Kautz, "Performing Bayesian inference by weighted model counting", 2005;
 //! recursive conditioning: Darwiche, 2001). Without zeros and equal tables it looks at no more than elimination does.
 
