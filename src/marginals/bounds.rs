@@ -13,7 +13,9 @@ use super::sliced::Sliced;
 use super::{Evidence, MarginalMap, Marginals, Options, Prepared, tuning};
 use crate::error::Error;
 use crate::model::{Potentials, ROUNDOFF, Scaled};
+use crate::order::{Method, Ordering};
 use crate::stop::{Cause, Stop};
+use crate::threads;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -90,15 +92,22 @@ pub(super) fn bound_by(
     let Some(sliced) = Sliced::new(potentials, evidence, |_| false, |_| false, stop)? else { return Ok(nothing) };
     let (potentials, evidence) = (sliced.potentials(), Evidence::default());
     let only_z = options.clone().with(|options| options.variables = Some(Vec::new()));
-    let places: Arc<[usize]> = Prepared::new(&potentials, &evidence, &only_z, stop)?.places().into();
+    let places =
+        |options: &Options| Prepared::new(&potentials, &evidence, options, stop).map(|own| Arc::from(own.places()));
+    let best: Arc<[usize]> = places(&only_z)?;
+    let greedy = match only_z.order {
+        // a sweep across the graph may have the least tables, but splits badly
+        Ordering::Promising => places(&only_z.clone().with(|options| options.order = Ordering::Rule(Method::MinFill)))?,
+        _ => best.clone(),
+    };
     let late = vec![false; potentials.domains.len()];
-    let mut parts = Parts::new(&potentials, &evidence, late, [places.clone(), places.clone()], options);
+    let mut parts = Parts::new(&potentials, &evidence, late, [best.clone(), best.clone()], options);
     let share = parts.memory / tuning::components::MEMORY;
     parts.memory -= share;
-    let mut search = ComponentSearch::new(&sliced, places.to_vec(), (sizes.states, share), stop)?;
-    let mut upper = Upper::new(Fold::Sum, sizes, Levels::new(vec![places], sizes, parts.memory));
+    let mut search = ComponentSearch::new(&sliced, best.to_vec(), (sizes.states, share), stop)?;
+    let mut upper = Upper::new(Fold::Sum, sizes, Levels::new(vec![greedy], sizes, parts.memory));
     upper.tree.found.at_most(peel(&sliced, stop)?);
-    loop {
+    let ended = loop {
         let (goes_on, sum) = beside(search.as_mut(), |stop| upper.step(&parts, stop), stop);
         let found = match (goes_on, sum) {
             (_, Some(components::Sum { value, error })) => {
@@ -111,16 +120,19 @@ pub(super) fn bound_by(
             upper.tree.found.at_least(value, error + sliced.rounding);
         }
         match found {
-            Err(error) if !error.is_stop() => return Err(error),
-            Err(_) => return Ok(upper.found().last),
+            Err(error) if !error.is_stop() => break Err(error),
+            Err(_) => break Ok(upper.found().last),
             Ok(goes_on) => {
                 tell(&upper.found().last);
                 if !goes_on {
-                    return Ok(upper.found().last);
+                    break Ok(upper.found().last);
                 }
             }
         }
-    }
+    };
+    let kept = search.as_ref().map_or(0, ComponentSearch::kept);
+    threads::free(search, kept);
+    ended
 }
 
 /// Does a piece of work, and lets a search go on meanwhile, or afterwards for as long where there is one thread. The

@@ -1,6 +1,7 @@
 //! Sums of components that were met before, as many as memory allows.
 
 use super::Sum;
+use crate::threads;
 use rustc_hash::FxHashMap;
 
 /// What a component is: numbers of what is left of its functions, and values of its variables that are ruled out.
@@ -24,6 +25,10 @@ impl Cache {
         Cache { young: FxHashMap::default(), elder: FxHashMap::default(), bytes: 0, most: most / 2 }
     }
 
+    pub fn len(&self) -> usize {
+        self.young.len() + self.elder.len()
+    }
+
     pub fn find(&mut self, key: &Key) -> Option<Sum> {
         if let Some(&sum) = self.young.get(key) {
             return Some(sum);
@@ -36,7 +41,9 @@ impl Cache {
     pub fn keep(&mut self, key: Key, sum: Sum) {
         let bytes = ENTRY + key.len() as u64;
         if self.bytes + bytes > self.most {
-            self.elder = std::mem::take(&mut self.young);
+            let forgotten = std::mem::replace(&mut self.elder, std::mem::take(&mut self.young));
+            let parts = forgotten.len();
+            threads::free(forgotten, parts);
             self.bytes = 0;
         }
         self.bytes += bytes;

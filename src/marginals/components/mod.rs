@@ -205,6 +205,11 @@ impl ComponentSearch {
         self.done.or(below).unwrap_or(Sum::ZERO)
     }
 
+    /// Sums that are kept.
+    pub fn kept(&self) -> usize {
+        self.cache.len()
+    }
+
     /// Opens a component, ends a value or begins one.
     fn step(&mut self) {
         let Some(frame) = self.frames.last_mut() else { return };
