@@ -50,3 +50,12 @@ impl Cache {
         let _ = self.young.insert(key, sum);
     }
 }
+
+/// Appends a number to a key: seven bits a byte, the lowest first.
+pub(super) fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}

@@ -12,7 +12,7 @@ use super::sliced::Sliced;
 use crate::error::Error;
 use crate::model::{ROUNDOFF, Scaled};
 use crate::stop::Stop;
-use cache::{Cache, Key};
+use cache::{Cache, Key, put};
 use residuals::{Network, low};
 use std::ops::Range;
 
@@ -490,13 +490,4 @@ impl ComponentSearch {
         self.work += (component.functions.len() + component.variables.len()) as u64;
         exponent
     }
-}
-
-/// Seven bits a byte, the lowest first.
-fn put(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
 }
