@@ -9,6 +9,7 @@ use super::components::{self, ComponentSearch};
 use super::levels::Levels;
 use super::parts::{Known, Level, Part, Parts, Sum, Tree, Values};
 use super::peeling::peel;
+use super::simplify::Keep;
 use super::sliced::Sliced;
 use super::{Evidence, MarginalMap, Marginals, Options, Prepared, tuning};
 use crate::error::Error;
@@ -37,19 +38,22 @@ impl SumBounds {
     /// Nothing is known.
     pub(super) const NONE: SumBounds =
         SumBounds { lower: f64::NEG_INFINITY, upper: f64::INFINITY, exact_parts: 0, open_parts: 1 };
+
+    /// A logarithm is known but for an error.
+    fn near(ln: f64, error: f64) -> Self {
+        SumBounds { lower: ln - error, upper: ln + error, exact_parts: 1, open_parts: 0 }
+    }
 }
 
 impl From<&Marginals> for SumBounds {
     fn from(found: &Marginals) -> Self {
-        let (lower, upper) = (found.ln_z - found.error_bound, found.ln_z + found.error_bound);
-        SumBounds { lower, upper, exact_parts: 1, open_parts: 0 }
+        SumBounds::near(found.ln_z, found.error_bound)
     }
 }
 
 impl From<MarginalMap> for SumBounds {
     fn from(found: MarginalMap) -> Self {
-        let (lower, upper) = (found.ln_value - found.error_bound, found.ln_value + found.error_bound);
-        SumBounds { lower, upper, exact_parts: 1, open_parts: 0 }
+        SumBounds::near(found.ln_value, found.error_bound)
     }
 }
 
@@ -89,7 +93,8 @@ pub(super) fn bound_by(
     tell: &mut dyn FnMut(&SumBounds),
 ) -> Result<SumBounds, Error> {
     let nothing = SumBounds { upper: f64::NEG_INFINITY, open_parts: 0, ..SumBounds::NONE };
-    let Some(sliced) = Sliced::new(potentials, evidence, |_| false, |_| false, stop)? else { return Ok(nothing) };
+    let slice = |keep| Sliced::new(potentials, evidence, |_| false, keep, stop);
+    let (Some(whole), Some(sliced)) = (slice(Keep::All)?, slice(Keep::These(&|_| false))?) else { return Ok(nothing) };
     let (potentials, evidence) = (sliced.potentials(), Evidence::default());
     let only_z = options.clone().with(|options| options.variables = Some(Vec::new()));
     let places =
@@ -106,7 +111,9 @@ pub(super) fn bound_by(
     parts.memory -= share;
     let mut search = ComponentSearch::new(&sliced, best.to_vec(), (sizes.states, share), stop)?;
     let mut upper = Upper::new(Fold::Sum, sizes, Levels::new(vec![greedy], sizes, parts.memory));
-    upper.tree.found.at_most(peel(&sliced, stop)?);
+    for product in [&whole, &sliced] {
+        upper.tree.found.at_most(peel(product, stop)?);
+    }
     let ended = loop {
         let (goes_on, sum) = beside(search.as_mut(), |stop| upper.step(&parts, stop), stop);
         let found = match (goes_on, sum) {
@@ -269,7 +276,7 @@ impl Found {
     }
 
     /// No more than this is the whole.
-    pub fn at_most(&mut self, upper: Scaled) {
+    fn at_most(&mut self, upper: Scaled) {
         self.last.upper = self.last.upper.min(raised(upper.ln(), ROUNDOFF));
     }
 

@@ -147,8 +147,7 @@ impl Climb {
             Some(starts) => starts,
             None => self.of_tables(&rest, &order, bytes, stop)?,
         };
-        let known = parts.fixed(&rest);
-        starts.iter_mut().for_each(|start| start.extend_from_slice(&known));
+        starts.iter_mut().for_each(|start| start.extend_from_slice(&rest.fixed));
         starts.reverse();
         Ok(starts)
     }

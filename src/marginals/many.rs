@@ -5,6 +5,7 @@
 
 use super::on_device::{self, OnDevice};
 use super::propagate::{Planned, Trouble};
+use super::simplify::Keep;
 use super::sliced::Sliced;
 use super::{Evidence, Marginals, Prepared, Tabled};
 use crate::algebra::SumProduct;
@@ -46,7 +47,7 @@ impl Prepared {
     ) -> Result<(Vec<Marginals>, Option<String>), Error> {
         let mut done = Vec::new();
         let Some(gpu) = &self.gpu else { return Ok((done, None)) };
-        let Some(sliced) = Sliced::new(potentials, evidence, |_| true, |_| true, stop)? else {
+        let Some(sliced) = Sliced::new(potentials, evidence, |_| true, Keep::All, stop)? else {
             return Ok((vec![self.impossible(); cases.len()], None));
         };
         let tabled = Tabled::new(sliced, &self.choice, true, stop)?;

@@ -5,6 +5,7 @@
 
 use super::propagate::{Collected, Planned, Trouble};
 use super::rows::{self, Listed};
+use super::simplify::Keep;
 use super::sliced::Sliced;
 use super::{Evidence, Options, Tabled, Tree};
 use crate::algebra::{OfNumbers, SumMax, SumProduct, WideSumProduct};
@@ -64,7 +65,7 @@ impl<'a> PreparedMap<'a> {
             return Err(Error::Usage(format!("variable {variable} is to be maximised, but there are {n}")));
         }
         let is_maximised = |v| maximised.contains(&v);
-        let sliced = Sliced::new(potentials, evidence, is_maximised, is_maximised, stop)?;
+        let sliced = Sliced::new(potentials, evidence, is_maximised, Keep::These(&is_maximised), stop)?;
         let began = Instant::now();
         let mut late = Vec::new();
         let tree = match sliced {
@@ -128,9 +129,9 @@ impl<'a> PreparedMap<'a> {
         }
         let ln_value = z.ln();
         let observed = |variable: u32| self.evidence.values.iter().find(|&&(seen, _)| seen == variable);
-        let value = |&variable: &u32| {
-            let place = tree.sliced.variables.binary_search(&variable);
-            observed(variable).map_or_else(|| place.map_or(0, |place| own[place]), |&(_, value)| value)
+        let value = |&variable: &u32| match tree.sliced.variables.binary_search(&variable) {
+            Ok(place) => own[place],
+            Err(_) => observed(variable).map_or_else(|| tree.sliced.fixed(variable).unwrap_or(0), |&(_, value)| value),
         };
         let found = MarginalMap {
             ln_value,

@@ -34,7 +34,6 @@ mod components;
 #[cfg(test)]
 mod device_tests;
 mod evidence;
-mod implied;
 mod levels;
 mod many;
 mod map;
@@ -64,7 +63,7 @@ use crate::order::{Method, Order, OrderSearch, Ordering};
 use crate::stop::Stop;
 use on_device::OnDevice;
 use propagate::{Planned, Posteriors, Trouble};
-use simplify::LeftOut;
+use simplify::{Keep, LeftOut};
 use sliced::Sliced;
 use std::sync::Arc;
 use std::time::Instant;
@@ -205,7 +204,7 @@ impl Prepared {
         }
         let only_z = !asked.contains(&true);
         let observed = evidence.by_variable(potentials)?;
-        let sliced = Sliced::new(potentials, evidence, |v| asked[v as usize], |_| false, stop)?;
+        let sliced = Sliced::new(potentials, evidence, |v| asked[v as usize], Keep::These(&|_| false), stop)?;
         let began = Instant::now();
         let tree = sliced.map(|sliced| Tabled::new(sliced, &options.order, !only_z, stop)).transpose()?;
         Ok(Prepared {

@@ -8,9 +8,9 @@
 //! 2017, on one path at a time; branch and bound as in Yuan and Hansen, 2009).
 
 use super::bounds::{Fold, Found};
-use super::implied::Zeros;
 use super::map::{Made, largest};
 use super::propagate::{Planned, Trouble};
+use super::simplify::Keep;
 use super::sliced::Sliced;
 use super::weighted::{Weights, upper};
 use super::{Evidence, Options, tuning};
@@ -106,7 +106,6 @@ pub(super) struct Parts<'a> {
     evidence: &'a Evidence,
     /// By variable, whether it is maximised.
     pub late: Vec<bool>,
-    zeros: Zeros<'a>,
     /// By variable, its place in an order that serves sums alone.
     pub free: Arc<[usize]>,
     /// The same with sums before maxima.
@@ -117,8 +116,8 @@ pub(super) struct Parts<'a> {
 /// What is left of the product once values are fixed.
 #[derive(Debug)]
 pub(super) struct Rest {
-    /// What is fixed, with what follows from it.
-    pub fixed: Evidence,
+    /// The maximised variables that have a value, given or as all others have a sum of 0, and these.
+    pub fixed: Values,
     pub sliced: Sliced,
     pub structure: Problem,
     /// By variable that is left, whether it is maximised.
@@ -162,7 +161,7 @@ impl<'a> Parts<'a> {
         options: &Options,
     ) -> Self {
         let memory = options.memory.unwrap_or_else(|| memory::available() / 2);
-        Parts { potentials, evidence, late, zeros: Zeros::new(potentials), free, constrained, memory }
+        Parts { potentials, evidence, late, free, constrained, memory }
     }
 
     /// The bytes of each of as many tables as threads make side by side.
@@ -174,21 +173,18 @@ impl<'a> Parts<'a> {
     pub fn rest(&self, values: &[(u32, u32)], stop: &Stop) -> Result<Option<Rest>, Error> {
         let mut evidence = self.evidence.clone();
         evidence.values.extend_from_slice(values);
-        let Some(fixed) = self.zeros.imply(&evidence, stop)? else { return Ok(None) };
         let asked = |v: u32| self.late[v as usize];
-        let Some(sliced) = Sliced::new(self.potentials, &fixed, asked, asked, stop)? else { return Ok(None) };
+        let sliced = Sliced::new(self.potentials, &evidence, asked, Keep::These(&asked), stop)?;
+        let Some(sliced) = sliced else { return Ok(None) };
         if sliced.constant.mantissa == 0.0 || sliced.functions.iter().any(|f| f.table.iter().all(|&x| x == 0.0)) {
             return Ok(None);
         }
         let (structure, late) = (sliced.structure(), sliced.variables.iter().map(|&v| asked(v)).collect());
         let all: usize = sliced.functions.iter().map(|f| f.table.len()).sum();
         let zeros: usize = sliced.functions.iter().map(|f| f.table.iter().filter(|&&x| x == 0.0).count()).sum();
+        let implied = sliced.left_out.iter().filter_map(|own| Some((own.variable, own.fixed()?)));
+        let fixed = evidence.values.iter().copied().chain(implied).filter(|&(v, _)| asked(v)).collect();
         Ok(Some(Rest { fixed, sliced, structure, late, sparse: 2 * zeros >= all }))
-    }
-
-    /// The maximised variables that have a value, and these.
-    pub fn fixed(&self, rest: &Rest) -> Values {
-        rest.fixed.values.iter().copied().filter(|&(v, _)| self.late[v as usize]).collect()
     }
 
     /// The largest sum of what is left, where all its cliques have `most` entries or fewer and memory holds the tables,
@@ -206,7 +202,7 @@ impl<'a> Parts<'a> {
             listed => listed,
         };
         let Some((sum, error, own)) = found else { return Ok(None) };
-        let mut values = self.fixed(rest);
+        let mut values = rest.fixed.clone();
         let left = rest.sliced.variables.iter().copied().zip(own);
         values.extend(left.filter(|&(v, _)| self.late[v as usize]));
         Ok(Some(Sum { sum, error: error + rest.sliced.rounding, values }))
@@ -245,7 +241,7 @@ impl<'a> Parts<'a> {
         let (own, split) = self.upper(&rest, level, stop)?;
         let upper = above.filter(|&above| own.is_above(above)).unwrap_or(own);
         let cut = rest.sliced.variables[self.cut(&rest, stop)? as usize];
-        values.extend(self.fixed(&rest));
+        values.extend_from_slice(&rest.fixed);
         values.sort_unstable();
         values.dedup();
         Ok(Known::Bounded(Part { values, upper, split, next: Next::Cut(cut) }))

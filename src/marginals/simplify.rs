@@ -4,7 +4,7 @@
 
 use super::sliced::strides;
 use crate::error::Error;
-use crate::model::Factor;
+use crate::model::{Factor, Odometer};
 use crate::stop::Stop;
 use std::collections::BTreeSet;
 
@@ -17,19 +17,35 @@ pub(crate) struct LeftOut {
     pub values: Box<[u32]>,
 }
 
+impl LeftOut {
+    /// Its only value, where all others have a sum of 0.
+    pub fn fixed(&self) -> Option<u32> {
+        if self.by.is_none() { self.values.first().copied() } else { None }
+    }
+}
+
+/// Which variables a product keeps that follow from others.
+#[derive(Clone, Copy)]
+pub(super) enum Keep<'a> {
+    All,
+    /// Those that are true here, unless they have one value only.
+    These(&'a dyn Fn(u32) -> bool),
+}
+
 /// A product that is being simplified.
 pub(super) struct Simplifier<'a> {
     domains: &'a [u32],
-    /// Which variables stay.
+    /// Which variables are not substituted.
     keeps: &'a dyn Fn(u32) -> bool,
-    functions: Vec<Factor>,
+    pub functions: Vec<Factor>,
     /// By variable, the functions that read it or did.
     on: Vec<Vec<usize>>,
     /// By variable, which values have a sum that may be above 0.
     possible: Vec<Vec<bool>>,
     /// Functions to look at.
     open: BTreeSet<usize>,
-    left_out: Vec<LeftOut>,
+    /// Each in terms of those after it and those that stay.
+    pub left_out: Vec<LeftOut>,
 }
 
 impl<'a> Simplifier<'a> {
@@ -43,23 +59,22 @@ impl<'a> Simplifier<'a> {
         Simplifier { domains, keeps, functions, on, possible, open, left_out: Vec::new() }
     }
 
-    /// The functions that are left, and the variables that are not, each in terms of those after it and those that
-    /// stay.
+    /// Simplifies all that it can; false where every product is 0.
     ///
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn run(mut self, stop: &Stop) -> Result<(Vec<Factor>, Vec<LeftOut>), Error> {
+    pub fn run(&mut self, stop: &Stop) -> Result<bool, Error> {
         while let Some(index) = self.open.pop_first() {
             stop.check()?;
             self.drop_axes(index);
             if !self.rule_out(index) {
-                break;
+                return Ok(false);
             }
             if let Some(determined) = self.determined(index) {
                 self.leave_out(determined);
             }
         }
-        Ok((self.functions, self.left_out))
+        Ok(true)
     }
 
     /// Leaves out the variables that a function does not depend on.
@@ -77,13 +92,14 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Rules out values of which a function has no entry above 0; false where no assignment is left.
+    /// Rules out values of which a function has no entry above 0 (arc consistency: Mackworth, 1977); false where no
+    /// assignment is left.
     fn rule_out(&mut self, index: usize) -> bool {
         let scope = self.functions[index].scope.clone();
         let mut seen: Vec<Vec<bool>> = scope.iter().map(|&v| vec![false; self.domains[v as usize] as usize]).collect();
         self.entries(index, |digits| {
             for (seen, &digit) in seen.iter_mut().zip(digits) {
-                seen[digit as usize] = true;
+                seen[digit] = true;
             }
         });
         for (&v, seen) in scope.iter().zip(seen) {
@@ -96,9 +112,7 @@ impl<'a> Simplifier<'a> {
             }
             self.possible[v as usize] = seen;
             self.open.extend(self.on[v as usize].iter().filter(|&&other| other != index));
-            if let &[value] = &left[..]
-                && !(self.keeps)(v)
-            {
+            if let &[value] = &left[..] {
                 self.leave_out(LeftOut { variable: v, by: None, values: [value].into() });
             }
         }
@@ -118,8 +132,8 @@ impl<'a> Simplifier<'a> {
                 let mut values = vec![None; size(by)];
                 let mut is_function = true;
                 self.entries(index, |digits| {
-                    let value = values[digits[by_axis] as usize].get_or_insert(digits[axis]);
-                    is_function &= *value == digits[axis];
+                    let value = values[digits[by_axis]].get_or_insert(digits[axis] as u32);
+                    is_function &= *value == digits[axis] as u32;
                 });
                 if is_function {
                     // a value that leaves none has a sum of 0 whatever stands there
@@ -132,21 +146,15 @@ impl<'a> Simplifier<'a> {
     }
 
     /// Calls with the values of each entry above 0 whose values are all possible.
-    fn entries(&self, index: usize, mut with: impl FnMut(&[u32])) {
+    fn entries(&self, index: usize, mut with: impl FnMut(&[usize])) {
         let Factor { scope, table, .. } = &self.functions[index];
-        let mut digits = vec![0; scope.len()];
+        let mut odometer = Odometer::new(scope.iter().map(|&v| self.domains[v as usize] as usize).collect());
         for &entry in table.iter() {
-            let is_possible = |(&v, &digit): (&u32, &u32)| self.possible[v as usize][digit as usize];
-            if entry > 0.0 && scope.iter().zip(&digits).all(is_possible) {
-                with(&digits);
+            let is_possible = |(&v, &digit): (&u32, &usize)| self.possible[v as usize][digit];
+            if entry > 0.0 && scope.iter().zip(&odometer.digits).all(is_possible) {
+                with(&odometer.digits);
             }
-            for (digit, &v) in digits.iter_mut().zip(scope).rev() {
-                *digit += 1;
-                if *digit < self.domains[v as usize] {
-                    break;
-                }
-                *digit = 0;
-            }
+            let _ = odometer.advance();
         }
     }
 

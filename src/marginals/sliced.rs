@@ -1,7 +1,7 @@
 //! What is left of a product once variables are observed: smaller tables over fewer variables, each scope once.
 
 use super::Evidence;
-use super::simplify::{LeftOut, Simplifier};
+use super::simplify::{Keep, LeftOut, Simplifier};
 use crate::algebra::{OfNumbers, SumProduct};
 use crate::elimination::{Factors, Source, scatter};
 use crate::error::Error;
@@ -9,7 +9,7 @@ use crate::model::{
     Cost, CostFunction, FORBIDDEN, Factor, Potentials, Problem, ROUNDOFF, Scaled, SparseTable, Table, Variable,
 };
 use crate::stop::Stop;
-use crate::tensor::storage::Storage;
+use crate::tensor::{self, storage::Storage};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub(crate) struct Sliced {
 impl Sliced {
     /// Slices tables by the observed values. Variables that `asked` does not have and that a single function reads,
     /// which sums to 1 over them, are left out with it, again and again: barren leaves of a Bayesian network. So are
-    /// others that follow from those left ([`Simplifier`]), unless `keeps` has them. Nothing where the observations
+    /// others that follow from those left ([`Simplifier`]), but those to `keep`. Nothing where the observations
     /// contradict each other.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl Sliced {
         potentials: &Potentials,
         evidence: &Evidence,
         asked: impl Fn(u32) -> bool,
-        keeps: impl Fn(u32) -> bool,
+        keep: Keep<'_>,
         stop: &Stop,
     ) -> Result<Option<Self>, Error> {
         let Some(observed) = evidence.by_variable(potentials)? else { return Ok(None) };
@@ -71,10 +71,10 @@ impl Sliced {
             sliced.rounding += ROUNDOFF;
         }
         sliced.functions = functions.list;
-        loop {
-            sliced.prune(&potentials.domains, &asked, stop)?;
-            if !sliced.simplify(&potentials.domains, &keeps, stop)? {
-                break;
+        sliced.prune(&potentials.domains, &asked, stop)?;
+        if let Keep::These(kept) = keep {
+            while sliced.simplify(&potentials.domains, kept, stop)? {
+                sliced.prune(&potentials.domains, &asked, stop)?;
             }
         }
         sliced.renumber(&potentials.domains);
@@ -140,7 +140,12 @@ impl Sliced {
     /// Leaves out what follows from the rest; whether anything did, so that more may.
     fn simplify(&mut self, domains: &[u32], keeps: &dyn Fn(u32) -> bool, stop: &Stop) -> Result<bool, Error> {
         let count = self.functions.len();
-        let (simpler, left_out) = Simplifier::new(std::mem::take(&mut self.functions), domains, keeps).run(stop)?;
+        let mut simplifier = Simplifier::new(std::mem::take(&mut self.functions), domains, keeps);
+        if !simplifier.run(stop)? {
+            self.constant = Scaled::ZERO;
+            return Ok(false);
+        }
+        let Simplifier { functions: simpler, left_out, .. } = simplifier;
         let mut functions = Functions::default();
         simpler.into_iter().for_each(|function| self.add(&mut functions, function, domains));
         self.functions = functions.list;
@@ -170,6 +175,11 @@ impl Sliced {
             by.iter().for_each(|&by| needed[by as usize] |= needed[*variable as usize]);
         }
         needed
+    }
+
+    /// The value of a variable that was left out as it has no other.
+    pub fn fixed(&self, variable: u32) -> Option<u32> {
+        self.left_out.iter().find(|own| own.variable == variable)?.fixed()
     }
 
     /// Posteriors of variables that were left out, from those of the others; how many numbers were added for one.
@@ -229,11 +239,8 @@ struct Functions {
 
 /// How far entries with adjacent values of each variable are apart.
 pub(super) fn strides(function: &Factor, domains: &[u32]) -> Vec<usize> {
-    let mut strides = vec![1usize; function.scope.len()];
-    for axis in (1..strides.len()).rev() {
-        strides[axis - 1] = strides[axis] * domains[function.scope[axis] as usize] as usize;
-    }
-    strides
+    let sizes: Vec<usize> = function.scope.iter().map(|&v| domains[v as usize] as usize).collect();
+    tensor::strides(&sizes)
 }
 
 /// A function over the variables that are not observed.
@@ -271,15 +278,17 @@ fn arrange(function: &Factor, scope: &[u32], domains: &[u32]) -> Factor {
 
 /// Whether the sums over a variable are 1, up to the rounding of the numbers added.
 fn sums_to_one(function: &Factor, variable: u32, domains: &[u32]) -> bool {
-    let domain = domains[variable as usize] as usize;
-    let Some(axis) = function.scope.iter().position(|&v| v == variable) else { return false };
-    let inner: usize = function.scope[axis + 1..].iter().map(|&v| domains[v as usize] as usize).product();
     let one = Scaled::with(1.0, -function.exponent).double();
-    let near = |sum: f64| (sum - one).abs() <= 2.0 * domain as f64 * ROUNDOFF * one;
-    function
-        .table
-        .chunks_exact(domain * inner)
-        .all(|slab| (0..inner).all(|column| near(slab[column..].iter().step_by(inner).sum())))
+    let off = 2.0 * f64::from(domains[variable as usize]) * ROUNDOFF * one;
+    sums_over(function, variable, domains).all(|sum| (sum - one).abs() <= off)
+}
+
+/// The sums over one of a function's variables, by the values of the others.
+pub(super) fn sums_over(function: &Factor, variable: u32, domains: &[u32]) -> impl Iterator<Item = f64> {
+    let axis = function.scope.iter().position(|&v| v == variable).unwrap_or(0);
+    let inner = strides(function, domains)[axis];
+    let slabs = function.table.chunks_exact(inner * domains[variable as usize] as usize);
+    slabs.flat_map(move |slab| (0..inner).map(move |column| slab[column..].iter().step_by(inner).sum()))
 }
 
 impl<S: OfNumbers> Factors<S> for Sliced {

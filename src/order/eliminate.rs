@@ -55,10 +55,11 @@ fn counted(
     let sequence = Vec::with_capacity(domains.len());
     let mut order = Order { sequence, method, width: 0, joint_entries: 0.0, largest: 1.0 };
     let tag = |v: u32| mix(seed, u64::from(v));
-    let large = |graph: &Graph, v: u32| {
-        let joint = graph.adjacency[v as usize].iter().map(|&u| f64::from(domains[u as usize])).product::<f64>();
-        most < f64::INFINITY && joint * f64::from(domains[v as usize]) > most
+    let joint = |graph: &Graph, v: u32| {
+        let neighbours = graph.adjacency[v as usize].iter().map(|&u| f64::from(domains[u as usize]));
+        neighbours.product::<f64>() * f64::from(domains[v as usize])
     };
+    let large = |graph: &Graph, v: u32| most < f64::INFINITY && joint(graph, v) > most;
     let turn = |graph: &Graph, v: u32| match late.get(v as usize) {
         Some(true) => 1u8,
         _ => 2 * u8::from(large(graph, v)),
@@ -106,8 +107,8 @@ fn counted(
         order.sequence.push(v);
         graph.remove(v, stop)?;
         if method.is_some() {
-            let touched = std::mem::take(&mut graph.touched);
-            heap.extend(touched.into_iter().map(|u| Reverse((turn(&graph, u), graph.score(u), tag(u), u))));
+            heap.extend(graph.touched.iter().map(|&u| Reverse((turn(&graph, u), graph.scores[u as usize], tag(u), u))));
+            graph.touched.clear();
         }
     }
     if graph.filling {

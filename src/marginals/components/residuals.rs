@@ -3,8 +3,9 @@
 
 use crate::error::Error;
 use crate::marginals::sliced::Sliced;
-use crate::model::{Factor, Scaled};
+use crate::model::{Factor, Odometer, Scaled};
 use crate::stop::Stop;
+use crate::tensor;
 use rustc_hash::FxHashMap;
 
 /// No value of a free variable is ruled out.
@@ -72,34 +73,25 @@ impl Network {
     }
 
     fn add(&mut self, factor: &Factor, ids: &mut u32, stop: &Stop) -> Result<(), Error> {
-        let arity = factor.scope.len();
         let sizes: Vec<usize> = factor.scope.iter().map(|&v| self.domains[v as usize] as usize).collect();
-        let (mut strides, mut steps) = (vec![1usize; arity], vec![1usize; arity]);
-        for axis in (1..arity).rev() {
-            strides[axis - 1] = strides[axis] * sizes[axis];
-            steps[axis - 1] = steps[axis] * (sizes[axis] + 1);
-        }
+        let states: Vec<usize> = sizes.iter().map(|size| size + 1).collect();
+        let (strides, steps) = (tensor::strides(&sizes), tensor::strides(&states));
         let (function, free) = (self.functions.len() as u32, self.residuals.len() as u32);
         for ((axis, &v), &step) in (0..).zip(&factor.scope).zip(&steps) {
             self.on[v as usize].push((function, axis, step as u32));
         }
         self.functions.push(Function { scope: factor.scope.clone(), free });
         let mut known = FxHashMap::default();
-        // 0 where an axis is free, else one more than its value
-        let mut digits = vec![0usize; arity];
-        let states: usize = sizes.iter().map(|size| size + 1).product();
-        for _ in stop.each(0..states) {
-            let residual = self.residual(factor, (&sizes, &strides), &digits, &mut known, ids);
+        let count = states.iter().product();
+        // digits are 0 where an axis is free, else one more than its value
+        let mut odometer = Odometer::new(states);
+        for state in stop.each(0..count) {
+            let _: usize = state?;
+            let residual = self.residual(factor, (&sizes, &strides), &odometer.digits, &mut known, ids);
             self.residuals.push(residual);
-            for axis in (0..arity).rev() {
-                digits[axis] += 1;
-                if digits[axis] <= sizes[axis] {
-                    break;
-                }
-                digits[axis] = 0;
-            }
+            let _ = odometer.advance();
         }
-        stop.check()
+        Ok(())
     }
 
     fn residual(
@@ -121,8 +113,7 @@ impl Network {
         let mut supports = vec![u64::MAX; digits.len()];
         let (mut depends, mut kept) = (0u32, entries.clone());
         let mut inner = entries.len();
-        // the entries kept have all axes before `inner` that they depend on, and all after it
-        let mut outer = 1;
+        // the entries kept have those axes before `inner` that they depend on, and all after it
         for (&axis, &size) in free.iter().zip(&shape) {
             inner /= size;
             supports[axis] = supported(&entries, size, inner);
@@ -132,12 +123,9 @@ impl Network {
                 kept = kept.chunks_exact(size * inner).flat_map(|slab| slab[..inner].to_vec()).collect();
             } else {
                 depends |= 1 << axis;
-                outer *= size;
             }
         }
-        debug_assert_eq!(kept.len(), outer);
-        let most = kept.iter().copied().fold(0.0, f64::max);
-        let most = Scaled::new(most);
+        let most = Scaled::new(kept.iter().copied().fold(0.0, f64::max));
         let scale = match (depends, most.mantissa > 0.0) {
             (0, _) => Scaled::with(kept[0], factor.exponent),
             (_, true) => Scaled { mantissa: 0.5, exponent: most.exponent + 1 + factor.exponent },

@@ -1,6 +1,7 @@
 //! Sums by search against those by elimination, with little memory, in small turns.
 
 use super::ComponentSearch;
+use crate::marginals::simplify::Keep;
 use crate::marginals::sliced::Sliced;
 use crate::marginals::tests::{evidence, models, random};
 use crate::marginals::{Options, compute};
@@ -16,8 +17,8 @@ fn sums_by_search_are_those_of_elimination() {
         let evidence = evidence(&mut rng, &potentials);
         let only_z = Options::default().with(|options| options.variables = Some(Vec::new()));
         let found = compute(&potentials, &evidence, &only_z, &stop).expect("it fits");
-        let simplified = rng.below(2) == 0;
-        let sliced = Sliced::new(&potentials, &evidence, |_| true, |_| simplified, &stop).expect("no stop is set");
+        let keep = if rng.below(2) == 0 { Keep::All } else { Keep::These(&|_| false) };
+        let sliced = Sliced::new(&potentials, &evidence, |_| true, keep, &stop).expect("no stop is set");
         let Some(sliced) = sliced else { continue };
         let mut places: Vec<usize> = (0..sliced.variables.len()).collect();
         rng.shuffle(&mut places);
