@@ -5,6 +5,9 @@ use super::climb::Climb;
 use super::levels::Levels;
 use super::map::{MarginalMap, PreparedMap};
 use super::parts::{Parts, Values};
+use super::peeling::peel;
+use super::simplify::Keep;
+use super::sliced::Sliced;
 use super::{Prepared, tuning};
 use crate::error::Error;
 use crate::order::{Method, Order};
@@ -63,8 +66,14 @@ impl PreparedMap<'_> {
         let fold = if self.maximised.is_empty() { Fold::Sum } else { Fold::Max };
         let orders = self.orders(stop)?;
         let (Some(free), Some(constrained)) = (orders.first().cloned(), orders.last().cloned()) else { return Ok(()) };
+        let is_late = |v: u32| late[v as usize];
+        let whole = Sliced::new(self.potentials, self.evidence, is_late, Keep::All, stop)?;
+        let peeled = whole.map(|whole| peel(&whole, is_late, stop)).transpose()?;
         let parts = Parts::new(self.potentials, self.evidence, late, [free, constrained], &self.options);
         let mut upper = Upper::new(fold, sizes, Levels::new(orders, sizes, parts.memory));
+        if let Some(peeled) = peeled {
+            upper.at_most(peeled);
+        }
         let mut climb = Climb::new(&parts, sizes.exact * tuning::NEIGHBOURHOOD);
         let mut check = Check { values: Vec::new(), lower: f64::NEG_INFINITY, spent: 0.0 };
         let (mut rises, mut falls, mut climbs, mut goes_on) = (0.0, 0.0, fold == Fold::Max, true);

@@ -111,9 +111,8 @@ pub(super) fn bound_by(
     parts.memory -= share;
     let mut search = ComponentSearch::new(&sliced, best.to_vec(), (sizes.states, share), stop)?;
     let mut upper = Upper::new(Fold::Sum, sizes, Levels::new(vec![greedy], sizes, parts.memory));
-    for product in [&whole, &sliced] {
-        upper.tree.found.at_most(peel(product, stop)?);
-    }
+    upper.at_most(peel(&whole, |_| false, stop)?);
+    upper.at_most(peel(&sliced, |_| false, stop)?);
     let ended = loop {
         let (goes_on, sum) = beside(search.as_mut(), |stop| upper.step(&parts, stop), stop);
         let found = match (goes_on, sum) {
@@ -193,6 +192,11 @@ impl Upper {
     /// How parts are bounded.
     pub fn level(&self, parts: &Parts<'_>) -> Level {
         self.levels.of_parts(parts)
+    }
+
+    /// No more than this is known to be the whole.
+    pub fn at_most(&mut self, upper: Scaled) {
+        self.tree.found.at_most(upper);
     }
 
     /// A sum is known that values of the maximised variables have.

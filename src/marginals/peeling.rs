@@ -1,19 +1,21 @@
 //! A bound on a sum from above in no time: functions are taken off one by one. Of a Bayesian network, whose tables sum
-//! to 1 over a variable each, it is at most 1, whatever was observed.
+//! to 1 over a variable each, it is at most 1, whatever was observed or maximised.
 
 use super::sliced::{Sliced, sums_over};
 use crate::error::Error;
 use crate::model::{Factor, ROUNDOFF, Scaled};
 use crate::stop::Stop;
 
-/// No more than this is the sum. A variable that one function alone reads is summed out of it, and the largest of these
-/// sums goes out of the product. Where there is none, a largest entry goes: first of the tables that sum to more than 1
-/// over each of their variables, which are no probabilities of one, then of the smallest.
+/// No more than this is the largest sum, whatever values the `maximised` variables have, by their indices in the whole.
+/// A variable that one function alone reads is summed out of it, and the largest of these sums goes out of the product.
+/// Where there is none, a largest entry goes: first of the tables that sum to more than 1 over each of their variables,
+/// which are no probabilities of one, then of the smallest.
 ///
 /// # Errors
 /// [`Error::Stopped`].
-pub(super) fn peel(sliced: &Sliced, stop: &Stop) -> Result<Scaled, Error> {
+pub(super) fn peel(sliced: &Sliced, maximised: impl Fn(u32) -> bool, stop: &Stop) -> Result<Scaled, Error> {
     let Sliced { functions, domains, .. } = sliced;
+    let is_summed: Vec<bool> = sliced.variables.iter().map(|&v| !maximised(v)).collect();
     let mut reading: Vec<Vec<usize>> = vec![Vec::new(); domains.len()];
     for (index, function) in functions.iter().enumerate() {
         function.scope.iter().for_each(|&v| reading[v as usize].push(index));
@@ -21,20 +23,22 @@ pub(super) fn peel(sliced: &Sliced, stop: &Stop) -> Result<Scaled, Error> {
     let mut order: Vec<(bool, f64, usize)> = Vec::with_capacity(functions.len());
     for (index, function) in functions.iter().enumerate() {
         stop.check()?;
-        let is_probability = function.scope.iter().any(|&v| largest_sum(function, v, domains).ln() <= SLACK);
+        let is_probability =
+            function.scope.iter().any(|&v| is_summed[v as usize] && largest_sum(function, v, domains).ln() <= SLACK);
         order.push((is_probability, Scaled::with(most(function), function.exponent).ln(), index));
     }
     // the first one last
     order.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)));
     let mut left = vec![true; functions.len()];
-    let mut summed = vec![false; domains.len()];
-    let mut alone: Vec<u32> = (0..domains.len() as u32).filter(|&v| reading[v as usize].len() == 1).collect();
+    let mut open = is_summed;
+    let is_alone = |v: u32, reading: &[Vec<usize>], open: &[bool]| open[v as usize] && reading[v as usize].len() == 1;
+    let mut alone: Vec<u32> = (0..domains.len() as u32).filter(|&v| is_alone(v, &reading, &open)).collect();
     let (mut bound, mut rounding) = (sliced.constant, sliced.rounding);
     loop {
         stop.check()?;
         let (index, factor) = if let Some(v) = alone.pop() {
             let [index] = reading[v as usize][..] else { continue };
-            summed[v as usize] = true;
+            open[v as usize] = false;
             (index, largest_sum(&functions[index], v, domains))
         } else if let Some((_, _, index)) = order.pop() {
             if !left[index] {
@@ -49,12 +53,12 @@ pub(super) fn peel(sliced: &Sliced, stop: &Stop) -> Result<Scaled, Error> {
         rounding += (1 + functions[index].table.len()) as f64 * ROUNDOFF;
         for &v in &functions[index].scope {
             reading[v as usize].retain(|&other| other != index);
-            if reading[v as usize].len() == 1 && !summed[v as usize] {
+            if is_alone(v, &reading, &open) {
                 alone.push(v);
             }
         }
     }
-    for (&domain, _) in domains.iter().zip(&summed).filter(|(_, summed)| !**summed) {
+    for (&domain, _) in domains.iter().zip(&open).filter(|(_, open)| **open) {
         bound = bound.times(Scaled::new(domain.into()));
         rounding += ROUNDOFF;
     }
@@ -78,14 +82,14 @@ mod tests {
     use super::*;
     use crate::marginals::Evidence;
     use crate::marginals::simplify::Keep;
-    use crate::marginals::tests::{enumerate, evidence, models, random};
+    use crate::marginals::tests::{enumerate, evidence, largest_sum, models, random, some_of};
     use crate::model::{Potentials, Variable};
     use crate::rng::Rng;
 
-    fn peeled(potentials: &Potentials, evidence: &Evidence) -> Option<Scaled> {
+    fn peeled(potentials: &Potentials, evidence: &Evidence, maximised: &[u32]) -> Option<Scaled> {
         let stop = Stop::new();
         let sliced = Sliced::new(potentials, evidence, |_| true, Keep::All, &stop).expect("it fits")?;
-        Some(peel(&sliced, &stop).expect("no stop is set"))
+        Some(peel(&sliced, |v| maximised.contains(&v), &stop).expect("no stop is set"))
     }
 
     #[test]
@@ -94,9 +98,13 @@ mod tests {
         for case in 0..models() / 4 {
             let potentials = random(&mut rng);
             let evidence = evidence(&mut rng, &potentials);
-            let Some(bound) = peeled(&potentials, &evidence) else { continue };
+            let maximised = some_of(&mut rng, &potentials);
+            let Some(bound) = peeled(&potentials, &evidence, &[]) else { continue };
             let z = enumerate(&potentials, &evidence).0;
             assert!(!z.is_above(bound), "case {case}: {z:?} {bound:?}");
+            let (best, bound) =
+                (largest_sum(&potentials, &evidence, &maximised), peeled(&potentials, &evidence, &maximised));
+            assert!(bound.is_some_and(|bound| best <= bound.ln() + 1e-13 * best.abs().clamp(1.0, 1e6)), "case {case}");
         }
     }
 
@@ -124,8 +132,11 @@ mod tests {
                     evidence.values.push((v, rng.below(domain.into()) as u32));
                 }
             }
-            let bound = peeled(&network, &evidence).expect("no value contradicts another");
-            assert!(bound.ln() < 1e-12, "case {case}: {bound:?}");
+            let some = some_of(&mut rng, &network);
+            for maximised in [&[][..], &some] {
+                let bound = peeled(&network, &evidence, maximised).expect("no value contradicts another");
+                assert!(bound.ln() < 1e-12, "case {case}: {bound:?}");
+            }
         }
     }
 }

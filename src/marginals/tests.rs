@@ -1,4 +1,5 @@
 use super::bounds::{Sizes, bound_by};
+use super::peeling::peel;
 use super::*;
 use crate::check::{MarginalsClaim, check_marginals};
 use crate::model::{Scaled, Variable, scale};
@@ -274,7 +275,10 @@ fn bounds_hold_and_meet_once_all_parts_are_known() {
                 // the enumeration's logarithm is rounded as well
                 let off = 1e-13 + 2.0 * f64::EPSILON * ln_z.abs().min(1e4);
                 assert!(lower <= ln_z + off && ln_z <= upper + off, "case {case}: {lower} {ln_z} {upper}");
-                assert!(lower >= before.0 && upper <= before.1 && lower <= upper, "case {case}");
+                assert!(
+                    lower >= before.0 && upper <= before.1 && lower <= upper,
+                    "case {case}: {lower} {upper} {before:?}"
+                );
                 before = (lower, upper);
                 steps += 1;
                 loose += u64::from(upper > ln_z + 1e-6);
@@ -291,7 +295,7 @@ fn bounds_hold_and_meet_once_all_parts_are_known() {
 }
 
 /// Some variables, which are maximised.
-fn some_of(rng: &mut Rng, potentials: &Potentials) -> Vec<u32> {
+pub(super) fn some_of(rng: &mut Rng, potentials: &Potentials) -> Vec<u32> {
     let mut maximised: Vec<u32> = (0..potentials.domains.len() as u32).collect();
     rng.shuffle(&mut maximised);
     maximised.truncate(rng.index(maximised.len() + 1));
@@ -299,7 +303,7 @@ fn some_of(rng: &mut Rng, potentials: &Potentials) -> Vec<u32> {
 }
 
 /// The logarithm of the largest sum, by enumeration.
-fn largest_sum(potentials: &Potentials, evidence: &Evidence, maximised: &[u32]) -> f64 {
+pub(super) fn largest_sum(potentials: &Potentials, evidence: &Evidence, maximised: &[u32]) -> f64 {
     let sizes: Vec<usize> = maximised.iter().map(|&v| potentials.domains[v as usize] as usize).collect();
     let mut best = f64::NEG_INFINITY;
     let mut odometer = crate::model::Odometer::new(sizes);
@@ -346,11 +350,18 @@ fn bounds_on_the_largest_sum_hold_and_meet() {
         let sizes = Sizes { whole: (whole, 16 * whole), part: 8 << rng.below(6), exact, states: 0 };
         let options = Options::default();
         let prepared = PreparedMap::new(&potentials, &evidence, &maximised, &options, &Stop::new()).expect("a plan");
-        let mut before = (f64::NEG_INFINITY, f64::INFINITY);
+        let is_maximised = |v: u32| maximised.contains(&v);
+        let whole = Sliced::new(&potentials, &evidence, is_maximised, Keep::All, &Stop::new()).expect("it fits");
+        let most = |whole| peel(&whole, is_maximised, &Stop::new()).expect("no stop is set").ln();
+        let peeled = whole.map_or(f64::INFINITY, most);
+        let mut before = (f64::NEG_INFINITY, peeled + 1e-13 * peeled.abs().clamp(1.0, 1e6));
         let mut tell = |found: &MapBounds| {
             let SumBounds { lower, upper, .. } = found.bounds;
             assert!(lower <= best + 1e-13 && best <= upper + 1e-13, "case {case}: {lower} {best} {upper}");
-            assert!(lower >= before.0 && upper <= before.1 && lower <= upper, "case {case}");
+            assert!(
+                lower >= before.0 && upper <= before.1 && lower <= upper,
+                "case {case}: {lower} {upper} {before:?}"
+            );
             before = (lower, upper);
             steps += 1;
             loose += u64::from(upper > best + 1e-6);
