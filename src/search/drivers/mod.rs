@@ -4,6 +4,7 @@
 //! help and the portfolio follow from that.
 
 pub(crate) mod annealing;
+pub(crate) mod cycling;
 pub(crate) mod ejection;
 pub(crate) mod guided;
 pub(crate) mod limited_discrepancy;
@@ -16,6 +17,7 @@ pub(crate) mod walks;
 pub(crate) mod weighting;
 
 use self::annealing::Annealing;
+use self::cycling::Cycling;
 use self::ejection::Ejection;
 use self::guided::Guided;
 use self::limited_discrepancy::LimitedDiscrepancy;
@@ -115,6 +117,14 @@ const DRIVERS: &[Entry] = &[
             let asserts = setup.options.assertions >= Assertions::Assignment;
             Some(Box::new(Guided::new(heuristic, asserts, setup.device.clone(), setup.stream())))
         },
+    },
+    Entry {
+        name: "cycling",
+        about: "Anneals from the best solution, warmed up again, of which the better parts are kept",
+        on_device: false,
+        beside_device: true,
+        kernels: Vec::new,
+        make: |setup| Some(Box::new(Cycling::new(setup.stream()))),
     },
 ];
 

@@ -67,6 +67,20 @@ pub(crate) mod one_flip {
     pub const PORTABLE: usize = 4;
 }
 
+/// Thermal cycling.
+pub(crate) mod cycling {
+    /// Sweeps of the first anneals.
+    pub const FIRST_SWEEPS: u32 = 32;
+    /// Anneals without anything better after which they are twice as long.
+    pub const PATIENCE: u32 = 16;
+    /// Anneals begin at the schedule's hot end, or up to so many halves below it but one, and the part of the draws
+    /// that is shared evenly between them.
+    pub const TOPS: usize = 4;
+    pub const FLOOR: f64 = 0.2;
+    /// Walks side by side where a run must be the same on all machines.
+    pub const PORTABLE: usize = 4;
+}
+
 /// Ejection chains.
 pub(crate) mod ejection {
     /// Walks begin as warm as moves are dear on average, or by up to so many halves less, and end at one part in so
@@ -146,7 +160,8 @@ pub(crate) mod annealing {
     /// The share of the time at first.
     pub const WEIGHT: f64 = 6.0;
     /// The least part of it on large cores: large-neighbourhood search gains more for its time there, but annealing
-    /// comes further (60 s: rnd1000 125245, without 125572; results/notes/cpu.md).
+    /// comes further (60 s: rnd1000 125245, without 125572; results/notes/cpu.md). Without a device thermal cycling has
+    /// half of it.
     pub const LARGE_FLOOR: f64 = 0.5;
 
     /// Sweeps of the two anneals that begin a pool: the first shows a solution at once, the second is worth its time on

@@ -30,7 +30,11 @@ impl Driver for Annealing {
 
     fn floor(&self, context: &SearchContext, pool: &Pool) -> f64 {
         let large = pool.solved && context.is_large() && !context.is_coloring();
-        if large && self.long.is_none() { LARGE_FLOOR } else { 0.0 }
+        match self.device {
+            _ if !large || self.long.is_some() => 0.0,
+            Some(_) => LARGE_FLOOR,
+            None => LARGE_FLOOR / 2.0,
+        }
     }
 
     fn kernels(&self, context: &SearchContext) -> Option<Source> {
