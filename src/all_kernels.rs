@@ -11,7 +11,7 @@ const AREAS: &[fn() -> Vec<Source>] = &[
     elimination::sources,
     bounds::sources,
     decide::sources,
-    bench::mbe::sources,
+    bench::sources,
     search::sources,
 ];
 

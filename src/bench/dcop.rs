@@ -4,7 +4,7 @@
 //! The papers do not state their instances, so each row has what decides its time: the induced width and the
 //! combinations looked at. Dense tables take the same time whatever share of their entries is forbidden.
 
-use super::buckets;
+use super::{buckets, median};
 use crate::dcop::{Clocks, Latency, Place, Spent, Traffic, run_agents, run_levels};
 use crate::elimination::{Gpu, Limits, Plan};
 use crate::error::Error;
@@ -240,12 +240,12 @@ pub fn dcop(setting: &Setting, seed: u64, options: DcopOptions<'_>, stop: &Stop)
         Clocks::new(&tree, &traffic, spent, &owner, plan.costs.width.bytes(), Latency::default()).end_s
     };
     for gpu in devices.into_iter().flatten() {
-        let (whole, be) = median(|| {
+        let (whole, be) = median(LONG_S, || {
             let whole = run_levels(&problem, plan.clone(), gpu, stop)?;
             let seconds = whole.util_s + whole.value_s;
             Ok((whole, seconds))
         })?;
-        let (agents, dpop) = median(|| {
+        let (agents, dpop) = median(LONG_S, || {
             let agents = run_agents(&problem, &plan, gpu.map_or(Place::Host, Place::Faster), stop)?;
             let seconds = simulated(&agents.spent);
             Ok((agents, seconds))
@@ -267,7 +267,7 @@ pub fn dcop(setting: &Setting, seed: u64, options: DcopOptions<'_>, stop: &Stop)
             }
         }
         let Some(gpu) = gpu.filter(|_| options.paper) else { continue };
-        let (lower, paper) = median(|| {
+        let (lower, paper) = median(LONG_S, || {
             let Some((lower, mut spent)) = buckets::dpop(gpu, &problem, &plan, stop)? else { return Ok((None, 0.0)) };
             // the values are chosen on the host
             spent.iter_mut().zip(&agents.spent).for_each(|(paper, own)| paper.value_s = own.value_s);
@@ -280,18 +280,6 @@ pub fn dcop(setting: &Setting, seed: u64, options: DcopOptions<'_>, stop: &Stop)
         }
     }
     Ok(row)
-}
-
-/// The run of median time out of three, after one that compiles kernels; that one alone where it is long.
-fn median<T>(mut run: impl FnMut() -> Result<(T, f64), Error>) -> Result<(T, f64), Error> {
-    let first = run()?;
-    if first.1 > LONG_S {
-        return Ok(first);
-    }
-    let mut all = [run()?, run()?, run()?];
-    all.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let [_, median, _] = all;
-    Ok(median)
 }
 
 #[cfg(test)]

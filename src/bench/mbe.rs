@@ -5,7 +5,7 @@
 //! algorithm on a joint table in device memory; and of our CPU kernel on all threads.
 
 use super::buckets::{self, Aggregated};
-use crate::device::{Cuda, DeviceError, Source};
+use crate::device::{Cuda, DeviceError};
 use crate::elimination::{Gpu, Limits, Plan, Progress, Run, measure};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, Order, best_order};
@@ -86,11 +86,6 @@ pub struct Report {
     pub threads: usize,
     /// The cases.
     pub rows: Vec<Row>,
-}
-
-/// The published algorithm's kernels, to compile without a device.
-pub fn sources() -> Vec<Source> {
-    vec![buckets::source()]
 }
 
 /// Runs all cases; every time is the median of `repeats`.

@@ -25,12 +25,20 @@ pub fn run(flags: DecideBenchFlags) -> Result<Exit, Error> {
     let stop = signals::listen()?;
     let (memory, cpu) = (flags.shared.memory(), !flags.shared.no_cpu);
     let (mut table, gpu) = flags.shared.begin(
-        "seconds: models merged and along beliefs, elimination of the flat diagram, the paper's\n\
-         table  models  last  T1  T0  value         merged     CPU        device     speed-up  mean phi  mean psi  \
-         paper CPU  GPU",
+        "seconds: all of it, with models merged and by the paper's method; on the device the flat diagram alone and \
+         the other's models one after the other (level 0), by our kernels and by the paper's; the paper's own\n\
+         table   models  last  T1  T0  value         merged     CPU        device     speed-up  mean phi  mean psi  \
+         flat      paper's k.  level 0   paper's k.  block  paper CPU  GPU",
     )?;
     let options = DecideOptions { gpu: gpu.as_ref(), cpu, memory };
-    let tables = EXPERIMENTS.iter().filter(|table| flags.table.is_empty() || flags.table.contains(table));
+    if gpu.is_none() && flags.table.contains(&"blocks") {
+        return Err(Error::Usage("--table blocks needs a CUDA device: `fangs devices` says what is there".into()));
+    }
+    let wanted = |table: &&&str| match flags.table.is_empty() {
+        true => **table != "blocks" || gpu.is_some(),
+        false => flags.table.contains(*table),
+    };
+    let tables = EXPERIMENTS.iter().filter(wanted);
     let settings = tables.flat_map(|table| decide_settings(table));
     for setting in settings.filter(|setting| setting.models <= flags.most_models) {
         let row = match decide(&setting, options, &stop) {
@@ -48,7 +56,8 @@ fn line(row: &DecideRow) -> String {
     let count = |entries: Option<f64>| entries.map_or("-".into(), |entries| format!("{entries:.1}"));
     let plain = |seconds: Option<f64>| seconds.map_or("-".into(), |seconds| seconds.to_string());
     format!(
-        "{:5}  {:6}  {:4}  {:2}  {:2}  {:<12}  {:<9}  {:<9}  {:<9}  {:<8}  {:<8}  {:<8}  {:<9}  {}",
+        "{:6}  {:6}  {:4}  {:2}  {:2}  {:<12}  {:<9}  {:<9}  {:<9}  {:<8}  {:<8}  {:<8}  {:<8}  {:<10}  {:<8}  {:<10}  \
+         {:5}  {:<9}  {}",
         row.table,
         row.models,
         row.last_models,
@@ -61,6 +70,11 @@ fn line(row: &DecideRow) -> String {
         count(row.speed_up),
         count(row.mean_probability_factor),
         count(row.mean_utility_factor),
+        time(row.flat_s),
+        time(row.paper_kernels_flat_s),
+        time(row.level0_s),
+        time(row.paper_kernels_level0_s),
+        row.block,
         plain(row.paper_cpu_s),
         plain(row.paper_gpu_s),
     )

@@ -125,7 +125,7 @@ pub const BENCH_DCOP: Examples = [
     ("Random networks alone, ten for each row, on the device", "fangs bench dcop --table random --seeds 10 --no-cpu"),
 ];
 pub const BENCH_DECIDE: Examples = [
-    ("Tables 1 and 2 of the paper", "fangs bench decide --csv decide.csv"),
+    ("Tables 1 and 2 of the paper, and figure 9 where there is a device", "fangs bench decide --csv decide.csv"),
     ("The tiger with few models, on the CPU", "fangs bench decide --table tiger --most-models 10 --device cpu"),
 ];
 pub const BENCH_MBE: Examples = [
@@ -215,6 +215,7 @@ pub const TABLES: &Words = &[
 pub const EXPERIMENTS: &Words = &[
     ("tiger", "Table 1: two agents and a tiger"),
     ("uav", "Table 2: an aircraft and a fugitive; the numbers are our own"),
+    ("blocks", "Figure 9: the tiger by threads of a block of the paper's kernels, on a device"),
 ];
 pub const KERNELS: &Words =
     &[("paper", "The two of the 2018 paper: add each table to a joint table in memory, then eliminate")];

@@ -127,7 +127,7 @@ fn irregular(diagram: &Diagram) -> f64 {
     misses(diagram).filter(|&miss| miss < DISTRIBUTION).sum::<f64>() * 4.0
 }
 
-pub(super) fn pairs_of(diagram: &Diagram) -> Pairs {
+pub(crate) fn pairs_of(diagram: &Diagram) -> Pairs {
     let block = |block: &Vec<u32>| {
         let decision = block.first().is_some_and(|&v| diagram.nodes[v as usize].decision);
         (decision, block.clone())
@@ -174,12 +174,11 @@ impl Task<'_> {
         if normaliser == 0.0 && solution.conditional {
             return Err(Error::Usage("--observe: the observation is impossible".into()));
         }
-        let factor = if solution.conditional { 1.0 } else { normaliser };
-        let value = outcome.utility * factor;
+        let (value, error) = outcome.worth(solution.conditional);
         solution.meu = Some(value);
         solution.bound = Some(value);
         solution.exact = true;
-        solution.error_bound = outcome.error * factor + 2.0 * outcome.normaliser_error * value.abs();
+        solution.error_bound = error;
         solution.normaliser = Some(normaliser);
         let mut rules = outcome.rules;
         rules.reverse();
@@ -205,10 +204,7 @@ impl Task<'_> {
             match execute(&pairs, &plan, irregular, place, stop) {
                 Ok(None) => {}
                 Ok(Some(outcome)) => {
-                    let normaliser = scale(outcome.normaliser.mantissa, outcome.normaliser.exponent);
-                    let factor = if solution.conditional { 1.0 } else { normaliser };
-                    let value = outcome.utility * factor;
-                    let error = outcome.error * factor + 2.0 * outcome.normaliser_error * value.abs();
+                    let (value, error) = outcome.worth(solution.conditional);
                     let bound = value + error + slack;
                     solution.bound = Some(solution.bound.map_or(bound, |known| known.min(bound)));
                     return Ok(());

@@ -20,16 +20,17 @@ mod level_tests;
 mod limid;
 #[cfg(test)]
 mod observation_tests;
-mod pairs;
+pub(crate) mod pairs;
 mod process;
 mod solve;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tree;
 mod tuning;
 
 pub(crate) use beliefs::sources;
 pub use device::Device;
+pub(crate) use diagram::pairs_of;
 pub use diagram::solve_diagram;
 pub use flat::{flat_idid, flat_pomdp};
 pub use solve::{solve_idid, solve_pomdp};

@@ -330,7 +330,7 @@ pub(super) fn in_time(diagram: &Diagram) -> Vec<u32> {
     diagram.blocks.iter().rev().flatten().copied().collect()
 }
 
-pub(super) fn cases() -> usize {
+pub(crate) fn cases() -> usize {
     std::env::var("FANGS_DIAGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(400)
 }
 

@@ -9,6 +9,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("anneal.cu", include_str!("../../kernels/anneal.cu")),
     ("assign.cu", include_str!("../../kernels/assign.cu")),
     ("beliefs.cu", include_str!("../../kernels/beliefs.cu")),
+    ("bench_paper_id.cu", include_str!("../../kernels/bench_paper_id.cu")),
     ("bench_paper_mbe.cu", include_str!("../../kernels/bench_paper_mbe.cu")),
     ("boltzmann.cuh", include_str!("../../heuristics/boltzmann.cuh")),
     ("bucket.cu", include_str!("../../kernels/bucket.cu")),

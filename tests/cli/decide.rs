@@ -148,6 +148,10 @@ fn the_tables_of_the_paper_are_measured() -> Result {
     let row = rows.iter().find(|row| (&row["t1"], &row["t0"]) == (&4.into(), &6.into())).ok_or("no row")?;
     assert!((row["meu"].as_f64().ok_or("no value")? - 1.3400835125).abs() < 1e-9, "{row}");
     assert!(row["cpu_s"].is_number() && row["device_s"].is_null() && row["mean_utility_factor"].is_number(), "{row}");
+    assert!(row["flat_s"].is_null() && row["paper_kernels_flat_s"].is_null() && row["block"] == 512, "{row}");
+    let mut command = fangs();
+    let refused = command.args(["bench", "decide", "--table", "blocks", "--device", "cpu"]).assert().code(2);
+    assert!(String::from_utf8_lossy(&refused.get_output().stderr).contains("needs a CUDA device"), "{refused}");
     Ok(())
 }
 

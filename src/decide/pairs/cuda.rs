@@ -191,9 +191,9 @@ fn run(
         Picks { choices: bits().map(|bits| (bits >> 1) as u32).collect(), certain: bits().map(|b| b & 1 > 0).collect() }
     });
     let functions = begun.probabilities.len() + begun.utilities.len();
-    let entries = |&table: &usize| match table < functions {
-        true => begun.function(table).iter().copied().collect(),
-        false => program.whole(table, &kept),
+    let entries = |table: &Table<usize>| match table.entries < functions {
+        true => Ok(begun.function(table.entries).iter().copied().collect()),
+        false => Ok::<_, Failure>(program.whole(table.entries, &kept)),
     };
-    Ok(finish(plan, begun, &left.map(&entries), exponent.sum(), picks.collect(), stop)?)
+    Ok(finish(plan, begun, &left.map(entries)?, exponent.sum(), picks.collect(), stop)?)
 }

@@ -14,11 +14,11 @@ mod cuda;
 mod host;
 mod plan;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod walk;
 
-pub(super) use plan::{Plan, plan};
-pub(super) use walk::Outcome;
+pub(crate) use plan::{Group, Plan, Step, plan};
+pub(crate) use walk::{Maker, Outcome, Picks, Sums, Table, begin, finish, walk};
 
 use super::Device;
 use crate::elimination::executor::Failure;
@@ -26,11 +26,10 @@ use crate::error::Error;
 use crate::model::Potential;
 use crate::stop::Stop;
 use host::Host;
-use walk::{begin, finish, walk};
 
 /// Functions over variables, and the order of blocks in which they are eliminated.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pairs {
+pub(crate) struct Pairs {
     /// Domain sizes.
     pub domains: Vec<u32>,
     /// Probabilities.
@@ -44,7 +43,7 @@ pub(super) struct Pairs {
 
 /// Where tables may be made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub(crate) struct Place<'a> {
     pub device: &'a Device,
     /// Bytes of the host that they may take.
     pub memory: f64,
@@ -55,7 +54,7 @@ pub(super) struct Place<'a> {
 ///
 /// # Errors
 /// [`Error::Stopped`], no memory, a diagram that is not regular.
-pub(super) fn execute(
+pub(crate) fn execute(
     pairs: &Pairs,
     plan: &Plan,
     irregular: f64,

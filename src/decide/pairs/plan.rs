@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 /// A sum of utilities.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::decide) struct Group {
+pub(crate) struct Group {
     /// The utilities, by number: those of the file, then those made, in the order of their making.
     pub inputs: Vec<usize>,
     /// What the sum reads.
@@ -20,7 +20,7 @@ pub(in crate::decide) struct Group {
 
 /// The elimination of a variable. Scopes are positions, ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::decide) struct Step {
+pub(crate) struct Step {
     /// Position of the variable.
     pub position: u32,
     /// Whether it is a decision.
@@ -35,7 +35,7 @@ pub(in crate::decide) struct Step {
 
 /// A plan of elimination.
 #[derive(Clone, Debug)]
-pub(in crate::decide) struct Plan {
+pub(crate) struct Plan {
     /// The variables, the first eliminated first; those that are left are last.
     pub sequence: Vec<u32>,
     /// Domain size at each position.
@@ -66,7 +66,7 @@ enum Rule {
 ///
 /// # Errors
 /// [`Error::Stopped`].
-pub(in crate::decide) fn plan(pairs: &Pairs, stop: &Stop) -> Result<Plan, Error> {
+pub(crate) fn plan(pairs: &Pairs, stop: &Stop) -> Result<Plan, Error> {
     let mut cheapest: Option<Plan> = None;
     let mut steps = 0;
     for seed in 0..=RESTARTS {

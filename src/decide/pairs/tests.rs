@@ -46,7 +46,7 @@ fn hub(rng: &mut Rng, domain: u32, leaves: u32, probabilities: u32, utilities: u
 }
 
 /// Small cases.
-fn small() -> Vec<(String, Pairs)> {
+pub(crate) fn small() -> Vec<(String, Pairs)> {
     let mut rng = Rng::new(71);
     let mut all = Vec::new();
     for case in 0..cases() / 2 {
@@ -75,13 +75,13 @@ fn small() -> Vec<(String, Pairs)> {
 }
 
 /// What the host makes of a case.
-fn on_host(pairs: &Pairs, plan: &Plan) -> Result<Outcome, Error> {
+pub(crate) fn on_host(pairs: &Pairs, plan: &Plan) -> Result<Outcome, Error> {
     let place = Place { device: &Device::default(), memory: f64::INFINITY };
     execute(pairs, plan, 0.0, place, &Stop::new()).map(|outcome| outcome.expect("there is room"))
 }
 
 /// Two outcomes within what they may be off; the same choices where both are certain, and how many those are.
-fn near(what: &str, a: &Outcome, b: &Outcome) -> usize {
+pub(crate) fn near(what: &str, a: &Outcome, b: &Outcome) -> usize {
     let error = a.error + b.error;
     assert!((a.utility - b.utility).abs() <= error, "{what}: {} {}, within {error}", a.utility, b.utility);
     let relative = a.normaliser_error + b.normaliser_error;

@@ -13,19 +13,19 @@ use rayon::prelude::*;
 /// A table over positions, ascending, the last one running fastest. The entries are off by at most `error` unit
 /// roundoffs, relatively.
 #[derive(Debug)]
-pub(super) struct Table<E> {
+pub(crate) struct Table<E> {
     pub scope: Vec<u32>,
     pub entries: E,
     pub error: f64,
 }
 
 /// Sums over a chance variable: of probabilities, where there are some, and of utilities.
-pub(super) type Sums<E> = (Option<E>, Vec<E>);
+pub(crate) type Sums<E> = (Option<E>, Vec<E>);
 /// The tables of probabilities and of utilities.
 type Tables<E> = (Vec<Table<E>>, Vec<Table<E>>);
 
 /// What makes the tables of steps.
-pub(super) trait Maker {
+pub(crate) trait Maker {
     /// A table's entries.
     type Entries;
 
@@ -58,14 +58,14 @@ pub(super) trait Maker {
 
 /// What a decision chooses by what it sees, and whether that is certain.
 #[derive(Debug, Default)]
-pub(super) struct Picks {
+pub(crate) struct Picks {
     pub choices: Vec<u32>,
     pub certain: Vec<bool>,
 }
 
 /// The functions before anything is eliminated.
 #[derive(Debug, Default)]
-pub(super) struct Begun {
+pub(crate) struct Begun {
     pub probabilities: Vec<Table<Storage<f64>>>,
     pub utilities: Vec<Table<Storage<f64>>>,
     /// The power of two taken out of probabilities.
@@ -77,7 +77,7 @@ pub(super) struct Begun {
 
 /// What is left once the steps are done.
 #[derive(Debug)]
-pub(super) struct Left<E> {
+pub(crate) struct Left<E> {
     pub probabilities: Vec<Table<E>>,
     pub utilities: Vec<Table<E>>,
     /// Domain sizes of variables without probabilities.
@@ -86,17 +86,20 @@ pub(super) struct Left<E> {
 
 impl<E> Left<E> {
     /// The same tables with other entries.
-    pub fn map<F>(&self, entries: &impl Fn(&E) -> F) -> Left<F> {
-        let table =
-            |own: &Table<E>| Table { scope: own.scope.clone(), entries: entries(&own.entries), error: own.error };
-        let all = |tables: &[Table<E>]| tables.iter().map(table).collect();
-        Left { probabilities: all(&self.probabilities), utilities: all(&self.utilities), constant: self.constant }
+    pub fn map<F, X>(&self, mut entries: impl FnMut(&Table<E>) -> Result<F, X>) -> Result<Left<F>, X> {
+        let mut all = |tables: &[Table<E>]| -> Result<Vec<Table<F>>, X> {
+            let table =
+                |own: &Table<E>| Ok(Table { scope: own.scope.clone(), entries: entries(own)?, error: own.error });
+            tables.iter().map(table).collect()
+        };
+        let (probabilities, utilities) = (all(&self.probabilities)?, all(&self.utilities)?);
+        Ok(Left { probabilities, utilities, constant: self.constant })
     }
 }
 
 /// The result of elimination.
 #[derive(Debug)]
-pub(in crate::decide) struct Outcome {
+pub(crate) struct Outcome {
     /// The product of the constants of probabilities.
     pub normaliser: Scaled,
     /// The expected utility, given what the normaliser is the probability of.
@@ -113,19 +116,28 @@ pub(in crate::decide) struct Outcome {
     pub left_probability: Vec<f64>,
 }
 
+impl Outcome {
+    /// The expected utility and how far it may be off; given what the normaliser is the probability of, or not.
+    pub(crate) fn worth(&self, conditional: bool) -> (f64, f64) {
+        let factor = if conditional { 1.0 } else { scale(self.normaliser.mantissa, self.normaliser.exponent) };
+        let value = self.utility * factor;
+        (value, self.error * factor + 2.0 * self.normaliser_error * value.abs())
+    }
+}
+
 impl Plan {
-    pub(super) fn sizes(&self, scope: &[u32]) -> Vec<usize> {
+    pub(crate) fn sizes(&self, scope: &[u32]) -> Vec<usize> {
         scope.iter().map(|&p| self.domains[p as usize] as usize).collect()
     }
 
     /// Strides of a table along the axes of a scope; 0 where it does not read one.
-    pub(super) fn along(&self, scope: &[u32], table: &[u32]) -> Vec<usize> {
+    pub(crate) fn along(&self, scope: &[u32], table: &[u32]) -> Vec<usize> {
         let own = strides(&self.sizes(table));
         scope.iter().map(|p| table.binary_search(p).map_or(0, |axis| own[axis])).collect()
     }
 
     /// Domain size of a step's variable.
-    pub(super) fn domain(&self, step: &Step) -> u32 {
+    pub(crate) fn domain(&self, step: &Step) -> u32 {
         self.domains[step.position as usize]
     }
 
@@ -148,7 +160,7 @@ impl Plan {
 }
 
 /// Lays out all functions, their numbers in range.
-pub(super) fn begin(pairs: &Pairs, plan: &Plan) -> Result<Begun, Error> {
+pub(crate) fn begin(pairs: &Pairs, plan: &Plan) -> Result<Begun, Error> {
     let mut position = vec![0; plan.sequence.len()];
     plan.sequence.iter().zip(0..).for_each(|(&v, p)| position[v as usize] = p);
     let mut begun = Begun::default();
@@ -215,7 +227,7 @@ pub(super) fn sweep<const N: usize>(
 ///
 /// # Errors
 /// [`Error::Stopped`], no memory, a diagram that is not regular.
-pub(super) fn walk<M: Maker>(
+pub(crate) fn walk<M: Maker>(
     plan: &Plan,
     maker: &mut M,
     (probabilities, utilities): Tables<M::Entries>,
@@ -278,7 +290,7 @@ pub(super) fn not_regular(plan: &Plan, step: &Step, deviation: f64) -> Error {
 
 /// Combines what is left; of the functions only what was taken out of their numbers is looked at. Picks are those of
 /// the decisions that have utilities.
-pub(super) fn finish(
+pub(crate) fn finish(
     plan: &Plan,
     begun: &Begun,
     left: &Left<Storage<f64>>,
