@@ -11,6 +11,7 @@ const AREAS: &[fn() -> Vec<Source>] = &[
     elimination::sources,
     bounds::sources,
     decide::sources,
+    bench::cube::sources,
     bench::mbe::sources,
     search::sources,
 ];

@@ -1,11 +1,13 @@
 //! Measurements of the inner loops, as `fangs bench` reports them: medians on the device, by its events.
 
 mod buckets;
+pub mod cube;
 pub mod dcop;
 pub mod decide;
 mod fang;
 pub mod mbe;
 mod paper;
+mod terms;
 
 pub use fang::{FangOptions, FangRow, fang};
 
