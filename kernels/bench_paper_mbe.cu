@@ -1,26 +1,15 @@
-// The published elimination (Fioretto et al., GpuBE, 5.3 and 5.4), literally, for `fangs bench mbe` alone: the joint
-// table in memory, one pass over it for each function with a division and a remainder for each axis, then a pass that
-// eliminates.
+// The published elimination (Fioretto et al., GpuBE, 5.3 and 5.4), literally, for `fangs bench mbe` and `fangs bench
+// dcop` alone: the joint table in memory, one pass over it for each function with a division and a remainder for each
+// axis, then a pass that eliminates.
 
-#include "rng.cuh"
-
-// The index of an input row from that of the joint row, equation 2.
-struct Terms {
-    u32 digits;
-    u32 mul[24], mod[24];
-    u64 div[24];
-};
+#include "terms.cuh"
 
 // Adds a function to the joint table. `I` holds the number of the joint table's rows.
 template <class I> __global__ void aggregate(int *joint, const int *table, Terms terms, u64 rows) {
     __shared__ Terms shared;
-    for (u32 i = threadIdx.x; i < sizeof(Terms) / 4; i += blockDim.x) ((u32 *)&shared)[i] = ((const u32 *)&terms)[i];
-    __syncthreads();
+    shared.share(terms);
     const u64 row = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-    if (row >= rows) return;
-    u32 from = 0;
-    for (u32 i = 0; i < shared.digits; i++) from += shared.mul[i] * (u32)((I)row / (I)shared.div[i] % (I)shared.mod[i]);
-    joint[row] += table[from];
+    if (row < rows) joint[row] += table[shared.place((I)row)];
 }
 
 // The least of each run of `domain` rows: the eliminated variable is the last axis.

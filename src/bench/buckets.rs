@@ -6,9 +6,9 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
+use super::terms::{AXES, Terms};
 use crate::algebra::{CostEntry, MinSum};
 use crate::dcop::{Spent, lower_bound};
-use crate::device::shared::device_structs;
 use crate::device::{Cuda, CudaSlice, DeviceError, PushKernelArg, Source};
 use crate::elimination::{self, Factors, Gpu, Plan, Width};
 use crate::error::Error;
@@ -21,38 +21,10 @@ use std::time::Instant;
 /// Threads of a block.
 const THREADS: u32 = 256;
 
-/// Axes of a table that the kernels have room for.
-const AXES: usize = 24;
-
-device_structs! {
-    /// `Terms` of kernels/bench_paper_mbe.cu.
-    #[derive(Clone, Copy)]
-    struct Terms as "Terms" {
-        digits: u32,
-        mul: [u32; 24],
-        modulus as "mod": [u32; 24],
-        padding as "": u32,
-        div: [u64; 24],
-    }
-}
-
 /// Its kernels, to compile without a device.
 pub(super) fn source() -> Source {
     let kernels = ["aggregate<u32>", "aggregate<u64>", "eliminate<u32>", "eliminate<u64>"];
     kernels.into_iter().fold(kernels::source("bench_paper_mbe.cu").asserts::<Terms>(), Source::kernel)
-}
-
-/// Where a table has its entry for a row of a joint table.
-fn terms(axes: &[usize], sizes: &[u32]) -> Terms {
-    let mut terms = Terms { digits: axes.len() as u32, mul: [0; AXES], modulus: [1; AXES], padding: 0, div: [1; AXES] };
-    let mut stride = 1;
-    for (place, &axis) in axes.iter().enumerate().rev() {
-        terms.mul[place] = stride;
-        terms.modulus[place] = sizes[axis];
-        terms.div[place] = sizes[axis + 1..].iter().map(|&size| u64::from(size)).product();
-        stride *= sizes[axis];
-    }
-    terms
 }
 
 /// A table on the device, and where it has its entry for a row of the joint table.
@@ -64,7 +36,7 @@ pub(super) struct Aggregated {
 impl Aggregated {
     /// A table of some axes of the joint table, in that order; the joint table has these sizes.
     pub fn new(cuda: &Cuda, table: &[i32], axes: &[usize], sizes: &[u32]) -> Result<Self, DeviceError> {
-        Ok(Aggregated { table: cuda.upload(table)?, terms: terms(axes, sizes) })
+        Ok(Aggregated { table: cuda.upload(table)?, terms: Terms::new(axes, sizes) })
     }
 }
 
@@ -218,11 +190,7 @@ mod tests {
         fn on_host(&self) -> Vec<i32> {
             let (domain, entries) = self.shape();
             let row = |row: u64| -> i32 {
-                let entry = |(table, axes): &(Vec<i32>, Vec<usize>)| {
-                    let Terms { digits, mul, modulus, div, .. } = terms(axes, &self.sizes);
-                    let digit = |i: usize| mul[i] * (row / div[i] % u64::from(modulus[i])) as u32;
-                    table[(0..digits as usize).map(digit).sum::<u32>() as usize]
-                };
+                let entry = |(table, axes): &(Vec<i32>, Vec<usize>)| table[Terms::new(axes, &self.sizes).place(row)];
                 self.tables.iter().map(entry).sum()
             };
             let domain = u64::from(domain);

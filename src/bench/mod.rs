@@ -1,12 +1,14 @@
 //! Measurements of the inner loops, as `fangs bench` reports them: medians on the device, by its events.
 
 mod buckets;
+pub mod cube;
 pub mod dcop;
 pub mod decide;
 mod factors;
 mod fang;
 pub mod mbe;
 mod paper;
+mod terms;
 
 pub use fang::{FangOptions, FangRow, fang};
 
@@ -15,7 +17,7 @@ use crate::error::Error;
 
 /// The kernels of published algorithms, to compile without a device.
 pub fn sources() -> Vec<Source> {
-    vec![buckets::source(), factors::source()]
+    vec![buckets::source(), cube::source(), factors::source()]
 }
 
 /// Bytes that a copy on the device reads and writes a second: the memory bandwidth.

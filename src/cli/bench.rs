@@ -1,7 +1,7 @@
 //! `fangs bench`: one subcommand a measurement.
 
 use super::output::{self, Rows};
-use super::{Exit, bench_dcop, bench_decide, bench_mbe, bench_search, help, values};
+use super::{Exit, bench_cube, bench_dcop, bench_decide, bench_mbe, bench_search, help, values};
 use clap::{Args, Subcommand};
 use fangs::Error;
 use fangs::bench::{FangOptions, FangRow, copy_bandwidth, fang};
@@ -16,12 +16,15 @@ pub struct BenchFlags {
     what: What,
 }
 
-/// Measure successor generation, bucket elimination or the sweeps of the search.
+/// Measure successor generation, bucket elimination, posteriors or the sweeps of the search.
 #[derive(Debug, Subcommand)]
 enum What {
     /// Measure successor generation against the algorithm and the figures of the FANG paper
     #[command(after_help = help::examples(&help::BENCH_FANG))]
     Fang(FangFlags),
+    /// Measure posteriors of networks on CPU and CUDA device against the algorithm and the figures of the CUBE paper
+    #[command(after_help = help::examples(&help::BENCH_CUBE))]
+    Cube(bench_cube::CubeFlags),
     /// Measure DPOP and ADPOP on the networks of the papers, with the width and the work of each
     #[command(after_help = help::examples(&help::BENCH_DCOP))]
     Dcop(bench_dcop::DcopFlags),
@@ -55,12 +58,14 @@ struct FangFlags {
 /// Measures.
 pub fn run(flags: BenchFlags) -> Result<Exit, Error> {
     values::use_threads(match &flags.what {
+        What::Cube(flags) => flags.shared.threads,
         What::Dcop(flags) => flags.shared.threads,
         What::Decide(flags) => flags.shared.threads,
         _ => None,
     })?;
     match flags.what {
         What::Fang(flags) => run_fang(flags),
+        What::Cube(flags) => bench_cube::run(flags),
         What::Dcop(flags) => bench_dcop::run(flags),
         What::Decide(flags) => bench_decide::run(flags),
         What::Mbe(flags) => bench_mbe::run(flags),

@@ -9,7 +9,7 @@ use fangs::stop::Stop;
 use fangs::{Error, memory};
 use serde::Serialize;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Args, Debug)]
@@ -47,6 +47,11 @@ impl ExperimentFlags {
     /// Bytes that tables may take.
     pub fn memory(&self) -> u64 {
         self.bound_memory.unwrap_or_else(|| memory::available() / 2)
+    }
+
+    /// The file of rows.
+    pub fn csv(&self) -> Option<&Path> {
+        self.csv.as_deref()
     }
 
     /// Opens file and device, and prints the head of the table.

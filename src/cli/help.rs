@@ -120,6 +120,10 @@ pub const BENCH_FANG: Examples = [
     ("All loads of the paper", "fangs bench fang"),
     ("On the device alone, rows to a file", "fangs bench fang --cpu-repeats 0 --csv fang.csv"),
 ];
+pub const BENCH_CUBE: Examples = [
+    ("Tables I and II of the paper, where the networks are", "fangs bench cube nets/*.bif.gz --csv cube.csv"),
+    ("A network on the device alone, as JSON", "fangs bench cube munin1.bif --no-cpu --device cuda:0 --json"),
+];
 pub const BENCH_DCOP: Examples = [
     ("Tables 1 to 3 and figure 10 of the 2018 paper, a network for each row", "fangs bench dcop --csv dcop.csv"),
     ("Random networks alone, ten for each row, on the device", "fangs bench dcop --table random --seeds 10 --no-cpu"),

@@ -1,6 +1,7 @@
 //! The command line: one file a command. Raw flags become a checked config (`TryFrom`); nothing below reads flags.
 
 pub mod bench;
+mod bench_cube;
 mod bench_dcop;
 mod bench_decide;
 mod bench_mbe;

@@ -37,6 +37,7 @@ mod evidence;
 mod levels;
 mod many;
 mod map;
+mod measured;
 mod on_device;
 mod parts;
 mod peeling;
@@ -53,6 +54,7 @@ pub use anytime::MapBounds;
 pub use bounds::{SumBounds, bound};
 pub use evidence::Evidence;
 pub use map::{MarginalMap, PreparedMap};
+pub(crate) use sliced::Sliced;
 
 use crate::algebra::{OfNumbers, SumProduct, WideSumProduct};
 use crate::elimination::{EliminationPlan, Gpu, Placement};
@@ -64,7 +66,6 @@ use crate::stop::Stop;
 use on_device::OnDevice;
 use propagate::{Planned, Posteriors, Trouble};
 use simplify::{Keep, LeftOut};
-use sliced::Sliced;
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -73,6 +73,24 @@ pub(super) fn propagate(
     Ok(Some(OnDevice { found, transfer_s, kernels_s }))
 }
 
+/// Milliseconds of the device for both directions, the median of `repeats`, and its launches. Nothing where it has no
+/// room for the tables.
+///
+/// # Errors
+/// [`Trouble`].
+pub(super) fn time(
+    gpu: &Arc<Gpu>,
+    planned: Planned<'_>,
+    asked: &[bool],
+    repeats: usize,
+    stop: &Stop,
+) -> Result<Option<(f64, usize)>, Trouble> {
+    let wanted = wanted(planned, asked);
+    let Some(mut device) = Propagation::new(gpu, planned.task(SumProduct), &wanted, &[])? else { return Ok(None) };
+    goes_on(device.ready(stop)?)?;
+    Ok(Some((device.time(repeats)?, device.launches())))
+}
+
 fn goes_on(goes_on: bool) -> Result<(), Trouble> {
     if goes_on { Ok(()) } else { Err(Trouble::Failed(Error::Stopped)) }
 }

@@ -41,7 +41,7 @@ impl Sliced {
     ///
     /// # Errors
     /// Evidence that does not fit; [`Error::Stopped`].
-    pub fn new(
+    pub(super) fn new(
         potentials: &Potentials,
         evidence: &Evidence,
         asked: impl Fn(u32) -> bool,

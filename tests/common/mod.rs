@@ -4,7 +4,9 @@
 
 use fangs::device::{Choice, Cuda};
 use fangs::formats::{self, ReadOptions, Source};
-use fangs::model::{Builder, Cost, CostFunction, FORBIDDEN, Network, Problem, SparseTable, Table};
+use fangs::model::{
+    Builder, Cost, CostFunction, FORBIDDEN, Network, Potentials, Problem, SparseTable, Table, Variable,
+};
 use fangs::rng::Rng;
 use fangs::stop::Stop;
 use std::env::var_os;
@@ -230,4 +232,28 @@ pub fn band(rng: &mut Rng, n: usize, domain: u32, reach: usize) -> Problem {
     }
     let unary = (0..n).map(|_| (0..domain).map(|_| rng.below(9) as Cost).collect()).collect();
     Problem { domains: vec![domain; n], unary, functions, constant: 0, top: FORBIDDEN }
+}
+
+/// A random product over so many variables of one to four values: for each a function of it and of up to two others,
+/// an eighth of whose entries is 0.
+pub fn product(rng: &mut Rng, variables: u64) -> Potentials {
+    let mut product = Potentials::new("random");
+    for _ in 0..variables {
+        let domain = 1 + rng.below(4) as u32;
+        let _ = product.variable(Variable { domain, name: None, values: None }).expect("it has values");
+    }
+    for own in 0..variables {
+        let mut scope = vec![own as u32];
+        for _ in 0..rng.below(3) {
+            let other = rng.below(variables) as u32;
+            if !scope.contains(&other) {
+                scope.push(other);
+            }
+        }
+        let entries: u32 = scope.iter().map(|&v| product.domains[v as usize]).product();
+        let entry = |_| if rng.below(8) == 0 { 0.0 } else { (1 + rng.below(1000)) as f64 / 1000.0 };
+        let table: Vec<f64> = (0..entries).map(entry).collect();
+        product.function(&scope, &table).expect("it fits");
+    }
+    product
 }

@@ -8,6 +8,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod cost_shifting;
+mod cube;
 mod elimination;
 mod sparse;
 

@@ -49,6 +49,16 @@ impl Propagation {
     pub fn ready(&mut self, stop: &Stop) -> Result<bool, DeviceError> {
         self.machine.ready(stop)
     }
+
+    /// Milliseconds of the device for both directions, the median of `repeats` after one that is not counted.
+    pub fn time(&self, repeats: usize) -> Result<f64, DeviceError> {
+        self.machine.time(repeats)
+    }
+
+    /// How many launches both directions take.
+    pub fn launches(&self) -> usize {
+        self.machine.program().launches.len()
+    }
 }
 
 impl<M: Machine> Propagation<M> {

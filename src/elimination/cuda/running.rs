@@ -62,6 +62,16 @@ impl Running {
         self.gpu.cuda().synchronize()?;
         Ok(true)
     }
+
+    /// Milliseconds of the device for all launches, the median of `repeats` after one that is not counted. What the
+    /// host fills in stays, so that each makes the same tables.
+    pub fn time(&self, repeats: usize) -> Result<f64, DeviceError> {
+        let memory = self.gpu.cuda().address(&self.memory);
+        // SAFETY: the memory was made for the program.
+        let launch = |index| unsafe { self.loaded.launch(&self.gpu, index, memory) };
+        let all = || (0..self.loaded.program.launches.len()).try_for_each(launch);
+        self.gpu.cuda().median_ms(1, repeats, all)
+    }
 }
 
 impl Machine for Running {

@@ -1,0 +1,24 @@
+// Where a smaller or rearranged table has its entry for a row of a larger one, by a division and a remainder for each
+// axis, as published kernels do it (Fioretto et al., GpuBE, equation 2; Bistaffa et al., CUBE, equation 1).
+#pragma once
+
+#include "rng.cuh"
+
+struct Terms {
+    u32 digits;
+    u32 mul[24], mod[24];
+    u64 div[24];
+
+    // For all threads of a block to read.
+    __device__ __forceinline__ void share(const Terms &terms) {
+        for (u32 i = threadIdx.x; i < sizeof(Terms) / 4; i += blockDim.x) ((u32 *)this)[i] = ((const u32 *)&terms)[i];
+        __syncthreads();
+    }
+
+    // `I` holds the number of rows.
+    template <class I> __device__ __forceinline__ u32 place(I row) const {
+        u32 from = 0;
+        for (u32 i = 0; i < digits; i++) from += mul[i] * (u32)(row / (I)div[i] % (I)mod[i]);
+        return from;
+    }
+};

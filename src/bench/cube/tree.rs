@@ -1,0 +1,134 @@
+//! The junction tree of an elimination: the maximal cliques of its buckets, each with the functions of its buckets.
+
+use crate::algebra::SumProduct;
+use crate::elimination::{EliminationPlan, Factors, Source};
+use crate::marginals::Sliced;
+use crate::model::{Scaled, scale};
+use crate::tensor;
+use rayon::prelude::*;
+
+/// A clique. Positions are those of the elimination order.
+#[derive(Debug, Default)]
+pub(super) struct Clique {
+    /// Its positions, ascending.
+    pub scope: Vec<u32>,
+    /// Entries of its table.
+    pub entries: u64,
+    /// The functions that it has, and their positions.
+    pub functions: Vec<(Source, Box<[u32]>)>,
+    /// The clique that it sends its message to in collect, and the positions that both have; none for a root.
+    pub parent: Option<(usize, Box<[u32]>)>,
+}
+
+/// The cliques, each before the one that it sends its message to.
+#[derive(Debug)]
+pub(super) struct JunctionTree<'a> {
+    sliced: &'a Sliced,
+    plan: &'a EliminationPlan,
+    pub cliques: Vec<Clique>,
+}
+
+impl<'a> JunctionTree<'a> {
+    /// A bucket whose variables are those of a message that it joins becomes one with the bucket of that message.
+    pub fn new(sliced: &'a Sliced, plan: &'a EliminationPlan) -> Self {
+        let mut to = vec![None; plan.steps.len()];
+        let mut cliques: Vec<Clique> = Vec::new();
+        // by step its clique, by clique its last step
+        let (mut of_step, mut last) = (Vec::with_capacity(plan.steps.len()), Vec::new());
+        for (index, step) in plan.steps.iter().enumerate() {
+            let scope = plan.scope(index);
+            let mut own = None;
+            for input in &step.inputs {
+                if let Source::Message(from) = input.source {
+                    to[from as usize] = Some(index);
+                    if input.scope.len() == scope.len() {
+                        own = Some(of_step[from as usize]);
+                    }
+                }
+            }
+            let own = own.unwrap_or_else(|| {
+                cliques.push(Clique { entries: entries(plan, &scope), scope, ..Clique::default() });
+                last.push(index);
+                cliques.len() - 1
+            });
+            last[own] = index;
+            let functions = step.inputs.iter().filter(|input| matches!(input.source, Source::Function(_)));
+            cliques[own].functions.extend(functions.map(|input| (input.source, input.scope.clone())));
+            of_step.push(own);
+        }
+        let mut sequence: Vec<usize> = (0..cliques.len()).collect();
+        sequence.sort_by_key(|&clique| last[clique]);
+        let mut place = vec![0; cliques.len()];
+        sequence.iter().enumerate().for_each(|(at, &clique)| place[clique] = at);
+        let sorted = sequence.into_iter().map(|clique| {
+            let parent = to[last[clique]].map(|step| (place[of_step[step]], plan.steps[last[clique]].scope.clone()));
+            Clique { parent, ..std::mem::take(&mut cliques[clique]) }
+        });
+        JunctionTree { sliced, plan, cliques: sorted.collect() }
+    }
+
+    /// The product of a clique's functions, its positions ascending; and how many products an entry is of.
+    pub fn table(&self, clique: usize) -> (Vec<f64>, usize) {
+        let Clique { scope, entries, functions, .. } = &self.cliques[clique];
+        let sizes: Vec<usize> = scope.iter().map(|&p| self.size(p)).collect();
+        let mut table = vec![1.0; *entries as usize];
+        let mut exponent = 0;
+        for (source, own) in functions {
+            let Source::Function(function) = *source else { continue };
+            exponent += self.sliced.functions[function as usize].exponent;
+            let variables: Vec<u32> = own.iter().map(|&p| self.plan.sequence[p as usize]).collect();
+            multiply(&mut table, &sizes, &self.sliced.load(*source, &variables, SumProduct), &self.steps(own, scope));
+        }
+        if exponent != 0 {
+            table.par_iter_mut().for_each(|entry| *entry = scale(*entry, exponent));
+        }
+        (table, functions.len() + 1)
+    }
+
+    /// How far entries of a table with adjacent values at each position of a scope are apart; 0 where it has it not.
+    fn steps(&self, own: &[u32], scope: &[u32]) -> Vec<usize> {
+        let strides = tensor::strides(&own.iter().map(|&p| self.size(p)).collect::<Vec<_>>());
+        let step = |position: &u32| own.binary_search(position).map_or(0, |axis| strides[axis]);
+        scope.iter().map(step).collect()
+    }
+
+    /// Values at a position.
+    pub fn size(&self, position: u32) -> usize {
+        self.plan.domains[position as usize] as usize
+    }
+
+    /// Entries of a table of some positions.
+    pub fn entries(&self, scope: &[u32]) -> u64 {
+        entries(self.plan, scope)
+    }
+
+    /// Values at all positions.
+    pub fn domains(&self) -> &[u32] {
+        &self.plan.domains
+    }
+
+    /// The variable of a position, by its index in the file.
+    pub fn variable(&self, position: u32) -> u32 {
+        self.sliced.variables[self.plan.sequence[position as usize] as usize]
+    }
+
+    /// What the product is multiplied by besides the tables.
+    pub fn constant(&self) -> Scaled {
+        self.sliced.constant
+    }
+}
+
+fn entries(plan: &EliminationPlan, scope: &[u32]) -> u64 {
+    scope.iter().fold(1, |entries, &p| entries.saturating_mul(u64::from(plan.domains[p as usize])))
+}
+
+/// Multiplies the entries of a table of these sizes by those of a function, which are so far apart along each axis.
+fn multiply(table: &mut [f64], sizes: &[usize], function: &[f64], steps: &[usize]) {
+    let (Some((&run, outer)), Some((&step, steps))) = (sizes.split_last(), steps.split_last()) else { return };
+    let rows = tensor::strides(outer);
+    table.par_chunks_exact_mut(run).enumerate().for_each(|(row, entries)| {
+        let axes = rows.iter().zip(outer).zip(steps);
+        let base: usize = axes.map(|((stride, size), step)| row / stride % size * step).sum();
+        entries.iter_mut().enumerate().for_each(|(value, entry)| *entry *= function[base + value * step]);
+    });
+}

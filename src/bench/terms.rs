@@ -1,0 +1,41 @@
+//! Where a table has its entry for a row of a larger or rearranged one: `kernels/terms.cuh`.
+
+use crate::device::shared::device_structs;
+
+/// Axes of a table that the kernels have room for.
+pub(super) const AXES: usize = 24;
+
+device_structs! {
+    /// `Terms` of kernels/terms.cuh.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Terms as "Terms" {
+        digits: u32,
+        mul: [u32; 24],
+        modulus as "mod": [u32; 24],
+        padding as "": u32,
+        div: [u64; 24],
+    }
+}
+
+impl Terms {
+    /// A table of some axes of one of these sizes, in that order.
+    pub fn new(axes: &[usize], sizes: &[u32]) -> Terms {
+        let mut terms =
+            Terms { digits: axes.len() as u32, mul: [0; AXES], modulus: [1; AXES], padding: 0, div: [1; AXES] };
+        let mut stride = 1;
+        for (place, &axis) in axes.iter().enumerate().rev() {
+            terms.mul[place] = stride;
+            terms.modulus[place] = sizes[axis];
+            terms.div[place] = sizes[axis + 1..].iter().map(|&size| u64::from(size)).product();
+            stride *= sizes[axis];
+        }
+        terms
+    }
+
+    /// What the kernels compute.
+    #[cfg(test)]
+    pub fn place(&self, row: u64) -> usize {
+        let digit = |i: usize| self.mul[i] * (row / self.div[i] % u64::from(self.modulus[i])) as u32;
+        (0..self.digits as usize).map(digit).sum::<u32>() as usize
+    }
+}

@@ -1,0 +1,85 @@
+//! `fangs bench cube`: posteriors of networks beside the published algorithm.
+
+use super::experiment::ExperimentFlags;
+use super::output::Files;
+use super::{Exit, help, signals};
+use clap::Args;
+use fangs::Error;
+use fangs::bench::cube::{CubeOptions, CubeRow, cube};
+use fangs::formats::{self, Source};
+use fangs::record::{Console, Verbosity};
+use std::path::PathBuf;
+
+#[derive(Args, Debug)]
+pub struct CubeFlags {
+    /// Networks of potentials; figures of the paper stand beside mildew, diabetes, barley, munin1 to munin4 and water
+    #[arg(value_name = "NETWORK", required = true)]
+    networks: Vec<PathBuf>,
+    /// Repetitions on the CUDA device, of which the median counts
+    #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u16).range(1..),
+        help_heading = help::BOUNDS)]
+    repeats: u16,
+    #[command(flatten)]
+    pub shared: ExperimentFlags,
+}
+
+/// Measures.
+pub fn run(flags: CubeFlags) -> Result<Exit, Error> {
+    let stop = signals::listen()?;
+    let reads = |files: Files, path: &PathBuf| files.reads("the network", Some(path));
+    let files = flags.networks.iter().try_fold(Files::default(), reads)?;
+    let _ = files.writes("--csv", flags.shared.csv())?;
+    let (memory, cpu) = (flags.shared.memory(), !flags.shared.no_cpu);
+    let (mut table, gpu) = flags.shared.begin(
+        "milliseconds of collect and distribute\n\
+         network   cliques  entries    largest   order     CPU       transfers  device    speed-up  published: \
+         layout, transfers, messages, rearranged  times   paper: CPU, layout, transfers, device",
+    )?;
+    let options = CubeOptions { gpu: gpu.as_ref(), cpu, memory, repeats: flags.repeats.into() };
+    let console = Console::new(Verbosity::Quiet);
+    for path in &flags.networks {
+        let measured =
+            formats::read_potentials(&Source::File(path.clone()), None, None, &stop).and_then(|potentials| {
+                console.warn_of(&potentials.warnings);
+                cube(&potentials, options, &stop)
+            });
+        let row = match measured {
+            Err(Error::Stopped) => break,
+            row => row?,
+        };
+        if let Some(trouble) = &row.trouble {
+            console.warn(&format!("{}: {trouble}", row.network));
+        }
+        let line = line(&row);
+        table.push(row, &line)?;
+    }
+    table.finish()
+}
+
+fn line(row: &CubeRow) -> String {
+    let ms = |ms: Option<f64>| ms.map_or("-".into(), |ms| format!("{ms:.3}"));
+    let factor = |times: Option<f64>| times.map_or("-".into(), |times| format!("{times:.1}"));
+    let plain = |ms: Option<f64>| ms.map_or("-".into(), |ms| ms.to_string());
+    format!(
+        "{:<8}  {:>7}  {:<9.3e}  {:<8.2e}  {:<8}  {:<8}  {:<9}  {:<8}  {:<8}  {:>18}  {:>9}  {:>8}  {:>10}  {:>5}  \
+         {:>11}  {:>6}  {:>9}  {:>6}",
+        row.network,
+        row.cliques,
+        row.clique_entries as f64,
+        row.largest_clique as f64,
+        ms(Some(row.order_ms)),
+        ms(row.cpu_ms),
+        ms(row.transfer_ms),
+        ms(row.device_ms),
+        factor(row.speed_up),
+        ms(row.published_layout_ms),
+        ms(row.published_transfer_ms),
+        ms(row.published_ms),
+        ms(row.published_rearrange_ms),
+        factor(row.times),
+        plain(row.paper_cpu_ms),
+        plain(row.paper_layout_ms),
+        plain(row.paper_transfer_ms),
+        plain(row.paper_device_ms),
+    )
+}
