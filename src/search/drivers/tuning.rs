@@ -75,7 +75,7 @@ pub(crate) mod cycling {
     pub const PATIENCE: u32 = 16;
     /// Anneals begin at the schedule's hot end, or up to so many halves below it but one, and the part of the draws
     /// that is shared evenly between them.
-    pub const TOPS: usize = 4;
+    pub const TOPS: usize = 5;
     pub const FLOOR: f64 = 0.2;
     /// Walks side by side where a run must be the same on all machines.
     pub const PORTABLE: usize = 4;

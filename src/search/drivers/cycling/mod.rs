@@ -27,20 +27,20 @@ pub(crate) struct Cycling {
     walkers: Vec<Walker>,
     /// The least sum of entries that the pool was told of.
     told: i64,
-    /// On a core that has changed since: where walks go on.
-    moved: Option<Vec<u16>>,
 }
 
 struct Walker {
     rng: Rng,
     walk: Walk,
-    /// The best that it knows, and the hash of the pool's best that is part of it.
-    known: Option<(i64, Vec<u16>)>,
+    /// The best that it knows, its energy, and the hash of the pool's best that it has heard of.
+    known: Vec<u16>,
+    energy: i64,
     heard: u64,
-    /// Where it is: the sweep, of how many, and the next variable.
+    /// Where it is: the sweep, of how many, the next variable, and the moves before this sweep.
     sweep: u32,
     sweeps: u32,
     at: usize,
+    before: u64,
     /// Where the anneal began.
     top: usize,
     tops: Bandit,
@@ -51,7 +51,7 @@ struct Walker {
 
 impl Cycling {
     pub fn new(rng: Rng) -> Self {
-        Cycling { rng, rounds: 0, walkers: Vec::new(), told: i64::MAX, moved: None }
+        Cycling { rng, rounds: 0, walkers: Vec::new(), told: i64::MAX }
     }
 
     fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, Error> {
@@ -59,70 +59,71 @@ impl Cycling {
         let tables = &context.tables;
         let Some(layout) = context.layout_until(stop)? else { return Ok(none) };
         let core = Core { tables, layout };
+        if pool.elites().is_empty() {
+            let drawn = (0..tables.variables()).map(|v| self.rng.index(tables.domain(v).max(1)) as u16).collect();
+            pool.offer(&Elite::until(tables, drawn, stop)?);
+        }
+        let Some(best) = pool.elites().first() else { return Ok(none) };
         if self.walkers.is_empty() {
             let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
             let rngs: Vec<Rng> = (0..count).map(|_| self.rng.split()).collect();
-            let moved = self.moved.take();
-            let walker = |rng| Walker::new(core, moved.clone(), rng, stop);
-            self.walkers = rngs.into_par_iter().map(walker).collect::<Result<_, Error>>()?;
+            let walk = Walk::new(core, best.values.clone(), stop)?;
+            self.told = walk.energy;
+            let walker = |rng| Walker::new(walk.clone(), best.hash, rng);
+            self.walkers = rngs.into_par_iter().map(walker).collect();
         }
         let work = ROUND_WORK >> shorter(self.rounds);
         self.rounds += 1;
-        let best = pool.elites().first();
-        let turn = |walker| pulp::Arch::new().dispatch(Turn { walker, context, core, best, work, stop });
+        let hot = context.schedule.hot;
+        let turn = |walker| pulp::Arch::new().dispatch(Turn { walker, hot, core, best, work, stop });
         let efforts: Vec<Effort> = self.walkers.par_iter_mut().map(turn).collect();
         let mut effort = Effort::default();
         efforts.iter().for_each(|turn| effort.add(turn));
-        let known = self.walkers.iter().filter_map(|walker| walker.known.as_ref());
-        let least = known.min_by_key(|(energy, _)| *energy).filter(|(energy, _)| *energy < self.told);
-        if let Some((energy, values)) = least {
-            pool.offer(&Elite::until(tables, values.clone(), stop)?);
-            self.told = *energy;
+        let least = self.walkers.iter().min_by_key(|walker| walker.energy);
+        if let Some(walker) = least.filter(|walker| walker.energy < self.told) {
+            pool.offer(&Elite::until(tables, walker.known.clone(), stop)?);
+            self.told = walker.energy;
         }
         Ok(effort)
     }
 }
 
 impl Walker {
-    fn new(core: Core<'_>, values: Option<Vec<u16>>, mut rng: Rng, stop: &Stop) -> Result<Walker, Error> {
-        let drawn = |rng: &mut Rng| {
-            (0..core.tables.variables()).map(|v| rng.index(core.tables.domain(v).max(1)) as u16).collect::<Vec<_>>()
-        };
-        let known = values.is_some();
-        let values = values.unwrap_or_else(|| drawn(&mut rng));
-        let walk = Walk::new(core, values, stop)?;
-        let known = known.then(|| (walk.energy, walk.values.clone()));
+    fn new(walk: Walk, heard: u64, rng: Rng) -> Walker {
         let mut walker = Walker {
             rng,
+            known: walk.values.clone(),
+            energy: walk.energy,
+            heard,
             walk,
-            known,
-            heard: 0,
             sweep: 0,
             sweeps: FIRST_SWEEPS,
             at: 0,
+            before: 0,
             top: 0,
             tops: Bandit::new(TOPS, FLOOR),
             spent: 0,
             in_vain: 0,
         };
         walker.warm();
-        Ok(walker)
+        walker
     }
 
     /// The next anneal begins.
     fn warm(&mut self) {
-        (self.sweep, self.at, self.spent) = (0, 0, 0);
-        self.top = if self.known.is_some() { self.tops.choose(self.rng.unit()) } else { 0 };
+        (self.sweep, self.at, self.before, self.spent) = (0, 0, self.walk.moves, 0);
+        self.top = self.tops.choose(self.rng.unit());
     }
 }
 
 /// A walker's part of a round.
 struct Turn<'a> {
     walker: &'a mut Walker,
-    context: &'a SearchContext,
+    /// Where the warmest anneals begin.
+    hot: f64,
     core: Core<'a>,
     /// The pool's best.
-    best: Option<&'a Elite>,
+    best: &'a Elite,
     work: u64,
     stop: &'a Stop,
 }
@@ -134,34 +135,26 @@ impl pulp::WithSimd for Turn<'_> {
     fn with_simd<S: pulp::Simd>(mut self, _: S) -> Effort {
         let mut effort = Effort::default();
         let (n, moves) = (self.walker.walk.values.len(), self.walker.walk.moves);
-        let width = self.core.layout.moves() / n.max(1);
+        let width = (self.core.layout.moves() / n.max(1)) as u64;
         let changed = 8 + self.core.layout.changed_quads() as u64 * 4;
         while effort.work < self.work && !self.stop.is_set() {
-            let Walker { walk, rng, sweep, sweeps, at, top, .. } = &mut *self.walker;
+            let Walker { walk, rng, sweep, sweeps, at, top, spent, .. } = &mut *self.walker;
             let part = *at..n.min(*at + TURN);
             let (count, before) = (part.len() as u64, walk.moves);
             *at = part.end;
-            let ends = part.end == n;
-            let anneals = *sweep < *sweeps;
-            let goes_on = if anneals {
+            if *sweep < *sweeps {
                 let left = 1.0 - f64::from(*sweep) / f64::from(*sweeps);
-                let top = self.context.schedule.hot / f64::from(1u32 << *top);
+                let top = self.hot / f64::from(1u32 << *top);
                 walk.sweep(self.core, part, Boltzmann::new(top * left), rng);
-                true
             } else {
-                walk.descend(self.core, part)
-            };
-            let work = count * (4 + width as u64 / 4) + (walk.moves - before) * changed;
+                walk.descend(self.core, part);
+            }
+            let work = count * (4 + width / 4) + (walk.moves - before) * changed;
             effort.work += work;
-            effort.ratings += count * width as u64;
-            self.walker.spent += work;
-            if ends {
-                let walker = &mut *self.walker;
-                (walker.at, walker.sweep) = (0, walker.sweep + 1);
-                // a greedy sweep whose last part changes something has another one after it, within reason
-                if !anneals && (!goes_on || walker.sweep >= walker.sweeps + 8) {
-                    effort.work += self.end();
-                }
+            effort.ratings += count * width;
+            *spent += work;
+            if *at == n {
+                effort.work += self.end_sweep(changed);
             }
         }
         effort.moves = self.walker.walk.moves - moves;
@@ -170,33 +163,29 @@ impl pulp::WithSimd for Turn<'_> {
 }
 
 impl Turn<'_> {
-    /// An anneal is over. Returns what merging took.
+    /// A sweep is over, and the anneal once a greedy one has changed nothing. Returns what merging took, where a move
+    /// takes `changed`.
     #[inline(always)]
-    fn end(&mut self) -> u64 {
+    fn end_sweep(&mut self, changed: u64) -> u64 {
         let walker = &mut *self.walker;
-        let changed = 8 + self.core.layout.changed_quads() as u64 * 4;
+        let was_greedy = walker.sweep >= walker.sweeps;
+        let changes = walker.walk.moves > std::mem::replace(&mut walker.before, walker.walk.moves);
+        (walker.at, walker.sweep) = (0, walker.sweep + 1);
+        if !was_greedy || changes {
+            return 0;
+        }
         let mut work = walker.walk.values.len() as u64;
-        let before = walker.known.as_ref().map(|(energy, _)| *energy);
-        if let Some((_, known)) = &walker.known {
-            work += changed * 2 * walker.walk.take_better(self.core, known).1 as u64;
-        }
+        work += changed * 2 * walker.walk.take_better(self.core, &walker.known).1 as u64;
         let own = walker.walk.energy;
-        if let Some(best) = self.best.filter(|best| best.hash != walker.heard) {
-            work += changed * 2 * walker.walk.take_better(self.core, &best.values).1 as u64;
-            walker.heard = best.hash;
+        walker.tops.note(walker.top, (walker.energy - own).max(0) as f64, walker.spent as f64);
+        walker.tops.update();
+        walker.in_vain = if own < walker.energy { 0 } else { walker.in_vain + 1 };
+        if self.best.hash != walker.heard {
+            work += changed * 2 * walker.walk.take_better(self.core, &self.best.values).1 as u64;
+            walker.heard = self.best.hash;
         }
-        if let Some(before) = before {
-            walker.tops.note(walker.top, (before - own).max(0) as f64, walker.spent as f64);
-            walker.tops.update();
-            walker.in_vain = if own < before { 0 } else { walker.in_vain + 1 };
-        }
-        match &mut walker.known {
-            Some((energy, known)) => {
-                *energy = walker.walk.energy;
-                known.copy_from_slice(&walker.walk.values);
-            }
-            none => *none = Some((walker.walk.energy, walker.walk.values.clone())),
-        }
+        walker.energy = walker.walk.energy;
+        walker.known.copy_from_slice(&walker.walk.values);
         if walker.in_vain >= PATIENCE {
             (walker.sweeps, walker.in_vain) = (walker.sweeps.saturating_mul(2), 0);
         }
@@ -226,10 +215,9 @@ impl Driver for Cycling {
         self.search(context, pool, stop).unwrap_or_default()
     }
 
-    fn rebase(&mut self, _: &SearchContext, translate: &Translate<'_>) {
-        let known = self.walkers.drain(..).filter_map(|walker| walker.known);
-        let best = known.min_by_key(|(energy, _)| *energy).map(|(_, values)| values).or_else(|| self.moved.take());
-        self.moved = best.and_then(|values| Some(translate(&values)?.values));
+    fn rebase(&mut self, _: &SearchContext, _: &Translate<'_>) {
+        // walks begin again at the pool's best
+        self.walkers.clear();
         self.told = i64::MAX;
     }
 }
