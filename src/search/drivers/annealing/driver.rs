@@ -32,8 +32,8 @@ impl Driver for Annealing {
         let large = pool.solved && context.is_large() && !context.is_coloring();
         match self.device {
             _ if !large || self.long.is_some() => 0.0,
-            Some(_) => LARGE_FLOOR,
-            None => LARGE_FLOOR / 2.0,
+            None if !context.is_vast() => LARGE_FLOOR / 2.0,
+            _ => LARGE_FLOOR,
         }
     }
 
