@@ -161,7 +161,7 @@ pub(crate) mod annealing {
     pub const WEIGHT: f64 = 6.0;
     /// The least part of it on large cores: large-neighbourhood search gains more for its time there, but annealing
     /// comes further (60 s: rnd1000 125245, without 125572; results/notes/cpu.md). Without a device thermal cycling has
-    /// half of it.
+    /// half of it where it leads.
     pub const LARGE_FLOOR: f64 = 0.5;
 
     /// Sweeps of the two anneals that begin a pool: the first shows a solution at once, the second is worth its time on
@@ -184,6 +184,7 @@ pub(crate) mod annealing {
     /// Work of the first offspring on large cores, about: 50 to 200 sweeps. After so many generations without a new
     /// best their sweeps double, up to so many times: ever more sweeps pay there as a run goes on.
     pub const LARGE_CHILD_WORK: u64 = 70_000_000;
+    pub const LEAST_SWEEPS: u32 = 50;
     pub const LARGE_PATIENCE: u32 = 4;
     pub const DOUBLINGS: u32 = 6;
     /// Doublings in vain after which a pool on a large core stagnates; the second where what differs between pools

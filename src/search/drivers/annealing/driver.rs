@@ -5,6 +5,7 @@ use super::state::Elite;
 use super::{Annealing, Phase};
 use crate::device::Source;
 use crate::search::checkpoint::DriverState;
+use crate::search::drivers::cycling;
 use crate::search::drivers::tuning::annealing::{LARGE_FLOOR, MOST_SWEEPS, MOVED, WEIGHT};
 use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate};
 use crate::stop::Stop;
@@ -32,7 +33,7 @@ impl Driver for Annealing {
         let large = pool.solved && context.is_large() && !context.is_coloring();
         match self.device {
             _ if !large || self.long.is_some() => 0.0,
-            None if !context.is_vast() => LARGE_FLOOR / 2.0,
+            None if cycling::leads(context) => LARGE_FLOOR / 2.0,
             _ => LARGE_FLOOR,
         }
     }

@@ -26,7 +26,8 @@ use self::state::Elite;
 use super::tuning::ROUND_WORK;
 use super::tuning::annealing::{
     ARCHIVE, CROSS_EVERY, DOUBLINGS, ENDS, FIRST_SWEEPS, GREEDY_SWEEPS, IN_VAIN, LARGE_CHILD_WORK, LARGE_PATIENCE,
-    LEAST_SUBPOPULATION, LONG_SWEEPS, LONG_WORK, OPENING_SWEEPS, PATIENCE, SHORT_OPENING_SWEEPS, TREE_EVERY,
+    LEAST_SUBPOPULATION, LEAST_SWEEPS, LONG_SWEEPS, LONG_WORK, OPENING_SWEEPS, PATIENCE, SHORT_OPENING_SWEEPS,
+    TREE_EVERY,
 };
 use crate::device::{Cuda, DeviceError};
 use crate::error::Error;
@@ -146,7 +147,7 @@ impl Annealing {
     /// Sweeps of the first offspring of the first pool, greedy ones not counted.
     fn base_sweeps(&self, context: &SearchContext) -> u32 {
         match context.is_large() {
-            true => (LARGE_CHILD_WORK / context.sweep_work.max(1)).clamp(50, 200) as u32,
+            true => (LARGE_CHILD_WORK / context.sweep_work.max(1)).clamp(LEAST_SWEEPS.into(), 200) as u32,
             false => 2,
         }
     }

@@ -8,7 +8,7 @@ mod walk;
 use self::walk::{Core, Walk};
 use super::annealing::state::Elite;
 use super::tuning::ROUND_WORK;
-use super::tuning::annealing::{LARGE_FLOOR, WEIGHT};
+use super::tuning::annealing::{LARGE_CHILD_WORK, LARGE_FLOOR, LEAST_SWEEPS, WEIGHT};
 use super::tuning::cycling::{FIRST_SWEEPS, FLOOR, PATIENCE, PORTABLE, TOPS};
 use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
@@ -86,6 +86,15 @@ impl Cycling {
         }
         Ok(effort)
     }
+}
+
+/// Whether it shares the part of the time that annealing is sure of: where variables have two values, as a visit takes
+/// next to nothing then, and where annealing's children have the fewest sweeps. On vast cores all threads make one anneal
+/// together, which a walk each does not always equal; elsewhere it has what it gains (results/scale).
+pub(super) fn leads(context: &SearchContext) -> bool {
+    let is_binary = || context.tables.problem.domains.iter().all(|&domain| domain <= 2);
+    let is_long = context.sweep_work * u64::from(LEAST_SWEEPS) > LARGE_CHILD_WORK;
+    context.is_large() && !context.is_vast() && (is_long || is_binary())
 }
 
 impl Walker {
@@ -203,14 +212,12 @@ impl Driver for Cycling {
         context.is_large() && context.tables.all_copied() && !context.is_for_sums()
     }
 
-    fn weight(&self, _: &SearchContext, _: &Pool) -> f64 {
-        WEIGHT
+    fn weight(&self, context: &SearchContext, _: &Pool) -> f64 {
+        if leads(context) { WEIGHT } else { 1.0 }
     }
 
     fn floor(&self, context: &SearchContext, pool: &Pool) -> f64 {
-        // all threads make one anneal of a vast core, which a walk each does not always equal (results/scale)
-        let is_sure = pool.solved && !context.is_coloring() && !context.is_vast();
-        if is_sure { LARGE_FLOOR / 2.0 } else { 0.0 }
+        if pool.solved && !context.is_coloring() && leads(context) { LARGE_FLOOR / 2.0 } else { 0.0 }
     }
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
