@@ -89,8 +89,8 @@ impl Cycling {
 }
 
 /// Whether it shares the part of the time that annealing is sure of: where variables have two values, as a visit takes
-/// next to nothing then, and where annealing's children have the fewest sweeps. On vast cores all threads make one anneal
-/// together, which a walk each does not always equal; elsewhere it has what it gains (results/scale).
+/// next to nothing then, and where annealing's children have the fewest sweeps. On vast cores all threads make one
+/// anneal together, which a walk each does not always equal; elsewhere it has what it gains (results/scale).
 pub(super) fn leads(context: &SearchContext) -> bool {
     let is_binary = || context.tables.problem.domains.iter().all(|&domain| domain <= 2);
     let is_long = context.sweep_work * u64::from(LEAST_SWEEPS) > LARGE_CHILD_WORK;
