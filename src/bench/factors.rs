@@ -8,6 +8,7 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
+use super::terms::AXES;
 use crate::decide::pairs::{Group, Maker, Outcome, Pairs, Picks, Plan, Step, Sums, Table, begin, finish, walk};
 use crate::device::shared::{constants, device_structs};
 use crate::device::{Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
@@ -25,9 +26,6 @@ pub(super) const THREADS: u32 = 512;
 
 /// Entries of a factor that a block holds in shared memory at a time (section 5).
 const CHUNK: usize = 512;
-
-/// Axes of a factor that the kernels have room for.
-const AXES: usize = 24;
 
 device_structs! {
     /// `Digits` of kernels/bench_paper_id.cu.

@@ -29,10 +29,10 @@ pub fn copy_bandwidth(cuda: &Cuda) -> Result<f64, DeviceError> {
     Ok(2e3 * BYTES as f64 / milliseconds)
 }
 
-/// The run of median time out of three, after another one; that one alone where it takes more than so many seconds.
-fn median<T>(long_s: f64, mut run: impl FnMut() -> Result<(T, f64), Error>) -> Result<(T, f64), Error> {
+/// The run of median time out of three, after another one; that one alone where it takes longer than `long`.
+fn median<T>(long: f64, mut run: impl FnMut() -> Result<(T, f64), Error>) -> Result<(T, f64), Error> {
     let first = run()?;
-    if first.1 > long_s {
+    if first.1 > long {
         return Ok(first);
     }
     let mut all = [run()?, run()?, run()?];

@@ -30,30 +30,23 @@ pub fn run(flags: CubeFlags) -> Result<Exit, Error> {
     let files = flags.networks.iter().try_fold(Files::default(), reads)?;
     let _ = files.writes("--csv", flags.shared.csv())?;
     let (memory, cpu) = (flags.shared.memory(), !flags.shared.no_cpu);
-    let (mut table, gpu) = flags.shared.begin(
+    let (table, gpu) = flags.shared.begin(
         "milliseconds of collect and distribute\n\
          network   cliques  entries    largest   order     CPU       transfers  device    speed-up  published: \
          layout, transfers, messages, rearranged  times   paper: CPU, layout, transfers, device",
     )?;
     let options = CubeOptions { gpu: gpu.as_ref(), cpu, memory, repeats: flags.repeats.into() };
     let console = Console::new(Verbosity::Quiet);
-    for path in &flags.networks {
-        let measured =
-            formats::read_potentials(&Source::File(path.clone()), None, None, &stop).and_then(|potentials| {
-                console.warn_of(&potentials.warnings);
-                cube(&potentials, options, &stop)
-            });
-        let row = match measured {
-            Err(Error::Stopped) => break,
-            row => row?,
-        };
+    table.run(&flags.networks, |path| {
+        let potentials = formats::read_potentials(&Source::File(path.clone()), None, None, &stop)?;
+        console.warn_of(&potentials.warnings);
+        let row = cube(&potentials, options, &stop)?;
         if let Some(trouble) = &row.trouble {
             console.warn(&format!("{}: {trouble}", row.network));
         }
         let line = line(&row);
-        table.push(row, &line)?;
-    }
-    table.finish()
+        Ok((row, line))
+    })
 }
 
 fn line(row: &CubeRow) -> String {

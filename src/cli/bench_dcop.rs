@@ -41,7 +41,7 @@ pub fn run(flags: DcopFlags) -> Result<Exit, Error> {
         return Err(Error::Usage(format!("--p2 {}: expected a share from 0 to 1", flags.p2)));
     }
     let (memory, cpu) = (flags.shared.memory(), !flags.shared.no_cpu);
-    let (mut table, gpu) = flags.shared.begin(
+    let (table, gpu) = flags.shared.begin(
         "seconds, DPOP simulated, GTX Titan as the paper has it\n\
          table        n    d  z  seed  width     joint  BE cpu     BE dev     DPOP cpu   DPOP dev   paper      \
          Titan BE   DPOP",
@@ -53,19 +53,13 @@ pub fn run(flags: DcopFlags) -> Result<Exit, Error> {
     }
     let options = DcopOptions { gpu: gpu.as_ref(), cpu, paper, memory, most_joint_entries, p2 };
     let tables = TABLES.iter().filter(|table| flags.table.is_empty() || flags.table.contains(table));
-    'all: for name in tables {
-        for setting in settings(name, p2, values) {
-            for seed in 1..=flags.seeds {
-                let row = match dcop(&setting, seed, options, &stop) {
-                    Err(Error::Stopped) => break 'all,
-                    row => row?,
-                };
-                let line = line(&row, seed);
-                table.push(row, &line)?;
-            }
-        }
-    }
-    table.finish()
+    let settings = tables.flat_map(|name| settings(name, p2, values));
+    let seeded = settings.flat_map(|setting| (1..=flags.seeds).map(move |seed| (setting.clone(), seed)));
+    table.run(seeded, |(setting, seed)| {
+        let row = dcop(&setting, seed, options, &stop)?;
+        let line = line(&row, seed);
+        Ok((row, line))
+    })
 }
 
 fn line(row: &DcopRow, seed: u64) -> String {

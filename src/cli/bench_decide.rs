@@ -24,7 +24,7 @@ pub struct DecideBenchFlags {
 pub fn run(flags: DecideBenchFlags) -> Result<Exit, Error> {
     let stop = signals::listen()?;
     let (memory, cpu) = (flags.shared.memory(), !flags.shared.no_cpu);
-    let (mut table, gpu) = flags.shared.begin(
+    let (table, gpu) = flags.shared.begin(
         "seconds: all of it, with models merged and by the paper's method; on the device the flat diagram alone and \
          the other's models one after the other (level 0), by our kernels and by the paper's; the paper's own\n\
          table   models  last  T1  T0  value         merged     CPU        device     speed-up  mean phi  mean psi  \
@@ -40,15 +40,12 @@ pub fn run(flags: DecideBenchFlags) -> Result<Exit, Error> {
     };
     let tables = EXPERIMENTS.iter().filter(wanted);
     let settings = tables.flat_map(|table| decide_settings(table));
-    for setting in settings.filter(|setting| setting.models <= flags.most_models) {
-        let row = match decide(&setting, options, &stop) {
-            Err(Error::Stopped) => break,
-            row => row?,
-        };
+    let settings = settings.filter(|setting| setting.models <= flags.most_models);
+    table.run(settings, |setting| {
+        let row = decide(&setting, options, &stop)?;
         let line = line(&row);
-        table.push(row, &line)?;
-    }
-    table.finish()
+        Ok((row, line))
+    })
 }
 
 fn line(row: &DecideRow) -> String {

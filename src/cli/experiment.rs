@@ -68,18 +68,23 @@ impl ExperimentFlags {
 }
 
 impl<R: Serialize> Experiment<R> {
-    /// Takes a row, with its line of the table.
-    pub fn push(&mut self, row: R, line: &str) -> Result<(), Error> {
-        self.csv.push(&row)?;
-        if !self.json {
-            output::print(&format_args!("{line}\n"))?;
+    /// Measures each row and its line of the table, until the run is stopped, and ends what was printed and written.
+    pub fn run<S>(
+        mut self,
+        settings: impl IntoIterator<Item = S>,
+        mut measure: impl FnMut(S) -> Result<(R, String), Error>,
+    ) -> Result<Exit, Error> {
+        for setting in settings {
+            let (row, line) = match measure(setting) {
+                Err(Error::Stopped) => break,
+                measured => measured?,
+            };
+            self.csv.push(&row)?;
+            if !self.json {
+                output::print(&format_args!("{line}\n"))?;
+            }
+            self.rows.push(row);
         }
-        self.rows.push(row);
-        Ok(())
-    }
-
-    /// Ends what was printed and written.
-    pub fn finish(self) -> Result<Exit, Error> {
         if self.json {
             let (device, threads) = (self.opened.name(), rayon::current_num_threads());
             output::print_json(&json!({"device": device, "threads": threads, "rows": self.rows}))?;

@@ -12,12 +12,12 @@ mod schedule;
 mod tests;
 mod tree;
 
+use crate::bench::median;
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
 use crate::error::Error;
 use crate::marginals::{Evidence, Marginals, Options, Prepared};
 use crate::model::Potentials;
-use crate::search::measure::median;
 use crate::stop::Stop;
 use published::Found;
 pub(super) use published::source;
@@ -25,11 +25,10 @@ use schedule::Schedule;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 use tree::JunctionTree;
 
-/// Runs of the CPU, of which the median counts; one where they take a second.
-const CPU_RUNS: usize = 5;
+/// Milliseconds of a run of the CPU that is not repeated.
+const LONG_MS: f64 = 1000.0;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +132,11 @@ pub fn cube(potentials: &Potentials, options: CubeOptions<'_>, stop: &Stop) -> R
     let mut row = CubeRow::of(potentials, &prepared);
     let mut results: Vec<Marginals> = Vec::new();
     if options.cpu || options.gpu.is_none() {
-        let (found, ms) = on_cpu(&prepared, stop)?;
+        let (found, ms) = median(LONG_MS, || {
+            let found = prepared.run(stop)?;
+            let ms = (found.collect_s + found.distribute_s) * 1e3;
+            Ok((found, ms))
+        })?;
         row.cpu_ms = Some(ms);
         results.push(found);
     }
@@ -164,19 +167,6 @@ pub fn cube(potentials: &Potentials, options: CubeOptions<'_>, stop: &Stop) -> R
         row.published(&prepared, found, gpu, options.repeats, stop)?;
     }
     Ok(row)
-}
-
-/// The result of the CPU and its milliseconds.
-fn on_cpu(prepared: &Prepared, stop: &Stop) -> Result<(Marginals, f64), Error> {
-    let began = Instant::now();
-    let mut times = Vec::new();
-    loop {
-        let found = prepared.run(stop)?;
-        times.push((found.collect_s + found.distribute_s) * 1e3);
-        if times.len() == CPU_RUNS || began.elapsed().as_secs() >= 1 {
-            return Ok((found, median(times)));
-        }
-    }
 }
 
 impl CubeRow {

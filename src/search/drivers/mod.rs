@@ -7,6 +7,7 @@ pub(crate) mod annealing;
 pub(crate) mod cycling;
 pub(crate) mod ejection;
 pub(crate) mod guided;
+pub(crate) mod kept;
 pub(crate) mod limited_discrepancy;
 pub(crate) mod lns;
 pub(crate) mod one_flip;

@@ -25,6 +25,8 @@ pub(crate) struct Cycling {
     rng: Rng,
     rounds: u32,
     walkers: Vec<Walker>,
+    /// Work of a visit and of a move, some nanoseconds each.
+    work: (u64, u64),
     /// The least sum of entries that the pool was told of.
     told: i64,
 }
@@ -51,7 +53,7 @@ struct Walker {
 
 impl Cycling {
     pub fn new(rng: Rng) -> Self {
-        Cycling { rng, rounds: 0, walkers: Vec::new(), told: i64::MAX }
+        Cycling { rng, rounds: 0, walkers: Vec::new(), work: (0, 0), told: i64::MAX }
     }
 
     fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, Error> {
@@ -68,14 +70,16 @@ impl Cycling {
             let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
             let rngs: Vec<Rng> = (0..count).map(|_| self.rng.split()).collect();
             let walk = Walk::new(core, best.values.clone(), stop)?;
-            self.told = walk.energy;
+            self.told = walk.kept.energy;
+            let width = layout.moves() / tables.variables().max(1);
+            self.work = (4 + width as u64 / 4, 8 + 4 * layout.changed_quads() as u64);
             let walker = |rng| Walker::new(walk.clone(), best.hash, rng);
             self.walkers = rngs.into_par_iter().map(walker).collect();
         }
-        let work = ROUND_WORK >> shorter(self.rounds);
+        let limit = ROUND_WORK >> shorter(self.rounds);
         self.rounds += 1;
-        let hot = context.schedule.hot;
-        let turn = |walker| pulp::Arch::new().dispatch(Turn { walker, hot, core, best, work, stop });
+        let (hot, work) = (context.schedule.hot, self.work);
+        let turn = |walker| pulp::Arch::new().dispatch(Turn { walker, hot, core, best, work, limit, stop });
         let efforts: Vec<Effort> = self.walkers.par_iter_mut().map(turn).collect();
         let mut effort = Effort::default();
         efforts.iter().for_each(|turn| effort.add(turn));
@@ -101,8 +105,8 @@ impl Walker {
     fn new(walk: Walk, heard: u64, rng: Rng) -> Walker {
         let mut walker = Walker {
             rng,
-            known: walk.values.clone(),
-            energy: walk.energy,
+            known: walk.kept.values.clone(),
+            energy: walk.kept.energy,
             heard,
             walk,
             sweep: 0,
@@ -133,7 +137,9 @@ struct Turn<'a> {
     core: Core<'a>,
     /// The pool's best.
     best: &'a Elite,
-    work: u64,
+    /// Of a visit and of a move; and of the round.
+    work: (u64, u64),
+    limit: u64,
     stop: &'a Stop,
 }
 
@@ -143,13 +149,13 @@ impl pulp::WithSimd for Turn<'_> {
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(mut self, _: S) -> Effort {
         let mut effort = Effort::default();
-        let (n, moves) = (self.walker.walk.values.len(), self.walker.walk.moves);
-        let width = (self.core.layout.moves() / n.max(1)) as u64;
-        let changed = 8 + self.core.layout.changed_quads() as u64 * 4;
-        while effort.work < self.work && !self.stop.is_set() {
+        let (n, moves) = (self.walker.walk.kept.values.len(), self.walker.walk.moves);
+        let ((visit, move_work), starts) = (self.work, &self.core.layout.starts);
+        while effort.work < self.limit && !self.stop.is_set() {
             let Walker { walk, rng, sweep, sweeps, at, top, spent, .. } = &mut *self.walker;
             let part = *at..n.min(*at + TURN);
             let (count, before) = (part.len() as u64, walk.moves);
+            let ratings = starts[part.end] - starts[part.start];
             *at = part.end;
             if *sweep < *sweeps {
                 let left = 1.0 - f64::from(*sweep) / f64::from(*sweeps);
@@ -158,12 +164,12 @@ impl pulp::WithSimd for Turn<'_> {
             } else {
                 walk.descend(self.core, part);
             }
-            let work = count * (4 + width / 4) + (walk.moves - before) * changed;
+            let work = count * visit + (walk.moves - before) * move_work;
             effort.work += work;
-            effort.ratings += count * width;
+            effort.ratings += u64::from(ratings);
             *spent += work;
             if *at == n {
-                effort.work += self.end_sweep(changed);
+                effort.work += self.end_sweep();
             }
         }
         effort.moves = self.walker.walk.moves - moves;
@@ -172,10 +178,9 @@ impl pulp::WithSimd for Turn<'_> {
 }
 
 impl Turn<'_> {
-    /// A sweep is over, and the anneal once a greedy one has changed nothing. Returns what merging took, where a move
-    /// takes `changed`.
+    /// A sweep is over, and the anneal once a greedy one has changed nothing. Returns what merging took.
     #[inline(always)]
-    fn end_sweep(&mut self, changed: u64) -> u64 {
+    fn end_sweep(&mut self) -> u64 {
         let walker = &mut *self.walker;
         let was_greedy = walker.sweep >= walker.sweeps;
         let changes = walker.walk.moves > std::mem::replace(&mut walker.before, walker.walk.moves);
@@ -183,18 +188,22 @@ impl Turn<'_> {
         if !was_greedy || changes {
             return 0;
         }
-        let mut work = walker.walk.values.len() as u64;
-        work += changed * 2 * walker.walk.take_better(self.core, &walker.known).1 as u64;
-        let own = walker.walk.energy;
+        let mut changed = walker.walk.take_better(self.core, &walker.known, self.stop);
+        let own = walker.walk.kept.energy;
+        if self.best.hash != walker.heard {
+            changed += walker.walk.take_better(self.core, &self.best.values, self.stop);
+        }
+        let work = walker.known.len() as u64 + 2 * changed as u64 * self.work.1;
+        // a merge that was cut short may be worse than what is known
+        if self.stop.is_set() {
+            return work;
+        }
+        walker.heard = self.best.hash;
         walker.tops.note(walker.top, (walker.energy - own).max(0) as f64, walker.spent as f64);
         walker.tops.update();
         walker.in_vain = if own < walker.energy { 0 } else { walker.in_vain + 1 };
-        if self.best.hash != walker.heard {
-            work += changed * 2 * walker.walk.take_better(self.core, &self.best.values).1 as u64;
-            walker.heard = self.best.hash;
-        }
-        walker.energy = walker.walk.energy;
-        walker.known.copy_from_slice(&walker.walk.values);
+        walker.energy = walker.walk.kept.energy;
+        walker.known.copy_from_slice(&walker.walk.kept.values);
         if walker.in_vain >= PATIENCE {
             (walker.sweeps, walker.in_vain) = (walker.sweeps.saturating_mul(2), 0);
         }
@@ -228,5 +237,72 @@ impl Driver for Cycling {
         // walks begin again at the pool's best
         self.walkers.clear();
         self.told = i64::MAX;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::reduce::Reducer;
+    use crate::search::testing::price;
+    use std::sync::Arc;
+
+    #[test]
+    fn rounds_improve_the_pool_and_repeat_for_any_number_of_threads() {
+        for (family, settings) in [
+            ("ising", vec![("side", "30")]),
+            ("potts", vec![("side", "20"), ("d", "5")]),
+            ("large-sparse", vec![("n", "500"), ("d", "4"), ("functions", "1500")]),
+        ] {
+            let network = generate(family, &settings, 3).expect("a family");
+            let problem = Arc::new(Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
+            let run = |threads: usize| {
+                let mut context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
+                context.portable = true;
+                let (mut driver, mut pool) = (Cycling::new(Rng::new(5)), Pool::default());
+                let threads = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+                threads.install(|| {
+                    let mut effort = Effort::default();
+                    for round in 0..4 {
+                        let before = pool.best();
+                        effort.add(&driver.round(&context, &mut pool, &Stop::new()));
+                        assert!(pool.best() <= before, "{family}");
+                        if round == 2 {
+                            driver.rebase(&context, &|values| Some(Elite::new(&context.tables, values.to_vec())));
+                            assert_eq!(driver.population(), 0);
+                        }
+                    }
+                    pool.assert_energies(&problem).expect("they are the costs");
+                    (pool.elites().iter().map(|elite| elite.values.clone()).collect::<Vec<_>>(), effort.moves)
+                })
+            };
+            let (elites, moves) = run(1);
+            assert_eq!(run(3), (elites.clone(), moves), "{family}");
+            let energy = |values: &[u16]| problem.cost(&values.iter().map(|&v| u32::from(v)).collect::<Vec<_>>());
+            // the first elite was drawn at random
+            let (first, last) = (elites.first().expect("one"), elites.last().expect("one"));
+            assert!(moves > 1000 && energy(first) < energy(last), "{family}: {moves}");
+        }
+    }
+
+    #[test]
+    fn a_stop_leaves_what_is_known() {
+        let network = generate("ising", &[("side", "30")], 3).expect("a family");
+        let problem = Arc::new(Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
+        let mut context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
+        context.portable = true;
+        let (mut driver, mut pool, stop) = (Cycling::new(Rng::new(5)), Pool::default(), Stop::new());
+        let _ = driver.round(&context, &mut pool, &stop);
+        stop.set(crate::stop::Cause::Signal);
+        let before = pool.best();
+        let _ = driver.round(&context, &mut pool, &stop);
+        assert_eq!(pool.best(), before);
+        let layout = context.layout().expect("all rows are copied");
+        let core = Core { tables: &context.tables, layout };
+        for walker in &driver.walkers {
+            let again = Walk::new(core, walker.known.clone(), &Stop::new()).expect("no stop is set");
+            assert_eq!(walker.energy, again.kept.energy);
+        }
     }
 }

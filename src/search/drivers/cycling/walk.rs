@@ -3,10 +3,12 @@
 
 use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
+use crate::fang::select;
 use crate::rng::{Rng, below};
 use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::annealing::heat_bath::{Least, boltzmann_weights};
-use crate::search::drivers::tabu::walk::{Layout, UNWATCHED, energy_until};
+use crate::search::drivers::kept::Kept;
+use crate::search::drivers::tabu::walk::Layout;
 use crate::stop::Stop;
 
 /// What a walk reads.
@@ -19,11 +21,7 @@ pub(super) struct Core<'a> {
 /// One assignment.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
-    pub values: Vec<u16>,
-    /// What each value costs under the others' values.
-    costs: Vec<i32>,
-    /// Sum of the tables' entries.
-    pub energy: i64,
+    pub kept: Kept,
     pub moves: u64,
     weights: Vec<u32>,
     /// Of the merge: variables that differ and were not reached yet, a part, and the values that it had.
@@ -36,24 +34,14 @@ impl Walk {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn new(core: Core<'_>, values: Vec<u16>, stop: &Stop) -> Result<Walk, Error> {
-        let Core { tables, layout } = core;
-        let mut costs = vec![0; layout.moves()];
-        for v in stop.each(0..values.len()) {
-            let v = v?;
-            tables.rate(v, &values, &mut costs[layout.range(v)], |_| true);
-        }
-        let energy = energy_until(tables, layout, &values, stop)?;
-        let differs = vec![false; values.len()];
-        Ok(Walk { values, costs, energy, moves: 0, weights: Vec::new(), differs, part: Vec::new(), had: Vec::new() })
+        let kept = Kept::new(core.tables, core.layout, values, stop)?;
+        let differs = vec![false; kept.values.len()];
+        Ok(Walk { kept, moves: 0, weights: Vec::new(), differs, part: Vec::new(), had: Vec::new() })
     }
 
-    /// A variable goes to a value.
     #[inline(always)]
     fn set(&mut self, Core { tables, layout }: Core<'_>, v: usize, value: u16) {
-        let row = &self.costs[layout.range(v)];
-        self.energy += i64::from(row[usize::from(value)]) - i64::from(row[usize::from(self.values[v])]);
-        layout.update(tables, (&self.values, v, value), &mut self.costs, |cost| cost, UNWATCHED);
-        self.values[v] = value;
+        self.kept.set(tables, layout, v, value);
     }
 
     /// Some of the variables take a value each at a temperature, in their order: of two values the other one as
@@ -63,8 +51,8 @@ impl Walk {
         let [limit, _] = boltzmann.numbers();
         let limit = limit as i32;
         for v in variables {
-            let own = usize::from(self.values[v]);
-            let row = &self.costs[core.layout.range(v)];
+            let own = usize::from(self.kept.values[v]);
+            let row = self.kept.costs_of(core.layout, v);
             let value = match core.tables.domain(v) {
                 0 | 1 => continue,
                 2 => {
@@ -81,13 +69,8 @@ impl Walk {
                     }
                     let least = Least(row.iter().copied().fold(i32::MAX, i32::min));
                     self.weights.resize(row.len(), 0);
-                    let mut left = below(rng.draw(), boltzmann_weights(&boltzmann, row, least, &mut self.weights));
-                    let drawn = self.weights.iter().position(|&weight| {
-                        let here = left < u64::from(weight);
-                        left = left.wrapping_sub(weight.into());
-                        here
-                    });
-                    drawn.unwrap_or(own)
+                    let sum = boltzmann_weights(&boltzmann, row, least, &mut self.weights);
+                    select(&self.weights, below(rng.draw(), sum))
                 }
             };
             if value != own {
@@ -101,8 +84,8 @@ impl Walk {
     #[inline(always)]
     pub fn descend(&mut self, core: Core<'_>, variables: std::ops::Range<usize>) {
         for v in variables {
-            let row = &self.costs[core.layout.range(v)];
-            let own = row[usize::from(self.values[v])];
+            let row = self.kept.costs_of(core.layout, v);
+            let own = row[usize::from(self.kept.values[v])];
             let least = row.iter().copied().fold(i32::MAX, i32::min);
             if least < own {
                 let best = row.iter().position(|&cost| cost == least).unwrap_or(0);
@@ -113,27 +96,33 @@ impl Walk {
     }
 
     /// Where it differs from another assignment, the graph falls into parts that do not see each other: takes those of
-    /// the other one that are cheaper. Returns how many parts there were and how many variables.
+    /// the other one that are cheaper. Returns how many variables differed; fewer where `stop` is set, and parts are
+    /// left as they are. Unlike [`PartitionCrossover`] it goes through what differs, not all functions, and keeps the
+    /// costs.
+    ///
+    /// [`PartitionCrossover`]: crate::search::drivers::annealing::crossover::PartitionCrossover
     #[inline(always)]
-    pub fn take_better(&mut self, core: Core<'_>, other: &[u16]) -> (usize, usize) {
-        let (mut parts, mut variables) = (0, 0);
-        for (differs, (own, other)) in self.differs.iter_mut().zip(self.values.iter().zip(other)) {
+    pub fn take_better(&mut self, core: Core<'_>, other: &[u16], stop: &Stop) -> usize {
+        let mut variables = 0;
+        for (differs, (own, other)) in self.differs.iter_mut().zip(self.kept.values.iter().zip(other)) {
             *differs = own != other;
         }
         for first in 0..other.len() {
-            if !self.differs[first] {
+            if !std::mem::take(&mut self.differs[first]) {
                 continue;
             }
-            self.differs[first] = false;
+            if stop.is_set() {
+                break;
+            }
             self.part.clear();
             self.part.push(first as u32);
             self.had.clear();
-            let before = self.energy;
+            let before = self.kept.energy;
             let mut at = 0;
             while at < self.part.len() {
                 let v = self.part[at] as usize;
                 at += 1;
-                self.had.push(self.values[v]);
+                self.had.push(self.kept.values[v]);
                 self.set(core, v, other[v]);
                 for row in core.layout.affected(v) {
                     let next = row.variable;
@@ -142,14 +131,14 @@ impl Walk {
                     }
                 }
             }
-            (parts, variables) = (parts + 1, variables + at);
-            if self.energy >= before {
+            variables += at;
+            if self.kept.energy >= before {
                 for k in 0..at {
                     self.set(core, self.part[k] as usize, self.had[k]);
                 }
             }
         }
-        (parts, variables)
+        variables
     }
 }
 
@@ -175,16 +164,20 @@ mod tests {
             for step in 0..4 {
                 match step {
                     0 | 1 => walk.sweep(core, 0..n, Boltzmann::new(4.0), &mut rng),
-                    2 => drop(walk.take_better(core, &other)),
+                    2 => assert!(walk.take_better(core, &other, &stop) <= n),
                     _ => (0..100).for_each(|_| walk.descend(core, 0..n)),
                 }
-                let again = Walk::new(core, walk.values.clone(), &stop).expect("no stop is set");
-                assert_eq!((walk.energy, &walk.costs), (again.energy, &again.costs), "case {case}, step {step}");
+                let again = Walk::new(core, walk.kept.values.clone(), &stop).expect("no stop is set");
+                assert_eq!(
+                    (walk.kept.energy, &walk.kept.costs),
+                    (again.kept.energy, &again.kept.costs),
+                    "case {case}, step {step}"
+                );
             }
             moved += walk.moves;
             for v in 0..n {
-                let row = &walk.costs[layout.range(v)];
-                assert_eq!(row.iter().min(), Some(&row[usize::from(walk.values[v])]), "case {case}");
+                let row = &walk.kept.costs[layout.range(v)];
+                assert_eq!(row.iter().min(), Some(&row[usize::from(walk.kept.values[v])]), "case {case}");
             }
         }
         assert!(moved > 300, "{moved}");
@@ -201,14 +194,14 @@ mod tests {
             let core = Core { tables: &tables, layout: &layout };
             let (a, b) = (assignment(&problem, &mut rng), assignment(&problem, &mut rng));
             let mut walk = Walk::new(core, a.clone(), &stop).expect("no stop is set");
-            let (parts, variables) = walk.take_better(core, &b);
+            let variables = walk.take_better(core, &b, &stop);
             assert_eq!(variables, (0..a.len()).filter(|&v| a[v] != b[v]).count(), "case {case}");
             let mut best = a.clone();
             merge.take_better(&tables, &mut best, &b, rng.draw(), &stop).expect("no stop is set");
             let best = Walk::new(core, best, &stop).expect("no stop is set");
             // the other one compares costs before they are shifted
-            assert!(walk.energy == best.energy || tables.shift > 0, "case {case}");
-            mixed += u32::from(parts > 1 && walk.values != a && walk.values != b);
+            assert!(walk.kept.energy == best.kept.energy || tables.shift > 0, "case {case}");
+            mixed += u32::from(walk.kept.values != a && walk.kept.values != b);
         }
         assert!(mixed > 100, "{mixed}");
     }

@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::search::context::value_tables::ValueTables;
-use crate::search::drivers::tabu::walk::{Affected, Layout, UNWATCHED, energy_until};
+use crate::search::drivers::kept::Kept;
+use crate::search::drivers::tabu::walk::{Affected, Layout};
 use crate::search::drivers::tuning::ejection::{COLD, LOOK_WORK};
 use crate::search::drivers::tuning::walks::LOOK_EVERY;
 use crate::stop::Stop;
@@ -43,11 +44,7 @@ impl pulp::WithSimd for Steps<'_> {
 /// One assignment, on its way from warm to cold.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
-    values: Vec<u16>,
-    /// What each value costs under the others' values.
-    costs: Vec<i32>,
-    /// Sum of the tables' entries.
-    energy: i64,
+    kept: Kept,
     /// Whether no function forbids it.
     allowed: bool,
     /// That of the first assignment.
@@ -80,23 +77,15 @@ impl Walk {
         (warmth, length): (f64, u64),
         stop: &Stop,
     ) -> Result<Walk, Error> {
-        let Core { tables, layout, .. } = core;
-        let mut costs = vec![0; layout.moves()];
-        for v in stop.each(0..values.len()) {
-            let v = v?;
-            tables.rate(v, &values, &mut costs[layout.range(v)], |_| true);
-        }
-        let energy = energy_until(tables, layout, &values, stop)?;
+        let kept = Kept::new(core.tables, core.layout, values, stop)?;
         Ok(Walk {
-            best: values.clone(),
+            best: kept.values.clone(),
             newer: Vec::new(),
-            by: vec![0; values.len()],
-            values,
-            costs,
-            energy,
-            begun: energy,
+            by: vec![0; kept.values.len()],
+            begun: kept.energy,
             allowed,
-            best_energy: energy,
+            best_energy: kept.energy,
+            kept,
             warmth,
             length,
             moves: 0,
@@ -110,12 +99,12 @@ impl Walk {
     /// Its values, and what each value would cost.
     #[cfg(test)]
     pub fn state(&self) -> (&[u16], &[i32]) {
-        (&self.values, &self.costs)
+        (&self.kept.values, &self.kept.costs)
     }
 
     #[cfg(test)]
     pub fn energy(&self) -> i64 {
-        self.energy
+        self.kept.energy
     }
 
     /// Whether it is cold.
@@ -148,13 +137,13 @@ impl Walk {
         self.moves += 1;
         self.work += 100;
         self.changed.clear();
-        let before = self.energy;
+        let before = self.kept.energy;
         let (v, value) = self.begin(core, rng);
         self.take(core, v, value);
         let complete = self.repair(core, rng);
         if complete {
             self.settle(core);
-            let climb = self.energy - before;
+            let climb = self.kept.energy - before;
             if climb > 0 {
                 self.climbs = (self.climbs.0.saturating_add(climb), self.climbs.1 + 1);
             }
@@ -174,18 +163,18 @@ impl Walk {
     /// That the move is taken.
     #[inline(always)]
     fn note(&mut self) {
-        if self.newer.len() < self.values.len() {
+        if self.newer.len() < self.kept.values.len() {
             self.newer.extend(self.changed.iter().map(|change| change.0));
         }
-        if self.energy >= self.best_energy {
+        if self.kept.energy >= self.best_energy {
             return;
         }
-        self.best_energy = self.energy;
-        if self.newer.len() < self.values.len() {
-            self.newer.drain(..).for_each(|v| self.best[v as usize] = self.values[v as usize]);
+        self.best_energy = self.kept.energy;
+        if self.newer.len() < self.kept.values.len() {
+            self.newer.drain(..).for_each(|v| self.best[v as usize] = self.kept.values[v as usize]);
         } else {
             self.newer.clear();
-            self.best.copy_from_slice(&self.values);
+            self.best.copy_from_slice(&self.kept.values);
         }
     }
 
@@ -195,7 +184,8 @@ impl Walk {
         let draw = |rng: &mut Rng| core.free[rng.index(core.free.len())] as usize;
         let mut v = draw(rng);
         if !self.allowed {
-            let violates = |v: usize| self.costs_of(core, v)[usize::from(self.values[v])] >= core.tables.hard;
+            let violates =
+                |v: usize| self.kept.costs_of(core.layout, v)[usize::from(self.kept.values[v])] >= core.tables.hard;
             let mut drawn = std::iter::repeat_with(|| draw(rng)).take(core.free.len()).zip(1..);
             let (found, work) = drawn.find(|&(v, _)| violates(v)).unwrap_or((v, core.free.len() as u64));
             (v, self.work) = (found, self.work + work);
@@ -205,8 +195,8 @@ impl Walk {
         let tried = (domain as f64).powf(rng.unit()) as usize;
         let first = rng.index(domain);
         let tried = (first..first + tried.clamp(1, domain)).map(|value| value % domain);
-        let costs = self.costs_of(core, v);
-        let own = usize::from(self.values[v]);
+        let costs = self.kept.costs_of(core.layout, v);
+        let own = usize::from(self.kept.values[v]);
         let next = (own + 1 + rng.index(domain - 1)) % domain;
         let value = tried.filter(|&value| value != own).min_by_key(|&value| costs[value]).unwrap_or(next);
         (v, value as u16)
@@ -253,8 +243,8 @@ impl Walk {
         let mut least = i32::MAX;
         for row in rows.iter().filter(|row| self.by[row.variable as usize] != self.moves) {
             let u = row.variable as usize;
-            let costs = self.costs_of(core, u);
-            let own = costs[usize::from(self.values[u])];
+            let costs = self.kept.costs_of(core.layout, u);
+            let own = costs[usize::from(self.kept.values[u])];
             let entries = self.entries(core, v, row);
             for (value, (&cost, &entry)) in costs.iter().zip(entries).enumerate().take(core.tables.domain(u)) {
                 if entry >= core.tables.hard || cost - own > least {
@@ -283,8 +273,8 @@ impl Walk {
                 if self.by[u] == self.moves {
                     continue;
                 }
-                let costs = self.costs_of(core, u);
-                let (own, rated) = (costs[usize::from(self.values[u])], costs.len() as u64);
+                let costs = self.kept.costs_of(core.layout, u);
+                let (own, rated) = (costs[usize::from(self.kept.values[u])], costs.len() as u64);
                 let least = costs.iter().copied().min().unwrap_or(own);
                 let place = if least < own { costs.iter().position(|&cost| cost == least) } else { None };
                 self.ratings += rated;
@@ -300,38 +290,29 @@ impl Walk {
     /// Changes a variable as a part of the move.
     #[inline(always)]
     fn take(&mut self, core: Core<'_>, v: usize, value: u16) {
-        self.changed.push((v as u32, self.values[v]));
+        self.changed.push((v as u32, self.kept.values[v]));
         self.by[v] = self.moves;
         self.set(core, v, value);
     }
 
     #[inline(always)]
     fn set(&mut self, core: Core<'_>, v: usize, value: u16) {
-        let costs = self.costs_of(core, v);
-        self.energy += i64::from(costs[usize::from(value)]) - i64::from(costs[usize::from(self.values[v])]);
-        let moved = (&self.values[..], v, value);
-        core.layout.update(core.tables, moved, &mut self.costs, |cost| cost, UNWATCHED);
-        self.values[v] = value;
+        self.kept.set(core.tables, core.layout, v, value);
         let rows = core.layout.affected(v);
         self.work += 20 + rows.iter().map(|row| core.layout.range(row.variable as usize).len() as u64 / 2).sum::<u64>();
-    }
-
-    #[inline(always)]
-    fn costs_of(&self, core: Core<'_>, v: usize) -> &[i32] {
-        &self.costs[core.layout.range(v)]
     }
 
     /// The value that the variable of a row has.
     #[inline(always)]
     fn value(&self, row: &Affected) -> u16 {
-        self.values[row.variable as usize]
+        self.kept.values[row.variable as usize]
     }
 
     /// What the function of a row that `v` moves costs by the value of the row's variable.
     #[inline(always)]
     fn entries<'a>(&self, core: Core<'a>, v: usize, row: &Affected) -> &'a [i32] {
-        let others = row.others(core.layout, &self.values, v as u32);
-        let at = row.base + others + u32::from(self.values[v]) * row.stride;
+        let others = row.others(core.layout, &self.kept.values, v as u32);
+        let at = row.base + others + u32::from(self.kept.values[v]) * row.stride;
         core.tables.row(at as usize, core.layout.range(row.variable as usize).len())
     }
 }
