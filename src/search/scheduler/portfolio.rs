@@ -282,6 +282,7 @@ mod tests {
     use crate::heuristics::MinConflicts;
     use crate::reduce::Reducer;
     use crate::search::drivers::annealing::Annealing;
+    use crate::search::drivers::cycling::Cycling;
     use crate::search::drivers::tabu::Tabu;
     use crate::search::testing::{price, random_dense};
 
@@ -290,7 +291,7 @@ mod tests {
         let family = |kind: &str, settings: &[(&str, &str)]| generate(kind, settings, 1).expect("a family");
         let coloring = family("coloring", &[("n", "900"), ("p", "0.012"), ("k", "4")]);
         let grid = family("grid", &[("side", "28"), ("d", "2")]);
-        for (network, tabu, anneal) in [(coloring, 0.5, 0.0), (grid, 0.0, 0.5)] {
+        for (network, tabu, anneal, cycling) in [(coloring, 0.5, 0.0, 0.0), (grid, 0.0, 0.25, 0.25)] {
             let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no stop is set").problem());
             let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
             let mut pool = Pool::default();
@@ -298,6 +299,7 @@ mod tests {
             assert!(context.is_large());
             assert_eq!(Tabu::new(Rng::new(1), None).floor(&context, &pool), tabu);
             assert_eq!(Annealing::new(Rng::new(1), None).floor(&context, &pool), anneal);
+            assert_eq!(Cycling::new(Rng::new(1)).floor(&context, &pool), cycling);
         }
     }
 
@@ -328,7 +330,8 @@ mod tests {
         let mut rng = Rng::new(1);
         let problem = Arc::new(random_dense(&mut rng));
         let context = SearchContext::new(&problem, price(&problem), None, &mut rng);
-        let options = Options { heuristic: Some(Arc::new(MinConflicts)), ..Options::default() };
+        // shares of counted work, which no other program's load changes
+        let options = Options { heuristic: Some(Arc::new(MinConflicts)), rounds: Some(2000), ..Options::default() };
         let mut portfolio = Portfolio::new(&options, None, false, &mut rng);
         let mut pool = Pool::default();
         let (mut before, mut trajectories) = (0, 0);
@@ -339,7 +342,7 @@ mod tests {
                 _ => before += u32::from(trajectories == 0),
             }
             assert!(trajectories == 0 || portfolio.rounds < 2000);
-            let guided = portfolio.drivers.last().expect("drivers");
+            let guided = portfolio.drivers.iter().find(|member| member.name == "guided").expect("a plug-in's driver");
             assert!(trajectories > 0 || began < 20 * guided.driver.begins(&context));
         }
         assert!(before >= FIRST as u32);
