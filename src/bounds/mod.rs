@@ -20,6 +20,7 @@ mod proving;
 mod schedule;
 mod search;
 mod shifting;
+mod solutions;
 mod step;
 mod tuning;
 
@@ -35,6 +36,7 @@ pub use proving::{News, Proved, Proving, ProvingOptions};
 pub use schedule::{Attempt, BoundSchedule, SizeSchedule, Spent, Stage};
 pub use search::{Begin, Begun, Search, Searcher, Steady};
 pub use shifting::Shifting;
+pub use solutions::{SolutionOptions, solutions};
 pub use step::{BoundResult, BounderOptions, Notice, Part, Step, TableSizes};
 
 use crate::device::Source;

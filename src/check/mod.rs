@@ -25,7 +25,7 @@ mod state;
 mod steps;
 mod tables;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tuning;
 
 pub use elimination::Effort;

@@ -76,7 +76,7 @@ fn sums_far_beyond_64_bits() -> Result<(), ModelError> {
 }
 
 /// A random network: arity 0 to 4, forbidden entries, ties, negative costs, dense and sparse, with and without top.
-pub(super) fn random(rng: &mut Rng) -> Network {
+pub(crate) fn random(rng: &mut Rng) -> Network {
     let n = 1 + rng.index(7);
     let high = [1, 3, 20, 1000][rng.index(4)];
     let low = if rng.below(3) == 0 { high / 2 } else { 0 };
@@ -98,7 +98,7 @@ pub(super) fn random(rng: &mut Rng) -> Network {
 }
 
 /// All assignments, the last variable running fastest.
-pub(super) fn assignments(network: &Network) -> Vec<Vec<u32>> {
+pub(crate) fn assignments(network: &Network) -> Vec<Vec<u32>> {
     let mut all = vec![vec![]];
     for &domain in network.domains() {
         all = all.into_iter().flat_map(|head| (0..domain).map(move |v| [&head[..], &[v]].concat())).collect();

@@ -15,7 +15,7 @@ mod machine;
 mod pairs;
 pub(crate) mod sums;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::error::{Error, ModelError};
 use crate::model::{

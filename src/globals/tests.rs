@@ -115,6 +115,24 @@ fn random(kind: usize, sizes: &[u32], rng: &mut Rng) -> GlobalKind {
     }
 }
 
+/// A network of tables of one variable and of a function of any kind, some as tables and some with added variables; sums
+/// of many values only bounded.
+pub(crate) fn network(rng: &mut Rng) -> Network {
+    let sizes: Vec<u32> = (0..3 + rng.index(3)).map(|_| 1 + rng.below(3) as u32).collect();
+    let mut builder = Network::builder("t");
+    for (v, &size) in (0..).zip(&sizes) {
+        let _ = builder.variable(size).expect("a variable");
+        let _ = builder.dense(&[v], (0..size).map(|_| rng.below(5) as Cost).collect()).expect("a table");
+    }
+    let entries = [0, 1 << 20][rng.index(2)];
+    let mut decomposer = Decomposer { entries, narrow: 4 + rng.index(20), ..Decomposer::default() };
+    let (kind, scope) = (random(rng.index(12), &sizes, rng), (0..sizes.len() as u32).collect());
+    let global = Global { scope, keyword: "k".into(), kind, limit: [FORBIDDEN, 6][rng.index(2)] };
+    // what has too many states is refused
+    drop(decomposer.add(&mut builder, global, &Stop::new()));
+    builder.build()
+}
+
 /// Compares all assignments; returns the number of added variables.
 fn agree(kind: GlobalKind, sizes: &[u32], limit: Cost, decomposer: &mut Decomposer) -> usize {
     let mut builder = Network::builder("t");

@@ -156,7 +156,11 @@ fn a_lost_agent_ends_the_run() -> Result {
             .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
             .flat_map(|text| text.split_whitespace().map(String::from).collect::<Vec<_>>())
             .collect();
-        if all.len() == 4 {
+        // a process that is not the program yet would be stopped before it is told of the others
+        let is_agent = |id: &String| {
+            fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|command| command.contains("dcop-agent"))
+        };
+        if all.len() == 4 && all.iter().all(is_agent) {
             break all;
         }
         assert!(began.elapsed() < Duration::from_secs(60), "no agents in {children}");
