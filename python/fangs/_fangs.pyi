@@ -303,6 +303,25 @@ class Network:
             spill: bytes of files for tables of an exact elimination beyond that; half of what is free if None.
             device: ``auto`` (a CUDA device where one works and it pays), ``cpu``, ``cuda`` or ``cuda:I``.
         """
+    def solutions(
+        self,
+        of: Sequence[_Key] | None = None,
+        *,
+        worst: float | None = None,
+        most: int | None = None,
+        time: float = ...,
+        memory: int | None = None,
+    ) -> Solutions:
+        """Gives all solutions one by one, in an order that is always the same and not that of costs.
+
+        Args:
+            of: variables whose values are to differ between any two solutions, each of which is given with some values
+                of the others; all variables if None.
+            worst: a solution has this cost at most; at least, where larger is better.
+            most: after so many there are no others.
+            time: seconds until the search ends.
+            memory: bytes that tables may take; half of free memory if None.
+        """
     def dcop(
         self,
         algorithm: str = "dpop",
@@ -547,6 +566,18 @@ class Bound:
     @property
     def device(self) -> str:
         """The device: ``cpu`` or ``cuda:0``."""
+
+@final
+class Solutions:
+    """An iterator over solutions: value indices, shape (n,), and the cost of each."""
+
+    def __iter__(self) -> Solutions: ...
+    def __next__(self) -> tuple[npt.NDArray[np.int64], _Number]: ...
+    @property
+    def complete(self) -> bool:
+        """Whether all solutions were given: known once the iterator has ended."""
+    def stop(self) -> None:
+        """Ends the search."""
 
 @final
 class Dcop:

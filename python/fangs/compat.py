@@ -214,38 +214,47 @@ class CFN:
 
         Args:
             showSolutions: 1 prints values, 2 and 3 names and values, of each solution.
-            allSolutions, diversityBound: refused: solutions are not enumerated here.
+            allSolutions: all solutions that cost less than the upper bound are found, up to so many; 0 for the best.
+            diversityBound: refused: solutions are not kept apart here.
             timeLimit: seconds on the clock; 0 for no limit.
             bestSol: the search ends at a cost as good as this.
             writeSolution: a file for the best solution.
 
         Returns:
-            The values of the best solution, its cost and the number of solutions found on the way; None without one.
+            The values of the best solution, its cost and the number of solutions found; None without one.
         """
-        if allSolutions or diversityBound:
-            raise Unsupported("solutions are not enumerated: allSolutions and diversityBound have to be 0")
-        network = self._network()
-        run = network.solve(time=timeLimit or math.inf, seed=max(self._seed, 0), target=bestSol)
+        if diversityBound:
+            raise Unsupported("solutions are not kept apart: diversityBound has to be 0")
+        network, time = self._network(), timeLimit or math.inf
+        run = found = None
+        if allSolutions:
+            found = network.solutions(most=allSolutions, time=time)
+            met = ((cost, places) for places, cost in found)
+        else:
+            run = network.solve(time=time, seed=max(self._seed, 0), target=bestSol)
+            met = ((event.cost, event.solution) for event in run if event.kind == "solution")
         self._solutions = []
-        for event in run:
-            if event.kind == "solution" and event.solution is not None:
-                values = [self._domain(v)[place] for v, place in enumerate(event.solution.tolist())]
-                self._solutions.append((event.cost, values))
-                if showSolutions:
-                    print(" ".join(self._shown(values, showSolutions)))
-        self._result = run.result()
-        self.Limit = "Time limit reached" if self._result.stopped_by == "time" else None
-        if not self._solutions or self._result.solution is None:
+        for cost, places in met:
+            values = [self._domain(v)[place] for v, place in enumerate(places.tolist())]
+            self._solutions.append((cost, values))
+            if showSolutions:
+                print(" ".join(self._shown(values, showSolutions)))
+        self._result = run.result() if run else None
+        if found is None:
+            ended = self._result is not None and self._result.stopped_by != "time"
+        else:
+            ended = found.complete or len(self._solutions) == allSolutions
+        self.Limit = None if ended else "Time limit reached"
+        if not self._solutions:
             return None
-        places = self._result.solution.tolist()
-        cost, values = self._result.cost, [self._domain(v)[place] for v, place in enumerate(places)]
+        cost, values = min(self._solutions, key=lambda solution: solution[0])
         if writeSolution:
             with open(writeSolution, "w", encoding="utf-8") as file:
                 file.write(" ".join(self._shown(values, showSolutions or 1)) + "\n")
         return values, cost, len(self._solutions)
 
     def GetSolutions(self) -> list[tuple[Any, list[Any]]]:
-        """The solutions found on the way, each better than those before it: costs and values."""
+        """The solutions found, each better than those before it where not all were asked for: costs and values."""
         return list(self._solutions)
 
     def GetDDualBound(self) -> Any:

@@ -17,6 +17,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -238,6 +239,54 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         if self.has_objective():
             self.objective_value_ = int(result.cost) if result.cost is not None else None
         return True
+
+    def solveAll(
+        self,
+        display: Any = None,
+        time_limit: float | None = None,
+        solution_limit: int | None = None,
+        call_from_model: bool = False,
+        **options: Any,
+    ) -> int:
+        """Finds all solutions of a model without objective.
+
+        Args:
+            display: expressions to print, or a function to call, at each solution.
+            time_limit: seconds; None for no limit.
+            solution_limit: the search ends after so many.
+            call_from_model: of no meaning here: the solver is the same afterwards.
+            options: those of ``Network.solutions``.
+
+        Returns:
+            How many there are.
+        """
+        if self.has_objective():
+            raise NotSupported("solutions are enumerated for models without objective")
+        if time_limit is not None and time_limit <= 0:
+            raise ValueError("Time limit must be positive")
+        self.solver_vars(list(self.user_vars))
+        self.cpm_status, began, count = SolverStatus(self.name), perf_counter(), 0
+        found = self._network().solutions(
+            [place for place, variable in enumerate(self._variables) if variable in self.user_vars],
+            most=solution_limit,
+            time=math.inf if time_limit is None else time_limit,
+            **options,
+        )
+        last = None
+        for last, _ in found:
+            count += 1
+            if display is not None:
+                self._assign(last.tolist())
+                self.print_display(display)
+        self.cpm_status.solve_time = perf_counter() - began
+        if last is not None:
+            self._assign(last.tolist())
+            self.cpm_status.exitstatus = ExitStatus.OPTIMAL if found.complete else ExitStatus.FEASIBLE
+        else:
+            self.cpm_status.exitstatus = ExitStatus.UNSATISFIABLE if found.complete else ExitStatus.UNKNOWN
+            for variable in self.user_vars:
+                variable.clear()
+        return count
 
     def _network(self) -> Network:
         """The model so far."""

@@ -14,6 +14,7 @@ mod options;
 mod proofs;
 mod read;
 mod run;
+mod solutions;
 mod tables;
 mod wait;
 
@@ -34,6 +35,8 @@ mod _fangs {
     use super::read::{read, reads};
     #[pymodule_export]
     use super::run::{Picture, Run};
+    #[pymodule_export]
+    use super::solutions::Solutions;
     use pyo3::prelude::{PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_init]

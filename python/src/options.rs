@@ -59,6 +59,14 @@ fn finite_duration(what: &str, seconds: f64) -> PyResult<Duration> {
     time.map_err(|error| usage(format!("{what}={seconds}: seconds are expected: {error}")))
 }
 
+/// A number that is no infinity.
+pub fn finite(number: Option<f64>, what: &str) -> PyResult<Option<f64>> {
+    match number {
+        Some(number) if !number.is_finite() => Err(usage(format!("{what}={number}: a number is expected"))),
+        number => Ok(number),
+    }
+}
+
 /// A method of bounds by its name.
 pub fn method(name: &str) -> PyResult<BoundChoice> {
     choice(name, "bound", BoundChoice::all())
@@ -90,10 +98,6 @@ pub fn one_device(name: &str) -> PyResult<Opening> {
 impl Arguments<'_> {
     /// The options of a run of a network.
     pub fn options(&self, py: Python<'_>, network: &Network) -> PyResult<Options> {
-        let finite = |number: Option<f64>, what: &str| match number {
-            Some(number) if !number.is_finite() => Err(usage(format!("{what}={number}: a number is expected"))),
-            number => Ok(number),
-        };
         let mut options = Options::default();
         options.time = match (self.time, self.rounds) {
             (Some(time), _) => duration(time)?,

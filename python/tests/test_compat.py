@@ -73,10 +73,20 @@ def test_bounds_and_globals():
     assert relaxed.Solve()[:2] == ([0, 1], 3)
 
 
+def test_all_solutions_below_the_upper_bound():
+    cfn = problem(CFN, ubinit=3)
+    values, cost, count = cfn.Solve(allSolutions=100)
+    found = cfn.GetSolutions()
+    assert count == len(found) == len({tuple(values) for _, values in found}) and cfn.Limit is None
+    assert (cost, values) in found and cost == min(cost for cost, _ in found) == cfn.Solve()[1]
+    assert all(own < 3 for own, _ in found)
+    assert len(problem(CFN, ubinit=3).Solve(allSolutions=1)) == 3
+
+
 def test_what_is_not_offered_is_refused():
     cfn = problem(CFN)
     with pytest.raises(fangs.Unsupported):
-        cfn.Solve(allSolutions=10)
+        cfn.Solve(diversityBound=10)
     with pytest.raises(fangs.Unsupported):
         cfn.AddFunction(["x"], [0, 0, 0], incremental=True)
     with pytest.raises(RuntimeError, match="already"):

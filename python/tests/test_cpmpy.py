@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ cp = pytest.importorskip("cpmpy")
 
 import fangs.cpmpy  # noqa: E402
 from cpmpy.exceptions import NotSupportedError  # noqa: E402
+from cpmpy.solvers.solver_interface import ExitStatus  # noqa: E402
 from fangs.cpmpy import CPM_fangs  # noqa: E402
 
 
@@ -143,8 +146,23 @@ def test_tables_and_hints():
 def test_all_solutions():
     x = cp.intvar(0, 3, shape=3)
     solver = CPM_fangs(cp.Model(cp.AllDifferent(x), x[0] < x[1]))
-    with pytest.warns(UserWarning):
-        assert solver.solveAll(time_limit=60) == 12
+    # the solver is the same afterwards
+    for limit, count in [(None, 12), (5, 5), (None, 12)]:
+        shown = set()
+        assert solver.solveAll(lambda: shown.add(tuple(x.value())), time_limit=60, solution_limit=limit) == count
+        assert len(shown) == count and all(len(set(row)) == 3 and row[0] < row[1] for row in shown)
+        wanted = ExitStatus.OPTIMAL if limit is None else ExitStatus.FEASIBLE
+        assert solver.status().exitstatus == wanted
+    assert CPM_fangs(cp.Model(x[0] < 0)).solveAll() == 0
+    with pytest.raises(fangs.Unsupported):
+        CPM_fangs(cp.Model(x[0] < x[1], minimize=x[0])).solveAll()
+
+
+def test_bits_of_decompositions_are_not_counted():
+    x = cp.intvar(0, 9, shape=5)
+    model = cp.Model((cp.sum(x) >= 40) | (cp.sum(x) <= 3))
+    count = sum(1 for row in itertools.product(range(10), repeat=5) if sum(row) >= 40 or sum(row) <= 3)
+    assert CPM_fangs(model).solveAll() == count
 
 
 def test_models_without_solution():
