@@ -5,18 +5,20 @@ use crate::check::{self, Evaluation};
 use crate::elimination::{CostToGo, Limits, Outcome, Plan, Progress, Run};
 use crate::error::Error;
 use crate::memory;
-use crate::model::{Cost, FORBIDDEN, Network, Number, Problem};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Number, Problem};
 use crate::order::{Method, Order};
 use crate::reduce::Reducer;
 use crate::stop::Stop;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Bytes of the first tables, and values that are tried before larger ones: some milliseconds.
+/// Bytes of the first tables: milliseconds.
 const FIRST: u64 = 1 << 20;
-/// What both grow by: earlier tries cost little beside the last one then.
+/// What they grow by: the earlier ones cost little beside the last then.
 const GROWTH: u64 = 8;
-/// Combinations between two looks at the stop flag: milliseconds.
+/// Combinations of an elimination that take the time of a value that is tried: a microsecond or two.
+const VALUE_WORK: u64 = 256;
+/// Combinations between two looks at the stop flag, and of a table that is looked at whole: milliseconds.
 const SLICE: u64 = 1 << 22;
 
 /// Which solutions are asked for: `SolutionOptions::default().with(|options| options.worst = Some(3.0))`.
@@ -111,6 +113,7 @@ fn all(
         }
         Ok(if tell(&assignment, &evaluation).is_break() { Leaf::Last } else { Leaf::Taken })
     };
+    add_determined(&problem, &mut asked, stop)?;
     let problem = Arc::new(problem);
     let mut order = Order::constrained(&problem, (Method::WeightedMinFill, 1), &asked, f64::INFINITY, stop);
     stop.check()?;
@@ -123,15 +126,59 @@ fn all(
     loop {
         let limits = Limits::new(size.min(options.memory)).with(|limits| limits.ub = Some(ub));
         let plan = Plan::until(&problem, &order, &limits, stop)?;
-        let is_last = plan.exact || size >= options.memory;
+        let (is_last, work) = (plan.exact || size >= options.memory, plan.joint_entries);
         let outcome = eliminated(&problem, plan, stop)?;
         let Some(guide) = outcome.cost_to_go() else { return Err(Error::Memory("messages of mini-buckets".into())) };
-        let steps = if is_last { u64::MAX } else { size };
+        // larger tables once the search by these has taken as long as they did
+        let steps = if is_last { u64::MAX } else { work.div_ceil(VALUE_WORK) };
         if let Some(end) = walk.search(&guide, steps, stop, &mut leaf)? {
             return Ok(end);
         }
         size = size.saturating_mul(GROWTH);
     }
+}
+
+/// Asks for what the variables that are asked for determine, too, such as counters of sums: no solution is told twice by
+/// that, and orders are less constrained.
+fn add_determined(problem: &Problem, asked: &mut [bool], stop: &Stop) -> Result<(), Error> {
+    let mut of = vec![Vec::new(); problem.variables()];
+    let mut open: Vec<usize> = Vec::with_capacity(problem.functions.len());
+    let mut ready = Vec::new();
+    for (index, function) in problem.functions.iter().enumerate() {
+        function.scope.iter().for_each(|&v| of[v as usize].push(index));
+        open.push(function.scope.iter().filter(|&&v| !asked[v as usize]).count());
+        ready.extend((open[index] == 1).then_some(index));
+    }
+    while let Some(index) = ready.pop() {
+        stop.check()?;
+        let function = &problem.functions[index];
+        let Some(place) = function.scope.iter().position(|&v| !asked[v as usize]) else { continue };
+        if determines(problem, function, place) {
+            let v = function.scope[place] as usize;
+            asked[v] = true;
+            for &index in &of[v] {
+                open[index] -= 1;
+                ready.extend((open[index] == 1).then_some(index));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a function allows one value of a variable of its scope at most, whatever the others have.
+fn determines(problem: &Problem, function: &CostFunction, place: usize) -> bool {
+    let (domains, v) = (&problem.domains, function.scope[place] as usize);
+    let (size, all) = (domains[v] as usize, function.combinations(domains));
+    if all > SLICE {
+        return false;
+    }
+    let inner = function.scope[place + 1..].iter().map(|&v| domains[v as usize] as usize).product::<usize>();
+    let mut met = vec![false; all as usize / size];
+    function.entries(domains).enumerate().all(|(index, cost)| {
+        let (outer, value) = (index / inner / size, index / inner % size);
+        let is_allowed = cost < FORBIDDEN && problem.unary[v][value] < FORBIDDEN;
+        !is_allowed || !std::mem::replace(&mut met[outer * inner + index % inner], true)
+    })
 }
 
 fn eliminated(problem: &Arc<Problem>, plan: Plan, stop: &Stop) -> Result<Outcome, Error> {
