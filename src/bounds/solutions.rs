@@ -2,11 +2,11 @@
 //! something below the cost. Where tables are exact, each branch ends at a solution.
 
 use crate::check::{self, Evaluation};
-use crate::elimination::{CostToGo, Limits, Outcome, Plan, Progress, Run};
+use crate::elimination::{CostToGo, Limits, Outcome, Plan, Progress, Run, cap};
 use crate::error::Error;
 use crate::memory;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Number, Problem};
-use crate::order::{Method, Order};
+use crate::order::{Method, Order, promising_order, restarts};
 use crate::reduce::Reducer;
 use crate::stop::Stop;
 use std::ops::ControlFlow;
@@ -103,6 +103,8 @@ fn all(
         ((cost + 2.0 * cost.abs() * f64::EPSILON).ceil() as Cost).saturating_add(1)
     };
     let ub = options.worst.map_or(FORBIDDEN, limit).min(problem.top);
+    // messages say no more of what is forbidden
+    let ub = ub.min(problem.constant.saturating_add(cap(&problem, ub, stop)?));
     let mut leaf = |core: &[u32]| {
         let assignment = reducer.lift_until(core, stop)?;
         let evaluation = check::evaluate(network, &assignment);
@@ -115,12 +117,7 @@ fn all(
     };
     add_determined(&problem, &mut asked, stop)?;
     let problem = Arc::new(problem);
-    let mut order = Order::constrained(&problem, (Method::WeightedMinFill, 1), &asked, f64::INFINITY, stop);
-    stop.check()?;
-    // independent parts come one after the other there, whatever is asked for
-    let is_asked = |v: &u32| asked[*v as usize];
-    order.sequence.sort_by_key(is_asked);
-    let first = order.sequence.partition_point(|v| !is_asked(v));
+    let (order, first) = order(&problem, &asked, stop)?;
     let mut walk = Walk::new(&problem, ub, first);
     let mut size = first_tables;
     loop {
@@ -136,6 +133,26 @@ fn all(
         }
         size = size.saturating_mul(GROWTH);
     }
+}
+
+/// An order that ends with what is asked for, and the first place of that.
+fn order(problem: &Problem, asked: &[bool], stop: &Stop) -> Result<(Order, usize), Error> {
+    let (rules, seeds) = ([Method::MinFill, Method::WeightedMinFill], restarts(problem));
+    let mut order = if asked.contains(&false) {
+        let runs = (1..=u64::from(seeds)).flat_map(|seed| rules.map(|rule| (rule, seed)));
+        let orders = stop.each(runs).map(|run| Ok(Order::constrained(problem, run?, asked, f64::INFINITY, stop)));
+        let orders: Vec<Order> = orders.collect::<Result<_, Error>>()?;
+        let best = orders.into_iter().min_by(|a, b| a.joint_entries.total_cmp(&b.joint_entries));
+        best.expect("at least one seed")
+    } else {
+        promising_order(problem, &rules, 1, seeds, stop)
+    };
+    stop.check()?;
+    // independent parts come one after the other, whatever is asked for
+    let is_asked = |v: &u32| asked[*v as usize];
+    order.sequence.sort_by_key(is_asked);
+    let first = order.sequence.partition_point(|v| !is_asked(v));
+    Ok((order, first))
 }
 
 /// Asks for what the variables that are asked for determine, too, such as counters of sums: no solution is told twice by
@@ -354,6 +371,18 @@ mod tests {
             let options = SolutionOptions::default().with(|options| options.worst = worst);
             assert_eq!(found(&network, &options, FIRST, 9), (vec![vec![0], vec![1]], true));
         }
+    }
+
+    #[test]
+    fn forbidden_values_end_branches() {
+        let mut builder = Network::builder("t");
+        (0..40).for_each(|_| drop(builder.variable(10)));
+        for v in 1..40 {
+            let equal = (0..100).map(|entry| if entry % 11 == 0 { 0 } else { FORBIDDEN });
+            let _ = builder.dense(&[v - 1, v], equal.collect()).expect("a table");
+        }
+        let (solutions, complete) = found(&builder.build(), &SolutionOptions::default(), FIRST, usize::MAX);
+        assert!(complete && solutions.len() == 10);
     }
 
     #[test]
