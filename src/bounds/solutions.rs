@@ -1,5 +1,5 @@
-//! All solutions up to a cost: depth first along the reverse elimination order, as far as messages of mini-buckets leave
-//! something below the cost. Where tables are exact, each branch ends at a solution.
+//! All solutions up to a cost: depth first along the reverse elimination order, as far as messages of mini-buckets
+//! leave something below the cost. Where tables are exact, each branch ends at a solution.
 
 use crate::check::{self, Evaluation};
 use crate::elimination::{CostToGo, Limits, Outcome, Plan, Progress, Run, cap};
@@ -155,8 +155,8 @@ fn order(problem: &Problem, asked: &[bool], stop: &Stop) -> Result<(Order, usize
     Ok((order, first))
 }
 
-/// Asks for what the variables that are asked for determine, too, such as counters of sums: no solution is told twice by
-/// that, and orders are less constrained.
+/// Asks for what the variables that are asked for determine, too, such as counters of sums: no solution is told twice
+/// by that, and orders are less constrained.
 fn add_determined(problem: &Problem, asked: &mut [bool], stop: &Stop) -> Result<(), Error> {
     let mut of = vec![Vec::new(); problem.variables()];
     let mut open: Vec<usize> = Vec::with_capacity(problem.functions.len());

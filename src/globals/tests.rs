@@ -115,8 +115,8 @@ fn random(kind: usize, sizes: &[u32], rng: &mut Rng) -> GlobalKind {
     }
 }
 
-/// A network of tables of one variable and of a function of any kind, some as tables and some with added variables; sums
-/// of many values only bounded.
+/// A network of tables of one variable and of a function of any kind, some as tables and some with added variables;
+/// sums of many values only bounded.
 pub(crate) fn network(rng: &mut Rng) -> Network {
     let sizes: Vec<u32> = (0..3 + rng.index(3)).map(|_| 1 + rng.below(3) as u32).collect();
     let mut builder = Network::builder("t");
