@@ -19,6 +19,7 @@ __all__ = [
     "Priced",
     "Result",
     "Run",
+    "Solutions",
     "__version__",
     "decide",
     "read",

@@ -227,6 +227,7 @@ class CFN:
             raise Unsupported("solutions are not kept apart: diversityBound has to be 0")
         network, time = self._network(), timeLimit or math.inf
         run = found = None
+        met: Iterable[tuple[Any, Any]]
         if allSolutions:
             found = network.solutions(most=allSolutions, time=time)
             met = ((cost, places) for places, cost in found)

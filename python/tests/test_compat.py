@@ -47,6 +47,8 @@ def test_pytoulbar2_agrees():
     theirs = pytest.importorskip("pytoulbar2")
     ours, other = problem(CFN).Solve(timeLimit=20), problem(theirs.CFN).Solve(timeLimit=20)
     assert other is not None and ours[1] == pytest.approx(other[1])
+    counts = [problem(module, ubinit=6).Solve(allSolutions=1000)[2] for module in (CFN, theirs.CFN)]
+    assert counts == [8, 8]
 
 
 def test_files(tmp_path):
