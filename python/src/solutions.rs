@@ -96,7 +96,15 @@ impl Solutions {
         };
         match told {
             Told::Solution(values, value) => {
-                self.state().left -= 1;
+                let left = {
+                    let mut state = self.state();
+                    state.left -= 1;
+                    state.left
+                };
+                // who takes all at once looks for no signals on the way
+                if left % AHEAD as u64 == 0 {
+                    py.check_signals().inspect_err(|_| self.stop())?;
+                }
                 Ok(Some((array(py, &values), number(py, value)?)))
             }
             Told::End(ended) => {
