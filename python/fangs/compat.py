@@ -240,12 +240,12 @@ class CFN:
             self._solutions.append((cost, values))
             if showSolutions:
                 print(" ".join(self._shown(values, showSolutions)))
-        self._result = run.result() if run else None
-        if found is None:
-            ended = self._result is not None and self._result.stopped_by != "time"
+        self._result = None if run is None else run.result()
+        if self._result is not None:
+            late = self._result.stopped_by == "time"
         else:
-            ended = found.complete or len(self._solutions) == allSolutions
-        self.Limit = None if ended else "Time limit reached"
+            late = found is not None and not found.complete and len(self._solutions) < allSolutions
+        self.Limit = "Time limit reached" if late else None
         if not self._solutions:
             return None
         cost, values = min(self._solutions, key=lambda solution: solution[0])

@@ -209,11 +209,7 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         Returns:
             Whether a solution was found.
         """
-        self.solver_vars(list(self.user_vars))
-        if time_limit is not None and time_limit <= 0:
-            raise ValueError("Time limit must be positive")
-        self.cpm_status = SolverStatus(self.name)
-        limit = math.inf if time_limit is None else time_limit
+        limit = self._begin(time_limit)
         run = self._network().solve(time=limit, warm_starts=self._start(), **options)
         for event in run:
             if display is not None and event.kind == "solution" and event.solution is not None:
@@ -262,14 +258,11 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
         """
         if self.has_objective():
             raise NotSupported("solutions are enumerated for models without objective")
-        if time_limit is not None and time_limit <= 0:
-            raise ValueError("Time limit must be positive")
-        self.solver_vars(list(self.user_vars))
-        self.cpm_status, began, count = SolverStatus(self.name), perf_counter(), 0
+        limit, began, count = self._begin(time_limit), perf_counter(), 0
         found = self._network().solutions(
             [place for place, variable in enumerate(self._variables) if variable in self.user_vars],
             most=solution_limit,
-            time=math.inf if time_limit is None else time_limit,
+            time=limit,
             **options,
         )
         last = None
@@ -287,6 +280,14 @@ class CPM_fangs(SolverInterface):  # type: ignore[misc]
             for variable in self.user_vars:
                 variable.clear()
         return count
+
+    def _begin(self, time_limit: float | None) -> float:
+        """The limit of a search that begins, in seconds."""
+        if time_limit is not None and time_limit <= 0:
+            raise ValueError("Time limit must be positive")
+        self.solver_vars(list(self.user_vars))
+        self.cpm_status = SolverStatus(self.name)
+        return math.inf if time_limit is None else time_limit
 
     def _network(self) -> Network:
         """The model so far."""

@@ -16,8 +16,8 @@ use fangs::threads;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Solutions that are found before they are asked for.
@@ -42,7 +42,6 @@ pub struct Solutions {
 struct State {
     /// None once the search has ended.
     told: Option<Receiver<Told>>,
-    left: u64,
     complete: bool,
 }
 
@@ -51,12 +50,9 @@ impl Solutions {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What comes next, if it comes soon.
-    fn receive(&self) -> Result<Told, RecvTimeoutError> {
-        match &self.state().told {
-            Some(told) => told.recv_timeout(LOOK),
-            None => Err(RecvTimeoutError::Disconnected),
-        }
+    /// What comes next, if it comes soon; nothing after the end.
+    fn receive(&self) -> Option<Result<Told, RecvTimeoutError>> {
+        self.state().told.as_ref().map(|told| told.recv_timeout(LOOK))
     }
 }
 
@@ -73,40 +69,19 @@ impl Solutions {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Solution<'py>>> {
-        if self.state().left == 0 {
-            self.stop();
-            self.state().told = None;
-        }
         let told = loop {
-            let at_once = match &self.state().told {
-                Some(told) => told.try_recv(),
+            py.check_signals().inspect_err(|_| self.stop())?;
+            match py.detach(|| self.receive()) {
+                Some(Ok(told)) => break told,
+                Some(Err(RecvTimeoutError::Timeout)) => {}
+                Some(Err(RecvTimeoutError::Disconnected)) => {
+                    return Err(raised(Error::Internal("a thread is gone".into())));
+                }
                 None => return Ok(None),
-            };
-            break match at_once {
-                Ok(told) => told,
-                Err(TryRecvError::Disconnected) => return Err(raised(Error::Internal("a thread is gone".into()))),
-                Err(TryRecvError::Empty) => match py.detach(|| self.receive()) {
-                    Ok(told) => told,
-                    Err(_) => {
-                        py.check_signals().inspect_err(|_| self.stop())?;
-                        continue;
-                    }
-                },
-            };
+            }
         };
         match told {
-            Told::Solution(values, value) => {
-                let left = {
-                    let mut state = self.state();
-                    state.left -= 1;
-                    state.left
-                };
-                // who takes all at once looks for no signals on the way
-                if left % AHEAD as u64 == 0 {
-                    py.check_signals().inspect_err(|_| self.stop())?;
-                }
-                Ok(Some((array(py, &values), number(py, value)?)))
-            }
+            Told::Solution(values, value) => Ok(Some((array(py, &values), number(py, value)?))),
             Told::End(ended) => {
                 let mut state = self.state();
                 state.told = None;
@@ -162,28 +137,33 @@ impl Network {
         let clock = Clock::start(Instant::now(), duration(time)?, &stop);
         let flag = stop.clone();
         let search = move || {
-            let found = threads::caught(|| search(&network, &options, &flag, &|told| sender.send(told).is_ok()));
+            let send = |told| sender.send(told).is_ok();
+            let found = threads::caught(|| search(&network, &options, most.unwrap_or(u64::MAX), &flag, &send));
             let ended = found.unwrap_or_else(|what| Err(Error::Internal(what)));
             drop((sender.send(Told::End(ended)), clock));
         };
         let _ = threads::start("python", search).map_err(|error| raised(Error::Usage(error.to_string())))?;
-        let state = State { told: Some(receiver), left: most.unwrap_or(u64::MAX), complete: false };
+        let state = State { told: Some(receiver), complete: false };
         Ok(Solutions { stop, state: Mutex::new(state) })
     }
 }
 
-/// Sends each solution, until no one hears of them.
+/// Sends each solution, until there are so many or no one hears of them.
 fn search(
-    network: &Arc<model::Network>,
+    network: &model::Network,
     options: &SolutionOptions,
+    mut left: u64,
     stop: &Stop,
     send: &dyn Fn(Told) -> bool,
 ) -> Result<bool, Error> {
-    solutions(network, options, stop, &mut |assignment: &[u32], evaluation: &Evaluation| match send(Told::Solution(
-        assignment.into(),
-        evaluation.value(network, assignment),
-    )) {
-        true => ControlFlow::Continue(()),
-        false => ControlFlow::Break(()),
+    if left == 0 {
+        return Ok(false);
+    }
+    solutions(network, options, stop, &mut |assignment: &[u32], evaluation: &Evaluation| {
+        left -= 1;
+        match send(Told::Solution(assignment.into(), evaluation.value(network, assignment))) && left > 0 {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
     })
 }

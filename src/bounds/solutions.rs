@@ -120,18 +120,22 @@ fn all(
     let (order, first) = order(&problem, &asked, stop)?;
     let mut walk = Walk::new(&problem, ub, first);
     let mut size = first_tables;
+    let mut outcome = eliminated(&problem, &order, (size.min(options.memory), ub), stop)?;
     loop {
-        let limits = Limits::new(size.min(options.memory)).with(|limits| limits.ub = Some(ub));
-        let plan = Plan::until(&problem, &order, &limits, stop)?;
-        let (is_last, work) = (plan.exact || size >= options.memory, plan.joint_entries);
-        let outcome = eliminated(&problem, plan, stop)?;
         let Some(guide) = outcome.cost_to_go() else { return Err(Error::Memory("messages of mini-buckets".into())) };
         // larger tables once the search by these has taken as long as they did
-        let steps = if is_last { u64::MAX } else { work.div_ceil(VALUE_WORK) };
+        let is_last = outcome.plan.exact || size >= options.memory;
+        let steps = if is_last { u64::MAX } else { outcome.plan.joint_entries.div_ceil(VALUE_WORK) };
         if let Some(end) = walk.search(&guide, steps, stop, &mut leaf)? {
             return Ok(end);
         }
         size = size.saturating_mul(GROWTH);
+        match eliminated(&problem, &order, (size.min(options.memory), ub), stop) {
+            Ok(larger) => outcome = larger,
+            // the search goes on by those that there are
+            Err(Error::Memory(_)) => size = u64::MAX,
+            Err(error) => return Err(error),
+        }
     }
 }
 
@@ -198,8 +202,10 @@ fn determines(problem: &Problem, function: &CostFunction, place: usize) -> bool 
     })
 }
 
-fn eliminated(problem: &Arc<Problem>, plan: Plan, stop: &Stop) -> Result<Outcome, Error> {
-    let mut run = Run::new(problem.clone(), plan);
+/// Mini-buckets of so many bytes, for what costs less than `ub`.
+fn eliminated(problem: &Arc<Problem>, order: &Order, (bytes, ub): (u64, Cost), stop: &Stop) -> Result<Outcome, Error> {
+    let limits = Limits::new(bytes).with(|limits| limits.ub = Some(ub));
+    let mut run = Run::new(problem.clone(), Plan::until(problem, order, &limits, stop)?);
     while run.advance(SLICE, stop) == Progress::More {
         stop.check()?;
     }

@@ -4,8 +4,8 @@ use super::Decomposer;
 use super::sums::Sums;
 use crate::check;
 use crate::model::{
-    Arithmetic, Automaton, Cost, CountCost, Counting, FORBIDDEN, Function, Global, GlobalKind, Grammar, Linear,
-    Measure, Network, Odometer, Price, Repair, Same, Target, ValueCount, add,
+    Arithmetic, Automaton, Builder, Cost, CountCost, Counting, FORBIDDEN, Function, Global, GlobalKind, Grammar,
+    Linear, Measure, Network, Odometer, Price, Repair, Same, Target, ValueCount, add,
 };
 use crate::rng::Rng;
 use crate::stop::Stop;
@@ -55,14 +55,14 @@ fn grammar(rng: &mut Rng) -> Grammar {
     }
 }
 
-/// A network of its own over these domains.
-fn nested(sizes: &[u32], rng: &mut Rng) -> Network {
-    let mut builder = Network::builder("nested");
+/// Variables, each with a random table.
+fn unary(sizes: &[u32], rng: &mut Rng) -> Builder {
+    let mut builder = Network::builder("t");
     for (v, &size) in (0..).zip(sizes) {
         let _ = builder.variable(size).expect("a variable");
         let _ = builder.dense(&[v], (0..size).map(|_| rng.below(5) as Cost).collect()).expect("a table");
     }
-    builder.build()
+    builder
 }
 
 /// A function of the kind of this number.
@@ -106,7 +106,7 @@ fn random(kind: usize, sizes: &[u32], rng: &mut Rng) -> GlobalKind {
             costs: sizes.iter().map(|&size| (0..size).map(|_| rng.below(9) as Cost - 2).collect()).collect(),
         },
         9 => GlobalKind::Tree,
-        10 => GlobalKind::Nested { network: nested(sizes, rng).into(), low: 3, high: 3 + rng.below(6) as Cost },
+        10 => GlobalKind::Nested { network: unary(sizes, rng).build().into(), low: 3, high: 3 + rng.below(6) as Cost },
         _ => {
             let weights = sizes.iter().map(|&size| (0..size).map(|_| rng.below(2) as i64).collect()).collect();
             let (target, price) = (Target::Within(0, 1), Price::HARD);
@@ -119,11 +119,7 @@ fn random(kind: usize, sizes: &[u32], rng: &mut Rng) -> GlobalKind {
 /// sums of many values only bounded.
 pub(crate) fn network(rng: &mut Rng) -> Network {
     let sizes: Vec<u32> = (0..3 + rng.index(3)).map(|_| 1 + rng.below(3) as u32).collect();
-    let mut builder = Network::builder("t");
-    for (v, &size) in (0..).zip(&sizes) {
-        let _ = builder.variable(size).expect("a variable");
-        let _ = builder.dense(&[v], (0..size).map(|_| rng.below(5) as Cost).collect()).expect("a table");
-    }
+    let mut builder = unary(&sizes, rng);
     let entries = [0, 1 << 20][rng.index(2)];
     let mut decomposer = Decomposer { entries, narrow: 4 + rng.index(20), ..Decomposer::default() };
     let (kind, scope) = (random(rng.index(12), &sizes, rng), (0..sizes.len() as u32).collect());
