@@ -17,6 +17,7 @@
 // staged.cu computes large steps of few inputs, where shapes and the device allow it, propagate.cu the way back.
 
 #include "bucket.cuh"
+#include "settle.cuh"
 
 // ---- small messages ----
 
@@ -51,6 +52,7 @@ template <class S> __global__ void __launch_bounds__(THREADS) join_each(Program 
     }
     least = fold_lanes(s, least, step.split);
     if (t < step.threads) *(E *)(corner.base[step.inputs] + out) = least;
+    settle_last(program, step, s);
 }
 
 // ---- large messages ----

@@ -66,6 +66,8 @@ struct Step {
     // relative differences, up to which the first value is chosen, and beyond which that is certain.
     u32 sums, also;
     double tie, margin;
+    // Where its table is among those that are settled, from 1, if the block that ends last settles it; else 0.
+    u64 settled;
 };
 
 // An axis that is folded over.
@@ -108,6 +110,8 @@ struct Program {
     const u32 *settled_map;
     // By settled table: the bits of its largest entry before it was scaled, and those of its least one but 0, inverted.
     u64 *ranges;
+    // By settled table: how many blocks of its step have ended.
+    u32 *ended;
 };
 
 // Where a block begins, and its threads from there. Shared by the block.

@@ -13,6 +13,8 @@ template <class E> struct MinSum {
     using Entry = E;
     // Whether an entry folded with itself is that entry.
     static constexpr bool IDEMPOTENT = true;
+    // Whether tables are settled (settle.cuh).
+    static constexpr bool SETTLES = false;
 
     E cap;
 
@@ -32,6 +34,7 @@ template <class E> struct MinSum {
 struct Counting {
     using Entry = unsigned long long;
     static constexpr bool IDEMPOTENT = false;
+    static constexpr bool SETTLES = false;
 
     Entry most;
 
@@ -51,6 +54,7 @@ struct Counting {
 struct SumProduct {
     using Entry = double;
     static constexpr bool IDEMPOTENT = false;
+    static constexpr bool SETTLES = true;
 
     // What a kernel is given has bytes.
     u64 unused;

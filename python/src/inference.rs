@@ -90,7 +90,7 @@ impl Network {
         let device = one_device(device)?;
         let (stop, limit) = (Stop::new(), time.map(duration).transpose()?.flatten());
         let clock = Clock::start(Instant::now(), limit, &stop);
-        let (own, bounds) = (network.clone(), time.is_some());
+        let (own, deadline) = (network.clone(), clock.deadline());
         let latest = Arc::new(Mutex::new(None));
         let told = latest.clone();
         let sums = wait(py, &stop, move |stop| {
@@ -100,11 +100,13 @@ impl Network {
             let allowed = options.memory.unwrap_or(0);
             let gpu = Gpu::of(&device, entries, needed > allowed, stop)?;
             gpu.into_iter().for_each(|gpu| prepared.use_device(gpu));
-            if !bounds || prepared.fits() {
-                return prepared.run(stop).map(Sums::Exact).map_err(|error| match error {
-                    Error::Memory(what) => Error::Memory(format!("{what} (with time=… they are bounded)")),
-                    other => other,
-                });
+            deadline.into_iter().for_each(|deadline| prepared.end_at(deadline));
+            match prepared.run(stop) {
+                Err(Error::Memory(_)) if deadline.is_some() => {}
+                Err(Error::Memory(what)) => {
+                    return Err(Error::Memory(format!("{what} (with time=… they are summed in slices or bounded)")));
+                }
+                exact => return exact.map(Sums::Exact),
             }
             let mut tell = |bounds: &SumBounds| *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(*bounds);
             marginals::bound(&potentials, &evidence, &options, stop, &mut tell).map(Sums::Bounds)

@@ -170,10 +170,11 @@ impl Work {
         }
         let mut prepared = Prepared::new(&self.potentials, &self.evidence, &self.options, stop)?;
         self.open(&mut prepared, 1.0, stop)?;
-        if self.config.time.is_some() && !prepared.fits() {
+        clock.deadline().into_iter().for_each(|deadline| prepared.end_at(deadline));
+        let (found, exit) = self.solve(&prepared, stop)?;
+        if found.is_none() && self.config.time.is_some() {
             return self.bounds(&prepared, curves, clock, stop);
         }
-        let (found, exit) = self.solve(&prepared, stop)?;
         let report = self.report(&self.evidence, &prepared, found.as_ref(), clock);
         if let (Some([mut pr, mut mar]), Some(found)) = (files, &found) {
             pr.write_to_end(format!("PR\n{}\n", found.ln_z / LN_10).into_bytes(), stop)?;

@@ -49,6 +49,9 @@ pub struct Module(Infallible);
 pub struct Kernel(Infallible);
 
 #[derive(Debug)]
+pub struct Recorded(Infallible);
+
+#[derive(Debug)]
 pub struct CudaStream(Infallible);
 
 #[derive(Debug)]
@@ -248,6 +251,10 @@ impl Cuda {
         match self.never {}
     }
 
+    pub fn record(&self, _work: impl FnOnce() -> Result<(), DeviceError>) -> Result<Recorded, DeviceError> {
+        match self.never {}
+    }
+
     pub fn reached(&self, _mark: &CudaEvent) -> Result<bool, DeviceError> {
         match self.never {}
     }
@@ -306,6 +313,12 @@ impl Module {
     }
 
     pub fn kernel(&self, _expression: &str, _shared: u32) -> Result<Kernel, DeviceError> {
+        match self.0 {}
+    }
+}
+
+impl Recorded {
+    pub fn launch(&mut self) -> Result<(), DeviceError> {
         match self.0 {}
     }
 }

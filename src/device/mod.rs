@@ -23,6 +23,8 @@ mod cuda;
 #[cfg(feature = "cuda")]
 mod find;
 #[cfg(feature = "cuda")]
+mod graph;
+#[cfg(feature = "cuda")]
 mod launch;
 #[cfg(feature = "cuda")]
 mod memory;
@@ -53,6 +55,7 @@ pub use {
         CudaEvent, CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceRepr, LaunchArgs,
         PushKernelArg, ValidAsZeroBits,
     },
+    graph::Recorded,
     launch::{Kernel, Module, compiles},
     memory::Pinned,
 };

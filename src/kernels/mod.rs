@@ -39,6 +39,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("rng.cuh", include_str!("../../kernels/rng.cuh")),
     ("satellite.cuh", include_str!("../../heuristics/satellite.cuh")),
     ("semiring.cuh", include_str!("../../kernels/semiring.cuh")),
+    ("settle.cuh", include_str!("../../kernels/settle.cuh")),
     ("shift.cu", include_str!("../../kernels/shift.cu")),
     ("sparse.cu", include_str!("../../kernels/sparse.cu")),
     ("staged.cu", include_str!("../../kernels/staged.cu")),

@@ -1,7 +1,9 @@
 //! Programs of devices as an emulator executes them, and devices where there are some, against the CPU.
 
+use super::propagate::Trouble;
 use super::tests::{agrees, evidence, models, random};
 use super::*;
+use crate::algebra::SumProduct;
 use crate::elimination::Back;
 use crate::model::{Variable, scale};
 use crate::rng::Rng;
@@ -12,15 +14,10 @@ fn emulated(prepared: &Prepared) -> Option<Marginals> {
     let (planned, asked) = (tree.planned(), prepared.asked_of(tree));
     let back = Back::of_emulator(planned.plan, &on_device::wanted(planned, &asked), &[]);
     let mut device = back.emulated(planned.task(SumProduct));
-    let found = match on_device::run(&mut device, planned, &asked, &Stop::new()) {
-        Err(Trouble::Narrow) => return None,
-        found => found.expect("there is no device to fail"),
-    };
-    let mut marginals = prepared.result(tree, found.z, found.error);
-    if found.z.mantissa > 0.0 {
-        prepared.put_posteriors(tree, &mut marginals, found.posteriors, found.posterior_error);
+    match on_device::run(&mut device, planned, &asked, &Stop::new()) {
+        Err(Trouble::Narrow) => None,
+        found => Some(prepared.result(tree, found.expect("there is no device to fail"))),
     }
-    Some(marginals)
 }
 
 #[test]
@@ -52,7 +49,7 @@ fn programs_of_devices_find_the_sums_and_posteriors_of_enumeration() {
 }
 
 /// Two results within what they may be off.
-fn near(case: u64, a: &Marginals, b: &Marginals) {
+pub(super) fn near(case: u64, a: &Marginals, b: &Marginals) {
     assert!(a.ln_z == b.ln_z || (a.ln_z - b.ln_z).abs() <= a.error_bound + b.error_bound, "{case}: {a:?} {b:?}");
     for (variable, (a_own, b_own)) in a.posteriors.iter().zip(&b.posteriors).enumerate() {
         assert_eq!(a_own.is_some(), b_own.is_some(), "{case}: {variable}");
@@ -65,7 +62,7 @@ fn near(case: u64, a: &Marginals, b: &Marginals) {
 }
 
 /// A network whose functions have `arity` neighbours on a line of `n` variables, or as many at random.
-fn line(rng: &mut Rng, n: usize, domains: &[u32], arity: usize, far: bool) -> Potentials {
+pub(super) fn line(rng: &mut Rng, n: usize, domains: &[u32], arity: usize, far: bool) -> Potentials {
     let mut potentials = Potentials::new("line");
     for _ in 0..n {
         let domain = domains[rng.index(domains.len())];

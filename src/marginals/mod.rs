@@ -31,6 +31,7 @@ mod anytime;
 mod bounds;
 mod climb;
 mod components;
+mod conditioned;
 #[cfg(test)]
 mod device_tests;
 mod evidence;
@@ -43,7 +44,10 @@ mod parts;
 mod peeling;
 mod propagate;
 mod rows;
+mod run;
 mod simplify;
+#[cfg(test)]
+mod slice_tests;
 mod sliced;
 #[cfg(test)]
 mod tests;
@@ -56,15 +60,13 @@ pub use evidence::Evidence;
 pub use map::{MarginalMap, PreparedMap};
 pub(crate) use sliced::Sliced;
 
-use crate::algebra::{OfNumbers, SumProduct, WideSumProduct};
 use crate::elimination::{EliminationPlan, Gpu, Placement};
 use crate::error::Error;
 use crate::memory;
-use crate::model::{Potentials, Problem, ROUNDOFF, Scaled};
+use crate::model::{Potentials, Problem};
 use crate::order::{Method, Order, OrderSearch, Ordering};
 use crate::stop::Stop;
-use on_device::OnDevice;
-use propagate::{Planned, Posteriors, Trouble};
+use propagate::Planned;
 use simplify::{Keep, LeftOut};
 use std::sync::Arc;
 use std::time::Instant;
@@ -148,21 +150,14 @@ pub struct Prepared {
     tree: Option<Tabled>,
     memory: u64,
     gpu: Option<Arc<Gpu>>,
+    until: Option<Instant>,
     choice: Ordering,
     /// Seconds that the order took.
     pub order_s: f64,
 }
 
-/// Why a device has no result.
-enum NotThere {
-    /// It was told to stop.
-    Stopped(Error),
-    /// The CPU goes on.
-    Trouble(String),
-}
-
 /// What is left of the product, and its plan.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Tabled {
     sliced: Sliced,
     order: Order,
@@ -216,6 +211,7 @@ impl Prepared {
             tree,
             memory: options.memory.unwrap_or_else(|| memory::available() / 2),
             gpu: None,
+            until: None,
             choice: options.order.clone(),
             order_s: began.elapsed().as_secs_f64(),
         })
@@ -247,6 +243,12 @@ impl Prepared {
         self.gpu = Some(gpu);
     }
 
+    /// Says when sums in slices should have ended: they are not begun where that cannot be, and end early where the first
+    /// of them takes more than its share.
+    pub fn end_at(&mut self, until: Instant) {
+        self.until = Some(until);
+    }
+
     /// Whether a device was given.
     pub fn has_device(&self) -> bool {
         self.gpu.is_some()
@@ -257,160 +259,10 @@ impl Prepared {
         self.gpu = None;
     }
 
-    /// Whether tables fit into the memory of the device, or into what the CPU's may take.
-    pub fn fits(&self) -> bool {
-        let on_device = |gpu: &Arc<Gpu>, tree: &Tabled| {
-            let bytes = on_device::bytes(tree.planned(), &self.asked_of(tree), &[]);
-            bytes.is_some_and(|bytes| gpu.budget().is_ok_and(|free| bytes <= free))
-        };
-        self.tree().bytes <= self.memory
-            || self.gpu.as_ref().zip(self.tree.as_ref()).is_some_and(|(gpu, tree)| on_device(gpu, tree))
-    }
-
-    /// The sum and the posteriors: on the device that was given, or in as many bytes as [`Self::tree`] says; twice as
-    /// many where products could be below the range of doubles and so many are allowed.
-    ///
-    /// # Errors
-    /// [`Error::Memory`], [`Error::Stopped`].
-    pub fn run(&self, stop: &Stop) -> Result<Marginals, Error> {
-        let Some(tree) = &self.tree else { return Ok(self.impossible()) };
-        let mut trouble = None;
-        if let Some(gpu) = &self.gpu {
-            match self.run_on(tree, gpu, stop) {
-                Ok(found) => return Ok(found),
-                Err(NotThere::Stopped(error)) => return Err(error),
-                Err(NotThere::Trouble(why)) => trouble = Some(why),
-            }
-        }
-        let found = self.run_here(tree, stop)?;
-        Ok(Marginals { trouble, ..found })
-    }
-
-    /// The same on the CPU.
-    fn run_here(&self, tree: &Tabled, stop: &Stop) -> Result<Marginals, Error> {
-        let (bytes, allowed) = (self.tree().bytes, self.memory);
-        if bytes > allowed {
-            return Err(Error::Memory(format!("tables would take {bytes} bytes, {allowed} are allowed")));
-        }
-        match self.run_with(tree, SumProduct, stop) {
-            Err(Trouble::Narrow) => {
-                let bytes = bytes.saturating_mul(2);
-                if bytes > allowed {
-                    return Err(Error::Memory(format!(
-                        "products are below the range of doubles, and tables with a power of two for each entry would \
-                         take {bytes} bytes, {allowed} are allowed"
-                    )));
-                }
-                Ok(self.run_with(tree, WideSumProduct, stop)?)
-            }
-            done => Ok(done?),
-        }
-    }
-
-    /// The same on a device.
-    fn run_on(&self, tree: &Tabled, gpu: &Arc<Gpu>, stop: &Stop) -> Result<Marginals, NotThere> {
-        let (label, asked) = (gpu.cuda().label(), self.asked_of(tree));
-        let done = match on_device::propagate(gpu, tree.planned(), &asked, &[], stop) {
-            Ok(Some(done)) => done,
-            Ok(None) => {
-                let bytes = on_device::bytes(tree.planned(), &asked, &[]);
-                return Err(NotThere::Trouble(on_device::refused(gpu, bytes)));
-            }
-            Err(Trouble::Failed(error)) => return Err(NotThere::Stopped(error)),
-            Err(Trouble::Narrow) => {
-                let why = "products are below the range of doubles; going on on the CPU with wider numbers";
-                return Err(NotThere::Trouble(format!("{label}: {why}")));
-            }
-            Err(Trouble::Device(error)) => {
-                return Err(NotThere::Trouble(format!("{label}: {error}; going on on the CPU")));
-            }
-        };
-        let OnDevice { found, transfer_s, kernels_s } = done;
-        let mut marginals = self.result(tree, found.z, found.error);
-        marginals.collect_s = found.collect_s;
-        marginals.distribute_s = found.distribute_s;
-        (marginals.device, marginals.transfer_s, marginals.kernels_s) = (Some(label), transfer_s, kernels_s);
-        if found.z.mantissa > 0.0 {
-            self.put_posteriors(tree, &mut marginals, found.posteriors, found.posterior_error);
-        }
-        Ok(marginals)
-    }
-
     /// What is asked for among the variables that are left.
     fn asked_of(&self, tree: &Tabled) -> Vec<bool> {
         let needed = tree.sliced.needed(&self.asked);
         tree.sliced.variables.iter().map(|&v| needed[v as usize]).collect()
-    }
-
-    /// The sum, without posteriors but of what is observed.
-    fn result(&self, tree: &Tabled, z: Scaled, error: f64) -> Marginals {
-        self.result_of(&tree.sliced, z, error)
-    }
-
-    fn result_of(&self, sliced: &Sliced, z: Scaled, error: f64) -> Marginals {
-        if z.mantissa == 0.0 {
-            return self.impossible();
-        }
-        let ln_z = z.ln();
-        Marginals {
-            ln_z,
-            // the logarithm is rounded too
-            error_bound: sliced.rounding + error + (2.0 + 2.0 * ln_z.abs()) * ROUNDOFF,
-            posteriors: self.observed_posteriors(),
-            ..self.impossible()
-        }
-    }
-
-    fn put_posteriors(&self, tree: &Tabled, marginals: &mut Marginals, posteriors: Posteriors, error: f64) {
-        for (&v, own) in tree.sliced.variables.iter().zip(posteriors) {
-            marginals.posteriors[v as usize] = own;
-        }
-        let added = f64::from(tree.sliced.complete(&self.domains, &mut marginals.posteriors)) * ROUNDOFF;
-        for (posterior, _) in marginals.posteriors.iter_mut().zip(&self.asked).filter(|(_, asked)| !**asked) {
-            *posterior = None;
-        }
-        marginals.posterior_error = if self.only_z { 0.0 } else { 2.0 * tree.sliced.rounding + error + added };
-    }
-
-    fn run_with<S: OfNumbers>(&self, tree: &Tabled, semiring: S, stop: &Stop) -> Result<Marginals, Trouble> {
-        let planned = tree.planned();
-        let began = Instant::now();
-        let collected = planned.collect(&|_| semiring, stop)?;
-        let mut marginals = self.result(tree, collected.z, collected.error);
-        marginals.collect_s = began.elapsed().as_secs_f64();
-        if collected.z.mantissa > 0.0 && !self.only_z {
-            let began = Instant::now();
-            let (posteriors, error) = planned.distribute(semiring, &collected, &self.asked_of(tree), stop)?;
-            self.put_posteriors(tree, &mut marginals, posteriors, error);
-            marginals.distribute_s = began.elapsed().as_secs_f64();
-        }
-        Ok(marginals)
-    }
-
-    /// The result where no assignment has a product above 0.
-    fn impossible(&self) -> Marginals {
-        Marginals {
-            ln_z: f64::NEG_INFINITY,
-            error_bound: 0.0,
-            posterior_error: 0.0,
-            underflow: false,
-            posteriors: vec![None; self.domains.len()],
-            collect_s: 0.0,
-            distribute_s: 0.0,
-            device: None,
-            trouble: None,
-            transfer_s: 0.0,
-            kernels_s: 0.0,
-        }
-    }
-
-    /// 0 and 1 for what is observed.
-    fn observed_posteriors(&self) -> Vec<Option<Box<[f64]>>> {
-        let certain = |variable: usize| {
-            let value = self.observed[variable].filter(|_| self.asked[variable])?;
-            Some((0..self.domains[variable]).map(|other| f64::from(u8::from(other == value))).collect())
-        };
-        (0..self.domains.len()).map(certain).collect()
     }
 }
 
@@ -427,8 +279,13 @@ impl Tabled {
             }
         };
         stop.check()?;
+        Tabled::along(sliced, order, keep_messages, stop)
+    }
+
+    /// Along an order.
+    fn along(sliced: Sliced, order: Order, keep_messages: bool, stop: &Stop) -> Result<Self, Error> {
         let bytes = size_of::<f64>() as u64;
-        let (plan, placement) = EliminationPlan::exact(&structure, &order, keep_messages, bytes, stop)?;
+        let (plan, placement) = EliminationPlan::exact(&sliced.structure(), &order, keep_messages, bytes, stop)?;
         Ok(Tabled { sliced, order, plan, placement })
     }
 

@@ -1,7 +1,8 @@
 //! Collect and distribute on a device, and what they come to: the device makes tables and measures them, the host knows
 //! the powers of two and the roundings.
 
-use super::propagate::{Note, Planned, Posteriors, Trouble, joined, posterior, sources, variable};
+use super::conditioned::limited;
+use super::propagate::{Note, Planned, Posteriors, Propagated, Trouble, joined, posterior, sources, variable};
 use crate::algebra::{OfNumbers, Range, SumProduct};
 use crate::elimination::{Gpu, Machine, Made, Propagation, Wanted};
 use crate::error::Error;
@@ -9,25 +10,9 @@ use crate::model::{ROUNDOFF, Scaled};
 use crate::stop::Stop;
 use std::cmp::Reverse;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// What a device came to.
-#[derive(Debug)]
-pub(super) struct Propagated {
-    /// The sum over all assignments.
-    pub z: Scaled,
-    /// Rounding errors that it may have, relatively, as far as the propagation makes them.
-    pub error: f64,
-    /// Of the variables that were asked for; none where the sum is 0.
-    pub posteriors: Posteriors,
-    /// How far they may be off, relatively.
-    pub posterior_error: f64,
-    /// Seconds of both directions.
-    pub collect_s: f64,
-    pub distribute_s: f64,
-}
-
-/// The same with the seconds beside it.
+/// What a device came to, with the seconds beside it.
 #[derive(Debug)]
 pub(super) struct OnDevice {
     pub found: Propagated,
@@ -49,15 +34,15 @@ pub(super) fn bytes(planned: Planned<'_>, asked: &[bool], kept: &[u32]) -> Optio
 }
 
 /// Both directions on a device; posteriors also by the values of the `kept` positions, which run fastest. Nothing where
-/// it has no room for the tables.
+/// it has no room for the tables. Once its kernels are there it may take a `share` of the time.
 ///
 /// # Errors
 /// [`Trouble`].
 pub(super) fn propagate(
     gpu: &Arc<Gpu>,
     planned: Planned<'_>,
-    asked: &[bool],
-    kept: &[u32],
+    (asked, kept): (&[bool], &[u32]),
+    share: Option<Duration>,
     stop: &Stop,
 ) -> Result<Option<OnDevice>, Trouble> {
     let began = Instant::now();
@@ -68,7 +53,7 @@ pub(super) fn propagate(
     goes_on(device.ready(stop)?)?;
     let kernels_s = began.elapsed().as_secs_f64();
     let began = Instant::now();
-    let found = run(&mut device, planned, asked, stop)?;
+    let found = run(&mut device, planned, asked, &limited(share, stop))?;
     transfer_s += began.elapsed().as_secs_f64() - found.collect_s - found.distribute_s;
     Ok(Some(OnDevice { found, transfer_s, kernels_s }))
 }

@@ -8,6 +8,7 @@
 //! 2017, on one path at a time; branch and bound as in Yuan and Hansen, 2009).
 
 use super::bounds::{Fold, Found};
+use super::conditioned::widest;
 use super::map::{Made, largest};
 use super::propagate::{Planned, Trouble};
 use super::simplify::Keep;
@@ -175,10 +176,7 @@ impl<'a> Parts<'a> {
         evidence.values.extend_from_slice(values);
         let asked = |v: u32| self.late[v as usize];
         let sliced = Sliced::new(self.potentials, &evidence, asked, Keep::These(&asked), stop)?;
-        let Some(sliced) = sliced else { return Ok(None) };
-        if sliced.constant.mantissa == 0.0 || sliced.functions.iter().any(|f| f.table.iter().all(|&x| x == 0.0)) {
-            return Ok(None);
-        }
+        let Some(sliced) = sliced.filter(Sliced::is_possible) else { return Ok(None) };
         let (structure, late) = (sliced.structure(), sliced.variables.iter().map(|&v| asked(v)).collect());
         let all: usize = sliced.functions.iter().map(|f| f.table.len()).sum();
         let zeros: usize = sliced.functions.iter().map(|f| f.table.iter().filter(|&&x| x == 0.0).count()).sum();
@@ -251,20 +249,8 @@ impl<'a> Parts<'a> {
     fn cut(&self, rest: &Rest, stop: &Stop) -> Result<u32, Error> {
         let order = rest.order(if rest.has_late() { &self.constrained } else { &self.free }, true, stop)?;
         let (plan, _) = EliminationPlan::exact(&rest.structure, &order, false, 8, stop)?;
-        let mut gains = vec![0.0; rest.late.len()];
-        for index in stop.each(0..plan.steps.len()) {
-            let scope = plan.scope(index?);
-            let entries: f64 = scope.iter().map(|&p| f64::from(plan.domains[p as usize])).product();
-            for p in scope {
-                let domain = f64::from(plan.domains[p as usize]);
-                // what is left of the clique in each of its parts, by what is cut off for each part
-                let gain = entries.min(1e300) * (1.0 - 1.0 / domain) / domain.ln().max(0.1);
-                gains[plan.sequence[p as usize] as usize] += gain;
-            }
-        }
-        let able = (0..gains.len()).filter(|&v| rest.late[v] || !rest.has_late());
-        let best = able.max_by(|&a, &b| gains[a].total_cmp(&gains[b]));
-        best.map(|best| best as u32).ok_or_else(|| Error::Internal("a part without variables is not exact".into()))
+        let best = widest(&plan, |v| rest.late[v] || !rest.has_late(), stop)?;
+        best.ok_or_else(|| Error::Internal("a part without variables is not exact".into()))
     }
 }
 

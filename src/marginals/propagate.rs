@@ -12,6 +12,7 @@ use crate::model::{ROUNDOFF, Scaled};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use crate::threads::Large;
+use std::time::Instant;
 
 /// By variable; nothing where it is not asked for.
 pub(super) type Posteriors = Vec<Option<Box<[f64]>>>;
@@ -44,6 +45,22 @@ pub(super) struct Note {
     pub error: f64,
     /// The power of two of the least entry but 0.
     pub least: i64,
+}
+
+/// What both directions came to.
+#[derive(Debug)]
+pub(super) struct Propagated {
+    /// The sum over all assignments.
+    pub z: Scaled,
+    /// Rounding errors that it may have, relatively, as far as the propagation makes them.
+    pub error: f64,
+    /// Of the variables that were asked for; none where the sum is 0.
+    pub posteriors: Posteriors,
+    /// How far they may be off, relatively.
+    pub posterior_error: f64,
+    /// Seconds of both directions.
+    pub collect_s: f64,
+    pub distribute_s: f64,
 }
 
 /// Why numbers of one kind do not do.
@@ -83,6 +100,29 @@ impl From<DeviceError> for Trouble {
 impl<'a> Planned<'a> {
     pub fn task<S: OfNumbers>(self, semiring: S) -> Task<'a, S> {
         Task { plan: self.plan, placement: self.placement, factors: self.sliced, semiring }
+    }
+
+    /// The sum, and the posteriors of the variables that are asked for.
+    ///
+    /// # Errors
+    /// [`Trouble`].
+    pub fn propagate<S: OfNumbers>(self, semiring: S, asked: &[bool], stop: &Stop) -> Result<Propagated, Trouble> {
+        let began = Instant::now();
+        let collected = self.collect(&|_| semiring, stop)?;
+        let mut found = Propagated {
+            z: collected.z,
+            error: collected.error,
+            posteriors: Vec::new(),
+            posterior_error: 0.0,
+            collect_s: began.elapsed().as_secs_f64(),
+            distribute_s: 0.0,
+        };
+        if found.z.mantissa > 0.0 && asked.contains(&true) {
+            let began = Instant::now();
+            (found.posteriors, found.posterior_error) = self.distribute(semiring, &collected, asked, stop)?;
+            found.distribute_s = began.elapsed().as_secs_f64();
+        }
+        Ok(found)
     }
 
     /// Makes all messages, by the semiring of each position.

@@ -158,7 +158,7 @@ impl Sliced {
     }
 
     /// Counts the variables that are left.
-    fn renumber(&mut self, domains: &[u32]) {
+    pub(super) fn renumber(&mut self, domains: &[u32]) {
         let mut places = vec![u32::MAX; domains.len()];
         (0..).zip(&self.variables).for_each(|(place, &v)| places[v as usize] = place);
         for function in &mut self.functions {
@@ -166,6 +166,12 @@ impl Sliced {
         }
         self.least = self.functions.iter().map(|function| SumProduct.least(&function.table)).collect();
         self.domains = self.variables.iter().map(|&v| domains[v as usize]).collect();
+    }
+
+    /// Whether a product may be above 0, as far as single functions say.
+    pub fn is_possible(&self) -> bool {
+        let some = |function: &Factor| function.table.iter().any(|&entry| entry > 0.0);
+        self.constant.mantissa > 0.0 && self.functions.iter().all(some)
     }
 
     /// The variables that those asked for follow from, besides these themselves.
@@ -244,7 +250,7 @@ pub(super) fn strides(function: &Factor, domains: &[u32]) -> Vec<usize> {
 }
 
 /// A function over the variables that are not observed.
-fn slice(function: &Factor, domains: &[u32], observed: &[Option<u32>]) -> Factor {
+pub(super) fn slice(function: &Factor, domains: &[u32], observed: &[Option<u32>]) -> Factor {
     if function.scope.iter().all(|&v| observed[v as usize].is_none()) {
         return function.clone();
     }

@@ -12,6 +12,13 @@ pub(super) const SLICE: u64 = 1_000_000;
 /// tenth goes to a better order.
 pub(super) const STEPS_OF_AN_ENTRY: f64 = 0.3;
 
+/// Where tables do not fit a device and no time limit says how long slices may take: so many times the combinations of
+/// the whole, for which the CPU would take longer still.
+pub(super) const SLICES: f64 = 4.0;
+
+/// Combinations of a second that no machine reaches: an H200 makes 3e13 products and sums.
+pub(super) const COMBINATIONS_OF_A_SECOND: f64 = 1e14;
+
 /// Where tables do not fit: the whole is bounded by tables of 1 MiB to 1 GiB, some milliseconds to some seconds; a part
 /// by 4 MiB, which takes about as long as planning it, or summed where that takes some tenths of a second.
 pub(super) const SIZES: Sizes =

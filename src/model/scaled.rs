@@ -103,6 +103,11 @@ impl Scaled {
         Scaled::with(most.mantissa + small, most.exponent)
     }
 
+    /// Its part of a sum above 0 that it belongs to, as a double.
+    pub fn part_of(self, sum: Scaled) -> f64 {
+        scale(self.mantissa / sum.mantissa, self.exponent - sum.exponent)
+    }
+
     /// Whether it is the larger one.
     pub fn is_above(self, other: Scaled) -> bool {
         let key = |scaled: Scaled| (scaled.mantissa > 0.0, scaled.exponent);

@@ -6,7 +6,7 @@ use super::propagation::Propagation;
 use super::running::{Bits, Machine};
 use super::stage::{GROUPS, Staged};
 use super::tile::{Chip, Kinds, Phase, Role, SETTLED, Variant};
-use super::words::{BoxWords, DigitWords, InputWords, StepWords};
+use super::words::{BoxWords, DigitWords, InputWords, SettledWords, StepWords};
 use crate::algebra::{Division, MinSum, Semiring, SumProduct};
 use crate::device::DeviceError;
 use crate::elimination::executor::Task;
@@ -87,8 +87,8 @@ pub(super) trait Settling: Semiring {
     /// What no table has before it was written.
     const GARBAGE: Self::Entry;
 
-    /// What a block does.
-    fn settle_block(emulator: &mut Emulator<'_, Self>, phase: Phase, block: u32);
+    /// What a block does to entries of a table.
+    fn settle_entries(emulator: &mut Emulator<'_, Self>, phase: Phase, own: SettledWords, entries: Range<u64>);
 
     /// What a thread of a step on pairs makes, out of products and sums by value of the variable: an entry, and the
     /// second one.
@@ -101,7 +101,7 @@ pub(super) trait Settling: Semiring {
 impl Settling for MinSum<Cost> {
     const GARBAGE: Cost = -7;
 
-    fn settle_block(_: &mut Emulator<'_, Self>, phase: Phase, _: u32) {
+    fn settle_entries(_: &mut Emulator<'_, Self>, phase: Phase, _: SettledWords, _: Range<u64>) {
         panic!("costs are not settled: {phase:?}");
     }
 
@@ -117,11 +117,7 @@ impl Settling for MinSum<Cost> {
 impl Settling for SumProduct {
     const GARBAGE: f64 = f64::NAN;
 
-    fn settle_block(emulator: &mut Emulator<'_, Self>, phase: Phase, block: u32) {
-        let program = emulator.program;
-        let own = program.settled[program.settled_map[block as usize] as usize];
-        let begin = u64::from(block - own.first) * SETTLED;
-        let entries = begin..own.entries.min(begin + SETTLED);
+    fn settle_entries(emulator: &mut Emulator<'_, Self>, phase: Phase, own: SettledWords, entries: Range<u64>) {
         let place = |entry: u64| entry / own.row * own.pitch + entry % own.row;
         let at = |table: u64, entry: u64| (table / 8 + place(entry)) as usize;
         let range = own.range as usize;
@@ -225,7 +221,11 @@ impl<'a, S: Settling> Emulator<'a, S> {
                     self.staged(&staged, inputs, &self.program.tiled[step], block, &mut written);
                 }
                 (Some(step), _) => self.tiled(launch.variant, &self.program.tiled[step], block, &mut written),
-                (None, Variant::Settle(phase)) => S::settle_block(self, phase, block),
+                (None, Variant::Settle(phase)) => {
+                    let own = self.program.settled[self.program.settled_map[block as usize] as usize];
+                    let begin = u64::from(block - own.first) * SETTLED;
+                    S::settle_entries(self, phase, own, begin..own.entries.min(begin + SETTLED));
+                }
                 (None, Variant::Down) => self.down(block, &mut written),
                 (None, Variant::Pair(role)) => self.pair(role, block, &mut written),
                 (None, _) => self.each(block, &mut written),
@@ -233,6 +233,16 @@ impl<'a, S: Settling> Emulator<'a, S> {
         }
         for (at, entry) in written {
             self.memory[(at / self.bytes) as usize] = entry;
+        }
+        if matches!(launch.variant, Variant::Each | Variant::Down) {
+            for block in launch.first..launch.first + launch.blocks {
+                let step = self.step(block);
+                // its last block
+                if step.settled != 0 && block + 1 == step.first + step.boxes * step.parts {
+                    let own = self.program.settled[step.settled as usize - 1];
+                    S::settle_entries(self, Phase::Whole, own, 0..own.entries);
+                }
+            }
         }
     }
 

@@ -113,6 +113,7 @@ device_structs! {
         settled: u64,
         settled_map: u64,
         ranges: u64,
+        ended: u64,
     }
 }
 
@@ -320,6 +321,7 @@ fn describe(gpu: &Gpu, program: &Program) -> Result<Descriptors, DeviceError> {
         items.iter().copied().chain([T::default()]).collect()
     }
     let ranges = cuda.zeros::<u64>(2 * program.settled.len() + 2)?;
+    let ended = cuda.zeros::<u32>(program.settled.len() + 1)?;
     let addresses = Addresses {
         memory: 0,
         steps: held.upload(cuda, &padded(&program.steps))?,
@@ -331,6 +333,7 @@ fn describe(gpu: &Gpu, program: &Program) -> Result<Descriptors, DeviceError> {
         settled: held.upload(cuda, &padded(&program.settled))?,
         settled_map: held.upload(cuda, &padded(&program.settled_map))?,
         ranges: cuda.address(&ranges),
+        ended: held.keep(cuda, ended),
     };
     Ok(Descriptors { addresses, ranges, _held: held })
 }

@@ -240,10 +240,11 @@ pub(crate) const DECODER: Text = Text { source: decoder::source, shared: Decoder
 /// What texts of steps have in common.
 fn steps(name: &str) -> Source {
     let shared = constants! { u32: THREADS, TILE_THREADS, INPUTS, DIGITS, TILE_DIGITS; i32: MANY, RUN, SINGLE; };
-    let source = kernels::source(name).declare(&shared);
+    let settling = constants! { u64: SETTLED, NEVER; i32: WHOLE, MEASURE, SCALE; };
+    let source = kernels::source(name).declare(&shared).declare(&settling);
     let source = source.asserts::<MinSum<i32>>().asserts::<MinSum<i64>>().asserts::<Counting>();
     let source = source.asserts::<execution::NoWords>().asserts::<StepWords>().asserts::<execution::Addresses>();
-    source.asserts::<DigitWords>().asserts::<InputWords>().asserts::<BoxWords>()
+    source.asserts::<DigitWords>().asserts::<InputWords>().asserts::<BoxWords>().asserts::<SettledWords>()
 }
 
 fn bucket() -> Source {
@@ -251,8 +252,7 @@ fn bucket() -> Source {
 }
 
 fn propagate() -> Source {
-    let shared = constants! { u64: SETTLED, NEVER; i32: WHOLE, MEASURE, SCALE; };
-    steps("propagate.cu").declare(&shared).asserts::<FoldWords>().asserts::<SettledWords>()
+    steps("propagate.cu").asserts::<FoldWords>()
 }
 
 fn pairs() -> Source {

@@ -45,13 +45,17 @@ impl Propagation {
         Ok(Some(Propagation { machine, steps, turn }))
     }
 
-    /// Waits for its kernels. False where `stop` was set before they were there.
+    /// Waits for its kernels, and records the launches of both directions. False where `stop` was set before.
     pub fn ready(&mut self, stop: &Stop) -> Result<bool, DeviceError> {
-        self.machine.ready(stop)
+        let ready = self.machine.ready(stop)?;
+        if ready {
+            self.machine.record([0..self.turn, self.turn..self.launches()])?;
+        }
+        Ok(ready)
     }
 
     /// Milliseconds of the device for both directions, the median of `repeats` after one that is not counted.
-    pub fn time(&self, repeats: usize) -> Result<f64, DeviceError> {
+    pub fn time(&mut self, repeats: usize) -> Result<f64, DeviceError> {
         self.machine.time(repeats)
     }
 

@@ -6,7 +6,7 @@ use super::execution::{Loaded, SLICE};
 use super::program::{DeviceTable, Program};
 use super::{Gpu, staging};
 use crate::algebra::SumProduct;
-use crate::device::{CudaSlice, DeviceError};
+use crate::device::{CudaSlice, DeviceError, Recorded};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use std::ops::Range;
@@ -34,6 +34,8 @@ pub(crate) trait Machine {
 #[derive(Debug)]
 pub(crate) struct Running {
     gpu: Arc<Gpu>,
+    /// Pieces of the launches that are given to the device together. Before the memory that they use.
+    recorded: Vec<(Range<usize>, Recorded)>,
     loaded: Loaded<SumProduct>,
     memory: CudaSlice<f64>,
 }
@@ -47,7 +49,7 @@ impl Running {
     ) -> Result<Running, DeviceError> {
         let loaded = Loaded::new(gpu, program, SumProduct)?;
         let memory = staging::upload(gpu, &loaded.program, table)?;
-        Ok(Running { gpu: gpu.clone(), loaded, memory })
+        Ok(Running { gpu: gpu.clone(), recorded: Vec::new(), loaded, memory })
     }
 
     /// Waits for its kernels. False where `stop` was set before they were there.
@@ -63,14 +65,40 @@ impl Running {
         Ok(true)
     }
 
+    /// Records the launches of some directions, each at once unless it takes long. Its kernels must be there.
+    pub fn record(&mut self, directions: [Range<usize>; 2]) -> Result<(), DeviceError> {
+        for piece in directions.map(|direction| self.pieces(direction)).concat() {
+            let launches = || piece.clone().try_for_each(|index| self.launch(index));
+            let recorded = self.gpu.cuda().record(launches)?;
+            self.recorded.push((piece, recorded));
+        }
+        Ok(())
+    }
+
     /// Milliseconds of the device for all launches, the median of `repeats` after one that is not counted. What the
     /// host fills in stays, so that each makes the same tables.
-    pub fn time(&self, repeats: usize) -> Result<f64, DeviceError> {
+    pub fn time(&mut self, repeats: usize) -> Result<f64, DeviceError> {
+        let (gpu, recorded) = (self.gpu.clone(), &mut self.recorded);
+        gpu.cuda().median_ms(1, repeats, || recorded.iter_mut().try_for_each(|(_, piece)| piece.launch()))
+    }
+
+    fn launch(&self, index: usize) -> Result<(), DeviceError> {
         let memory = self.gpu.cuda().address(&self.memory);
         // SAFETY: the memory was made for the program.
-        let launch = |index| unsafe { self.loaded.launch(&self.gpu, index, memory) };
-        let all = || (0..self.loaded.program.launches.len()).try_for_each(launch);
-        self.gpu.cuda().median_ms(1, repeats, all)
+        unsafe { self.loaded.launch(&self.gpu, index, memory) }
+    }
+
+    /// Launches in pieces that each take the device some milliseconds, if there is so much to do.
+    fn pieces(&self, launches: Range<usize>) -> Vec<Range<usize>> {
+        let (mut pieces, mut begin, mut work) = (Vec::new(), launches.start, 0);
+        for index in launches.clone() {
+            work += self.loaded.program.launches[index].work;
+            if work >= SLICE || index + 1 == launches.end {
+                pieces.push(begin..index + 1);
+                (begin, work) = (index + 1, 0);
+            }
+        }
+        pieces
     }
 }
 
@@ -80,21 +108,16 @@ impl Machine for Running {
     }
 
     fn run(&mut self, launches: Range<usize>, stop: &Stop) -> Result<bool, DeviceError> {
-        let memory = self.gpu.cuda().address(&self.memory);
-        let mut left = SLICE;
-        for index in launches {
-            // SAFETY: the memory was made for the program.
-            unsafe { self.loaded.launch(&self.gpu, index, memory)? };
-            left = left.saturating_sub(self.loaded.program.launches[index].work.max(1));
-            if left == 0 {
-                self.gpu.cuda().synchronize()?;
-                left = SLICE;
+        for mut piece in self.pieces(launches) {
+            match self.recorded.iter_mut().find(|(own, _)| *own == piece) {
+                Some((_, recorded)) => recorded.launch()?,
+                None => piece.try_for_each(|index| self.launch(index))?,
             }
+            self.gpu.cuda().synchronize()?;
             if stop.is_set() {
                 return Ok(false);
             }
         }
-        self.gpu.cuda().synchronize()?;
         Ok(true)
     }
 

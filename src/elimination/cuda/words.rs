@@ -27,6 +27,7 @@ device_structs! {
         pub also: u32,
         pub tie: f64,
         pub margin: f64,
+        pub settled: u64,
     }
 
     /// `Fold` of kernels/bucket.cuh.

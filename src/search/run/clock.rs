@@ -12,6 +12,8 @@ pub struct Clock {
     origin: Instant,
     /// Seconds used before.
     before: f64,
+    /// When the limit is over.
+    deadline: Option<Instant>,
     watchdog: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
@@ -40,7 +42,8 @@ impl Clock {
         if limit.is_some_and(|limit| origin.elapsed() >= limit) {
             stop.set(Cause::Time);
         }
-        Clock { origin, before: 0.0, watchdog }
+        let deadline = limit.and_then(|limit| origin.checked_add(limit));
+        Clock { origin, before: 0.0, deadline, watchdog }
     }
 
     /// The same where earlier runs have used so many seconds: its times go on from there, its limit does not count
@@ -53,6 +56,11 @@ impl Clock {
     /// Seconds since the origin, and those used before.
     pub fn seconds(&self) -> f64 {
         self.before + self.origin.elapsed().as_secs_f64()
+    }
+
+    /// When the limit is over, if there is one.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
     }
 }
 

@@ -1,14 +1,28 @@
 //! What kernels are told of steps: descriptors and launches.
 
 use super::{Launch, Program, Settled, Task};
-use crate::elimination::cuda::tile::{Chip, Digit, Geometry, Phase, SETTLED, Shape, Variant, merge};
+use crate::elimination::cuda::tile::{BUSY, Chip, Digit, Geometry, Phase, SETTLED, Shape, Variant, merge};
 use crate::elimination::cuda::words::{BoxWords, DigitWords, FoldWords, InputWords, SettledWords, StepWords};
+use rustc_hash::FxHashMap;
 
 /// Combinations of a launch, about: some milliseconds, so that a run can stop.
 const LAUNCH: u64 = 1 << 34;
 
 /// That no table divides another.
 pub(crate) const NEVER: u64 = u64::MAX;
+
+/// Has one kernel do all steps of single outputs of a level where one of them needs it and the others are few: a launch
+/// takes longer than they do.
+fn fewer_kernels(steps: &mut [(&Task, Shape, Geometry)]) {
+    let of = |variant: Variant| move |(.., geometry): &&(&Task, Shape, Geometry)| geometry.variant == variant;
+    let threads = |(.., geometry): &(&Task, Shape, Geometry)| geometry.blocks * u64::from(geometry.threads);
+    if steps.iter().any(|step| of(Variant::Down)(&step))
+        && steps.iter().filter(of(Variant::Each)).map(threads).sum::<u64>() <= BUSY
+    {
+        let each = steps.iter_mut().filter(|(.., geometry)| geometry.variant == Variant::Each);
+        each.for_each(|(.., geometry)| geometry.variant = Variant::Down);
+    }
+}
 
 impl Program {
     /// Descriptors and launches.
@@ -27,17 +41,26 @@ impl Program {
                 (task, shape, geometry)
             };
             let mut steps: Vec<(&Task, Shape, Geometry)> = level.iter().map(cut).collect();
+            fewer_kernels(&mut steps);
             // blocks of one kernel follow each other
             steps.sort_by_key(|(.., geometry)| geometry.variant.rank());
+            let made = level[0].level;
+            let own = std::iter::from_fn(|| settling.next_if(|&(level, _)| level <= made));
+            let mut own: FxHashMap<usize, usize> = own.map(|(_, own)| (self.settling[own].table, own)).collect();
             for (task, shape, geometry) in &steps {
                 match geometry.variant {
-                    Variant::Each | Variant::Down | Variant::Pair(_) => self.each(task, shape, geometry, bytes),
+                    Variant::Each | Variant::Down => {
+                        let small = self.tables[task.output].entries <= SETTLED;
+                        let settled = if small { own.remove(&task.output) } else { None };
+                        let settled = settled.map_or(0, |range| self.settled(range, 0, bytes));
+                        self.each(task, shape, geometry, bytes, settled);
+                    }
+                    Variant::Pair(_) => self.each(task, shape, geometry, bytes, 0),
                     _ => self.tile(task, shape, geometry, bytes),
                 }
             }
-            let made = level[0].level;
-            let own = std::iter::from_fn(|| settling.next_if(|&(level, _)| level <= made)).map(|(_, own)| own);
-            let own: Vec<usize> = own.collect();
+            let mut own: Vec<usize> = own.into_values().collect();
+            own.sort_unstable();
             self.settle(&own, made, bytes);
         }
     }
@@ -69,8 +92,9 @@ impl Program {
         Shape { domain, slabs, digits, outer, parts: task.parts, part }.merged()
     }
 
-    /// Adds a step of single outputs, to the last launch of its kernel where that is of the same level.
-    fn each(&mut self, task: &Task, shape: &Shape, geometry: &Geometry, bytes: u64) {
+    /// Adds a step of single outputs, to the last launch of its kernel where that is of the same level. Its table may be
+    /// settled at once.
+    fn each(&mut self, task: &Task, shape: &Shape, geometry: &Geometry, bytes: u64, settled: u64) {
         let first = self.map.len() as u32;
         let blocks = geometry.blocks as u32 * shape.parts;
         self.map.resize(self.map.len() + blocks as usize, self.steps.len() as u32);
@@ -118,6 +142,7 @@ impl Program {
             also: pair.map_or(0, |pair| pair.also.into()),
             tie: pair.map_or(0.0, |pair| pair.tie),
             margin: pair.map_or(0.0, |pair| pair.margin),
+            settled,
         });
         self.join_launch(geometry.variant, task.level, first, blocks, task.work);
     }
@@ -134,7 +159,7 @@ impl Program {
         }
     }
 
-    /// Adds what settles some tables of a level: those of one block at once, then the others.
+    /// Adds what settles some tables of a level, which their steps do not: those of one block at once, then the others.
     fn settle(&mut self, tables: &[usize], level: u32, bytes: u64) {
         let entries = |program: &Self, range: usize| program.tables[program.settling[range].table].entries;
         let (small, large): (Vec<usize>, Vec<usize>) =
@@ -142,26 +167,32 @@ impl Program {
         for (ranges, phases) in [(small, &[Phase::Whole][..]), (large, &[Phase::Measure, Phase::Scale])] {
             let first = self.settled_map.len();
             for range in ranges {
-                let Settled { table, divisor } = self.settling[range];
-                let own = &self.tables[table];
                 let begin = self.settled_map.len();
-                let blocks = own.entries.div_ceil(SETTLED) as usize;
+                let blocks = entries(self, range).div_ceil(SETTLED) as usize;
                 self.settled_map.resize(begin + blocks, self.settled.len() as u32);
-                self.settled.push(SettledWords {
-                    table: own.at * bytes,
-                    divisor: divisor.map_or(NEVER, |divisor| self.tables[divisor].at * bytes),
-                    entries: own.entries,
-                    row: own.row,
-                    pitch: own.pitch,
-                    first: begin as u32,
-                    range: range as u32,
-                });
+                let _ = self.settled(range, begin as u32, bytes);
             }
             let blocks = (self.settled_map.len() - first) as u32;
             for &phase in phases.iter().filter(|_| blocks > 0) {
                 self.launch(Variant::Settle(phase), level, None, first as u32, blocks, 0);
             }
         }
+    }
+
+    /// Adds a table that is settled, by blocks from a first one on; its place among them, from 1.
+    fn settled(&mut self, range: usize, first: u32, bytes: u64) -> u64 {
+        let Settled { table, divisor } = self.settling[range];
+        let own = &self.tables[table];
+        self.settled.push(SettledWords {
+            table: own.at * bytes,
+            divisor: divisor.map_or(NEVER, |divisor| self.tables[divisor].at * bytes),
+            entries: own.entries,
+            row: own.row,
+            pitch: own.pitch,
+            first,
+            range: range as u32,
+        });
+        self.settled.len() as u64
     }
 
     /// Adds a step that is made in tiles, staged or not.

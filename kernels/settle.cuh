@@ -1,0 +1,78 @@
+// Tables are settled: divided by the message for which they are what all else comes to, and scaled by a power of two such
+// that their largest entry is in [1/2, 1). So sums of products stay in the range of numbers.
+#pragma once
+#include "bucket.cuh"
+
+// The largest of all threads' numbers.
+__device__ __forceinline__ u64 largest(u64 number, u64 *of_warps) {
+    const u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    for (u32 other = 16; other > 0; other /= 2) number = max(number, __shfl_xor_sync(~0u, number, other));
+    if (lane == 0) of_warps[warp] = number;
+    __syncthreads();
+    number = of_warps[lane % (THREADS / 32)];
+    for (u32 other = 16; other > 0; other /= 2) number = max(number, __shfl_xor_sync(~0u, number, other));
+    return number;
+}
+
+// Some entries of a table, by a block: divided and measured, scaled, or both where they are all.
+template <class S, int PHASE>
+__device__ __forceinline__ void settle_entries(const Program &program, const Settled &own, u64 begin, u64 end, S s) {
+    using E = typename S::Entry;
+    __shared__ u64 of_warps[2][THREADS / 32];
+    E *const table = (E *)(program.memory + own.table);
+    u64 *const range = program.ranges + 2 * own.range;
+    u64 most = 0;
+    if constexpr (PHASE == SCALE) {
+        most = range[0];
+    } else {
+        u64 least = 0;
+        for (u64 i = begin + threadIdx.x; i < end; i += THREADS) {
+            const u64 place = own.place(i);
+            // other blocks may just have written it
+            E entry = __ldcg(table + place);
+            if (own.divisor != NEVER) {
+                entry = s.divide(entry, ((const E *)(program.memory + own.divisor))[place]);
+                table[place] = entry;
+            }
+            const u64 order = S::order(entry);
+            most = max(most, order);
+            if (order != 0) least = max(least, ~order);
+        }
+        most = largest(most, of_warps[0]);
+        least = largest(least, of_warps[1]);
+        if (threadIdx.x == 0) {
+            atomicMax((unsigned long long *)range, most);
+            atomicMax((unsigned long long *)range + 1, least);
+        }
+    }
+    if constexpr (PHASE != MEASURE) {
+        const int exponent = most == 0 ? 0 : S::exponent(most);
+        if (exponent == 0) return;
+        // each thread has written the entries that it reads, or nothing was divided
+        for (u64 i = begin + threadIdx.x; i < end; i += THREADS) {
+            const u64 place = own.place(i);
+            table[place] = S::scaled(__ldcg(table + place), -exponent);
+        }
+    }
+}
+
+// Of a step whose table is settled at once, the block that ends last does so.
+template <class S> __device__ __forceinline__ void settle_last(const Program &program, const Step &step, S s) {
+    if constexpr (S::SETTLES) {
+        __shared__ u32 is_last;
+        if (step.settled == 0) return;
+        // what this block wrote is seen by whichever ends last
+        __threadfence();
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            u32 *const ended = program.ended + step.settled - 1;
+            is_last = atomicAdd(ended, 1) + 1 == step.boxes * step.parts;
+            if (is_last) *ended = 0;
+        }
+        __syncthreads();
+        if (!is_last) return;
+        __threadfence();
+        const Settled own = program.settled[step.settled - 1];
+        settle_entries<S, WHOLE>(program, own, 0, own.entries, s);
+    }
+}
