@@ -91,7 +91,10 @@ struct Settled {
     u32 first, range;
 
     __device__ __forceinline__ u64 place(u64 entry) const {
-        return row == entries ? entry : entry / row * pitch + entry % row;
+        if (row == entries) return entry;
+        // divisions of 64 bits take several times as long
+        const u64 quotient = entries >> 32 ? entry / row : (u32)entry / (u32)row;
+        return quotient * pitch + (entry - quotient * row);
     }
 };
 

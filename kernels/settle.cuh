@@ -1,5 +1,5 @@
-// Tables are settled: divided by the message for which they are what all else comes to, and scaled by a power of two such
-// that their largest entry is in [1/2, 1). So sums of products stay in the range of numbers.
+// Tables are settled: divided by the message for which they are what all else comes to, and scaled by a power of two
+// such that their largest entry is in [1/2, 1). So sums of products stay in the range of numbers.
 #pragma once
 #include "bucket.cuh"
 
@@ -18,6 +18,8 @@ __device__ __forceinline__ u64 largest(u64 number, u64 *of_warps) {
 template <class S, int PHASE>
 __device__ __forceinline__ void settle_entries(const Program &program, const Settled &own, u64 begin, u64 end, S s) {
     using E = typename S::Entry;
+    // Loads that wait at a time.
+    constexpr u32 LOADS = 4;
     __shared__ u64 of_warps[2][THREADS / 32];
     E *const table = (E *)(program.memory + own.table);
     u64 *const range = program.ranges + 2 * own.range;
@@ -26,17 +28,28 @@ __device__ __forceinline__ void settle_entries(const Program &program, const Set
         most = range[0];
     } else {
         u64 least = 0;
-        for (u64 i = begin + threadIdx.x; i < end; i += THREADS) {
-            const u64 place = own.place(i);
-            // other blocks may just have written it
-            E entry = __ldcg(table + place);
-            if (own.divisor != NEVER) {
-                entry = s.divide(entry, ((const E *)(program.memory + own.divisor))[place]);
-                table[place] = entry;
+        for (u64 first = begin + threadIdx.x; first < end; first += LOADS * THREADS) {
+            E entries[LOADS], divisors[LOADS];
+            u64 places[LOADS];
+#pragma unroll
+            for (u32 n = 0; n < LOADS; n++) {
+                places[n] = own.place(min(first + n * THREADS, end - 1));
+                // other blocks may just have written it
+                entries[n] = __ldcg(table + places[n]);
+                if (own.divisor != NEVER) divisors[n] = ((const E *)(program.memory + own.divisor))[places[n]];
             }
-            const u64 order = S::order(entry);
-            most = max(most, order);
-            if (order != 0) least = max(least, ~order);
+#pragma unroll
+            for (u32 n = 0; n < LOADS; n++) {
+                if (first + n * THREADS >= end) break;
+                E entry = entries[n];
+                if (own.divisor != NEVER) {
+                    entry = s.divide(entry, divisors[n]);
+                    table[places[n]] = entry;
+                }
+                const u64 order = S::order(entry);
+                most = max(most, order);
+                if (order != 0) least = max(least, ~order);
+            }
         }
         most = largest(most, of_warps[0]);
         least = largest(least, of_warps[1]);
@@ -49,6 +62,7 @@ __device__ __forceinline__ void settle_entries(const Program &program, const Set
         const int exponent = most == 0 ? 0 : S::exponent(most);
         if (exponent == 0) return;
         // each thread has written the entries that it reads, or nothing was divided
+#pragma unroll 4
         for (u64 i = begin + threadIdx.x; i < end; i += THREADS) {
             const u64 place = own.place(i);
             table[place] = S::scaled(__ldcg(table + place), -exponent);

@@ -1,6 +1,6 @@
 """The part of the package that is written in Rust."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, TypeAlias, final
 
@@ -13,6 +13,7 @@ __all__ = [
     "Decision",
     "Difference",
     "Event",
+    "LargestSum",
     "Marginals",
     "Network",
     "Picture",
@@ -282,8 +283,18 @@ class Network:
         *,
         temperature: float = 1.0,
         memory: int | None = None,
-    ) -> tuple[dict[str, str], float]:
-        """The values of some variables for which the sum over all others is largest, and its natural logarithm."""
+        time: float | None = None,
+    ) -> LargestSum:
+        """The values of some variables for which the sum over all others is largest, and its natural logarithm.
+
+        Args:
+            variables: those that are maximised.
+            evidence: values of some others.
+            temperature: what costs are divided by.
+            memory: bytes that tables may take; half of free memory if None.
+            time: seconds after which the best values found and bounds are returned where tables do not fit; without
+                it that is an error.
+        """
     def bound(
         self,
         method: str = "auto",
@@ -614,6 +625,30 @@ class Dcop:
     @property
     def device(self) -> str:
         """The device that made the tables: ``cpu`` or ``cuda:0``."""
+
+@final
+class LargestSum:
+    """The values of some variables for which the sum over all others is largest, as far as that is known.
+
+    Iterates over the assignment and its logarithm: ``values, logarithm = network.marginal_map([0])``.
+    """
+
+    @property
+    def assignment(self) -> dict[str, str]:
+        """Values by name of the variables; empty where no sum above 0 is known."""
+    @property
+    def ln_value(self) -> float:
+        """The natural logarithm of their sum; where it is not the largest, at least this."""
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The logarithm of the largest sum is at least the first number and at most the second."""
+    @property
+    def exact(self) -> bool:
+        """Whether no other values have a larger sum."""
+    @property
+    def checked(self) -> bool:
+        """Whether the checker computed the sum again."""
+    def __iter__(self) -> Iterator[Any]: ...
 
 @final
 class Marginals:

@@ -9,13 +9,13 @@ use fangs::decide::{Device, Method, Options as Limits, Solution, solve_diagram, 
 use fangs::elimination::Gpu;
 use fangs::error::Error;
 use fangs::formats::{self, Decision as Problem, DecisionFormat, Source};
-use fangs::marginals::{self, Evidence, MarginalMap, Options, Prepared, PreparedMap, SumBounds};
+use fangs::marginals::{self, Evidence, MapBounds, Options, Prepared, PreparedMap, SumBounds};
 use fangs::memory;
 use fangs::search::Clock;
 use fangs::stop::Stop;
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping};
+use pyo3::types::{PyDict, PyIterator, PyMapping};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -148,30 +148,76 @@ impl Network {
         })
     }
 
-    /// The values of some variables for which the sum over all others is largest, by name, and the logarithm of it.
-    #[pyo3(signature = (variables, evidence = None, *, temperature = 1.0, memory = None))]
-    fn marginal_map<'py>(
+    /// The values of some variables for which the sum over all others is largest, and the logarithm of that sum.
+    #[pyo3(signature = (variables, evidence = None, *, temperature = 1.0, memory = None, time = None))]
+    #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
+    fn marginal_map(
         &self,
-        py: Python<'py>,
-        variables: Vec<Bound<'py, PyAny>>,
-        evidence: Option<&Bound<'py, PyMapping>>,
+        py: Python<'_>,
+        variables: Vec<Bound<'_, PyAny>>,
+        evidence: Option<&Bound<'_, PyMapping>>,
         temperature: f64,
         memory: Option<u64>,
-    ) -> PyResult<(Bound<'py, PyDict>, f64)> {
+        time: Option<f64>,
+    ) -> PyResult<LargestSum> {
         let network = self.built(py)?;
         let (evidence, options) = asked(&network, evidence, memory)?;
         let names = Names::new(network.variables());
         let wanted: Vec<u32> = variables.iter().map(|key| names.variable(key)).collect::<PyResult<_>>()?;
-        let (own, maximised) = (network.clone(), wanted.clone());
-        let MarginalMap { ln_value, values, .. } = wait(py, &Stop::new(), move |stop| {
+        let (stop, limit) = (Stop::new(), time.map(duration).transpose()?.flatten());
+        let clock = Clock::start(Instant::now(), limit, &stop);
+        let (own, maximised, is_limited) = (network.clone(), wanted.clone(), time.is_some());
+        let found = wait(py, &stop, move |stop| {
             let potentials = formats::potentials_of(&own, temperature)?;
-            PreparedMap::new(&potentials, &evidence, &maximised, &options, stop)?.run(stop)
-        })?;
-        let found = PyDict::new(py);
+            let prepared = PreparedMap::new(&potentials, &evidence, &maximised, &options, stop)?;
+            match prepared.run(stop) {
+                Err(Error::Memory(_)) if is_limited => prepared.bound(stop, &mut |_| {}),
+                Err(Error::Memory(what)) => Err(Error::Memory(format!("{what} (with time=… it is bounded)"))),
+                exact => exact.map(MapBounds::from),
+            }
+        });
+        drop(clock);
+        let MapBounds { bounds, values, checked, .. } = found?;
+        let assignment = PyDict::new(py);
         for (&v, value) in wanted.iter().zip(values) {
-            found.set_item(network.variable_name(v as usize), network.value_name(v as usize, value))?;
+            assignment.set_item(network.variable_name(v as usize), network.value_name(v as usize, value))?;
         }
-        Ok((found, ln_value))
+        let SumBounds { lower, upper, open_parts, .. } = bounds;
+        let exact = open_parts == 0;
+        let ln_value = if exact && lower.is_finite() { lower / 2.0 + upper / 2.0 } else { lower };
+        Ok(LargestSum { assignment: assignment.unbind(), ln_value, bounds: (lower, upper), exact, checked })
+    }
+}
+
+/// The values of some variables for which the sum over all others is largest, as far as that is known.
+#[pyclass(frozen, module = "fangs")]
+pub struct LargestSum {
+    /// A dict from the variables, by name, to values. Empty where no sum above 0 is known.
+    #[pyo3(get)]
+    assignment: Py<PyDict>,
+    /// The natural logarithm of their sum; where it is not the largest, at least this.
+    #[pyo3(get)]
+    ln_value: f64,
+    /// The logarithm of the largest sum is at least the first number and at most the second.
+    #[pyo3(get)]
+    bounds: (f64, f64),
+    /// Whether no other values have a larger sum.
+    #[pyo3(get)]
+    exact: bool,
+    /// Whether the checker computed the sum again.
+    #[pyo3(get)]
+    checked: bool,
+}
+
+#[pymethods]
+impl LargestSum {
+    /// The assignment and its logarithm: `values, logarithm = net.marginal_map([0])`.
+    fn __iter__(&self, py: Python<'_>) -> PyResult<Py<PyIterator>> {
+        Ok((self.assignment.clone_ref(py), self.ln_value).into_pyobject(py)?.try_iter()?.unbind())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("LargestSum(ln_value={}, bounds={:?})", self.ln_value, self.bounds)
     }
 }
 

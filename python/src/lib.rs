@@ -26,7 +26,7 @@ mod _fangs {
     #[pymodule_export]
     use super::explain::{Difference, Priced};
     #[pymodule_export]
-    use super::inference::{Decision, Marginals, decide};
+    use super::inference::{Decision, LargestSum, Marginals, decide};
     #[pymodule_export]
     use super::network::Network;
     #[pymodule_export]

@@ -57,6 +57,13 @@ def test_sums_and_posteriors(rng):
     best = max(sums, key=sums.get)
     assert {name: int(value) for name, value in values.items()} == {"x0": best[0], "x1": best[1]}
     assert logarithm == pytest.approx(math.log(sums[best]))
+    exact = net.marginal_map([0, 1], temperature=5)
+    assert exact.exact and exact.checked and exact.bounds[0] <= exact.ln_value <= exact.bounds[1]
+    bounded = net.marginal_map([0, 1], temperature=5, memory=16, time=60)
+    assert bounded.bounds[0] <= logarithm + 1e-9 and logarithm - 1e-9 <= bounded.bounds[1]
+    assert bounded.assignment == values
+    with pytest.raises(fangs.OutOfMemory):
+        net.marginal_map([0, 1], temperature=5, memory=16)
 
 
 BIF = """network garden {}

@@ -12,7 +12,7 @@ use std::fmt;
 /// What was recorded. The memory that its kernels were given must stay as long as it is launched.
 pub struct Recorded(CudaGraph);
 
-// SAFETY: the driver's graphs may move between threads; they must not be used by two at a time, and `&mut` sees to that.
+// SAFETY: the driver's graphs may move between threads; two must not use one at a time, and `&mut` sees to that.
 unsafe impl Send for Recorded {}
 // SAFETY: nothing can be done with a shared reference.
 unsafe impl Sync for Recorded {}

@@ -48,8 +48,8 @@ fn remaining(until: Instant) -> Duration {
 }
 
 impl Conditioned {
-    /// Cuts a tree by the variables that its largest cliques share until it `fits`, with what is asked for. Nothing where
-    /// its slices would take more than allowed.
+    /// Cuts a tree by the variables that its largest cliques share until it `fits`, with what is asked for. Nothing
+    /// where its slices would take more than allowed.
     pub fn new(
         (whole, asked): (&Tabled, &[bool]),
         allowed: Allowed,
@@ -91,8 +91,8 @@ impl Conditioned {
         Ok(())
     }
 
-    /// The sum and the posteriors by `each` slice, which may take a share of what time is left. Nothing where a slice
-    /// says that it is too little.
+    /// The sum and the posteriors by `each` slice, of which the first may take so long only. Nothing where slices say
+    /// that there is too little time for all.
     ///
     /// # Errors
     /// [`Trouble`].
@@ -107,29 +107,62 @@ impl Conditioned {
         let cut: Vec<usize> = self.cut.iter().map(own).collect();
         let variables: Vec<usize> = self.left.sliced.variables.iter().map(own).collect();
         let mut sums = Sums::new(&whole.sliced.domains, asked);
-        let (mut values, mut left) = (vec![0; cut.len()], self.count());
+        let (mut values, mut pace) = (vec![0; cut.len()], Pace::new(self.count(), allowed.until));
         loop {
             stop.check()?;
             let fixed: Vec<(usize, u32)> = cut.iter().copied().zip(values.iter().copied()).collect();
             let slice = whole.sliced.with_values(&fixed);
             if slice.is_possible() {
                 let Tabled { plan, placement, .. } = &self.left;
-                let share = allowed.until.map(|until| remaining(until).div_f64(left));
-                match each(Planned { sliced: &slice, plan, placement }, &self.asked, share) {
+                match each(Planned { sliced: &slice, plan, placement }, &self.asked, pace.limit()) {
                     Ok(mut found) => {
                         found.error += slice.rounding - whole.sliced.rounding;
                         sums.add(found, &variables, &fixed);
                     }
-                    // the share was too little
+                    // it took longer than there is time for
                     Err(Trouble::Failed(error)) if error.is_stop() && !stop.is_set() => return Ok(None),
                     Err(trouble) => return Err(trouble),
                 }
             }
-            left -= 1.0;
+            if !pace.goes_on() {
+                return Ok(None);
+            }
             if !next(&mut values, &self.sizes) {
                 return Ok(Some(sums.finish(self.count())));
             }
         }
+    }
+}
+
+/// Whether slices end in time.
+struct Pace {
+    /// How many there are, and how many are done.
+    count: f64,
+    done: f64,
+    until: Option<Instant>,
+    /// The end of the first one: it had kernels to wait for.
+    first: Instant,
+}
+
+impl Pace {
+    fn new(count: f64, until: Option<Instant>) -> Self {
+        Pace { count, done: 0.0, until, first: Instant::now() }
+    }
+
+    /// How long the next one may take: of the first one is not known how long it does.
+    fn limit(&self) -> Option<Duration> {
+        let share = |until| remaining(until).div_f64(self.count.min(tuning::FIRST_SLICE));
+        self.until.filter(|_| self.done == 0.0).map(share)
+    }
+
+    /// Whether there is time for the others, once another one is done.
+    fn goes_on(&mut self) -> bool {
+        self.done += 1.0;
+        if self.done == 1.0 {
+            self.first = Instant::now();
+        }
+        let each = self.first.elapsed().as_secs_f64() / (self.done - 1.0).max(1.0);
+        self.until.is_none_or(|until| each * (self.count - self.done) <= remaining(until).as_secs_f64())
     }
 }
 
@@ -152,7 +185,8 @@ fn next(values: &mut [u32], sizes: &[u32]) -> bool {
     false
 }
 
-/// The variable, of those that `may`, by whose values the cliques of a plan lose most, beside how many parts that makes.
+/// The variable, of those that `may`, by whose values the cliques of a plan lose most, beside how many parts that
+/// makes.
 pub(super) fn widest(plan: &EliminationPlan, may: impl Fn(usize) -> bool, stop: &Stop) -> Result<Option<u32>, Error> {
     let mut gains = vec![0.0; plan.sequence.len()];
     for index in stop.each(0..plan.steps.len()) {
@@ -239,8 +273,8 @@ impl Sums {
 }
 
 impl Sliced {
-    /// What is left where some variables, by their indices among those left, have values. All such slices have functions
-    /// of the same variables in the same order.
+    /// What is left where some variables, by their indices among those left, have values. All such slices have
+    /// functions of the same variables in the same order.
     pub fn with_values(&self, values: &[(usize, u32)]) -> Sliced {
         let mut observed = vec![None; self.variables.len()];
         values.iter().for_each(|&(v, value)| observed[v] = Some(value));

@@ -243,8 +243,8 @@ impl Prepared {
         self.gpu = Some(gpu);
     }
 
-    /// Says when sums in slices should have ended: they are not begun where that cannot be, and end early where the first
-    /// of them takes more than its share.
+    /// Says when sums in slices should have ended: they are not begun where that cannot be, and end early where those
+    /// that are done say so.
     pub fn end_at(&mut self, until: Instant) {
         self.until = Some(until);
     }

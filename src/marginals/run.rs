@@ -185,4 +185,3 @@ impl Prepared {
         (0..self.domains.len()).map(certain).collect()
     }
 }
-

@@ -97,7 +97,8 @@ fn a_slice_has_the_entries_of_the_whole() {
     for _ in 0..200 {
         let potentials = random(&mut rng);
         let none = Evidence::default();
-        let Some(whole) = Sliced::new(&potentials, &none, |_| true, Keep::All, &Stop::new()).expect("no evidence") else {
+        let Some(whole) = Sliced::new(&potentials, &none, |_| true, Keep::All, &Stop::new()).expect("no evidence")
+        else {
             continue;
         };
         let n = whole.variables.len();

@@ -16,6 +16,10 @@ pub(super) const STEPS_OF_AN_ENTRY: f64 = 0.3;
 /// the whole, for which the CPU would take longer still.
 pub(super) const SLICES: f64 = 4.0;
 
+/// The first slice may take one part in so many of the time, or its share where that is more: it says how long all
+/// take.
+pub(super) const FIRST_SLICE: f64 = 16.0;
+
 /// Combinations of a second that no machine reaches: an H200 makes 3e13 products and sums.
 pub(super) const COMBINATIONS_OF_A_SECOND: f64 = 1e14;
 

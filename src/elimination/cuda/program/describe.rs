@@ -92,8 +92,8 @@ impl Program {
         Shape { domain, slabs, digits, outer, parts: task.parts, part }.merged()
     }
 
-    /// Adds a step of single outputs, to the last launch of its kernel where that is of the same level. Its table may be
-    /// settled at once.
+    /// Adds a step of single outputs, to the last launch of its kernel where that is of the same level. Its table may
+    /// be settled at once.
     fn each(&mut self, task: &Task, shape: &Shape, geometry: &Geometry, bytes: u64, settled: u64) {
         let first = self.map.len() as u32;
         let blocks = geometry.blocks as u32 * shape.parts;
