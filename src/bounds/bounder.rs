@@ -312,14 +312,12 @@ impl Bounder {
         self.options.choice.strategies().shift && problem.variables() + problem.functions.len() >= tuning::VAST
     }
 
-    /// The bound of cost shifting at work, told of now and then where its passes take long.
+    /// The bound of cost shifting at work, told of now and then where its passes take long: a run may be over before
+    /// they come to their end.
     fn shifted_so_far(&mut self, upper: Cost) -> Option<BoundResult> {
         let Some(Running { reduced, .. }) = &self.running else { return None };
-        if !self.is_vast(&reduced.problem) {
-            return None;
-        }
         let above = self.told.max(reduced.problem.constant);
-        let result = self.so_far(upper, above.saturating_add((upper - above) / tuning::VAST_STEPS))?;
+        let result = self.so_far(upper, above.saturating_add((upper - above) / tuning::SHIFT_STEPS))?;
         self.told = result.lower;
         Some(result)
     }

@@ -10,6 +10,8 @@
 //! [`BoundChoice`]; command line, help and schedule follow.
 
 mod bounder;
+#[cfg(test)]
+mod bounder_tests;
 mod branch;
 #[cfg(feature = "sat")]
 mod cores;

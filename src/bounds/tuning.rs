@@ -2,10 +2,10 @@
 //!
 //! "Work" is a number of table entries or combinations visited: about a nanosecond each on one core.
 
-/// Variables and functions from which on costs are shifted and nothing else is done for a bound, and the part of the
-/// gap, one in so many, that is worth telling on the way.
+/// Variables and functions from which on costs are shifted and nothing else is done for a bound.
 pub(super) const VAST: usize = 1 << 20;
-pub(super) const VAST_STEPS: i64 = 100;
+/// The part of the gap, one in so many, that is worth telling while costs are still shifted.
+pub(super) const SHIFT_STEPS: i64 = 100;
 /// Work of a slice of cost shifting, of branch and bound and of the search for orders: a tenth of a second of one core.
 pub(super) const SLICE: u64 = 50_000_000;
 /// Combinations of a slice of elimination: some tenths of a second of one core.
