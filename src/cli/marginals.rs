@@ -44,10 +44,14 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         config.csv.as_deref().map(|path| as_usage(CsvFile::create(path, config.input.name(), None))).transpose()?;
     let curves = Curves::new(Console::new(config.verbosity), csv, clock.clone());
     let curves: Told = Arc::new(Mutex::new(Some(curves)));
+    let printed = Printed::default();
     let work = {
         let (config, stop, clock, curves) = (config.clone(), stop.clone(), clock.clone(), curves.clone());
-        let console = Console::new(config.verbosity);
-        move || Work::new(config, &console, &clock, &stop).and_then(|work| work.run(files, &curves, &clock, &stop))
+        let (console, printed) = (Console::new(config.verbosity), printed.clone());
+        move || {
+            let work = Work::new(config, &console, &clock, printed, &stop);
+            work.and_then(|work| work.run(files, &curves, &clock, &stop))
+        }
     };
     let tick = || {
         if let Some(curves) = told(&curves).as_mut() {
@@ -69,10 +73,8 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             report.bounds = last.map(Into::into);
             report.assignment = told(&curves).as_ref().and_then(|curves| curves.assignment().cloned());
             report.checked = report.assignment.as_ref().map(|_| false);
-            if config.cases.is_none() {
-                print_report(&report, config.json)?;
-            }
-            Ok(if last.is_some() { Exit::Done } else { Exit::NoSolution })
+            let exit = if last.is_some() { Exit::Done } else { Exit::NoSolution };
+            if config.cases.is_none() { printed.print(&report, config.json, exit) } else { Ok(exit) }
         }
         ended => ended,
     };
@@ -85,6 +87,24 @@ type Told = Arc<Mutex<Option<Curves>>>;
 
 fn told(curves: &Told) -> MutexGuard<'_, Option<Curves>> {
     curves.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the report was printed, with the exit code that goes with it: by the thread at work, or by the command where
+/// that thread does not end in time. What is printed at the moment is waited for.
+#[derive(Clone, Default)]
+struct Printed(Arc<Mutex<Option<Exit>>>);
+
+impl Printed {
+    /// Prints a report, unless one was.
+    fn print(&self, report: &Report<'_>, json: bool, exit: Exit) -> Result<Exit, Error> {
+        let mut printed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(exit) = *printed {
+            return Ok(exit);
+        }
+        *printed = Some(exit);
+        print_report(report, json)?;
+        Ok(exit)
+    }
 }
 
 /// What is wanted of posteriors.
@@ -137,11 +157,12 @@ struct Work {
     options: Options,
     asked: Asked,
     device: Opening,
+    printed: Printed,
     load_s: f64,
 }
 
 impl Work {
-    fn new(config: Config, console: &Console, clock: &Clock, stop: &Stop) -> Result<Self, Error> {
+    fn new(config: Config, console: &Console, clock: &Clock, printed: Printed, stop: &Stop) -> Result<Self, Error> {
         // a device that was named opens while the file is read
         let choice = config.device.clone();
         let device = if choice.is_named() { Opening::start(choice) } else { Opening::new(choice) };
@@ -157,7 +178,8 @@ impl Work {
         let options = Options::default().with(|options| {
             (options.variables, options.order, options.memory) = (variables, order, Some(config.memory));
         });
-        Ok(Work { load_s: seconds(clock.seconds()), config, potentials, evidence, options, asked, device })
+        let load_s = seconds(clock.seconds());
+        Ok(Work { config, potentials, evidence, options, asked, device, printed, load_s })
     }
 
     fn run(self, files: Option<[ReplacedFile; 2]>, curves: &Told, clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
@@ -185,7 +207,7 @@ impl Work {
         if let (Some(found), Some(curves)) = (&found, told(curves).as_mut()) {
             curves.step(&found.into());
         }
-        print_report(&report, self.config.json)?;
+        let exit = self.printed.print(&report, self.config.json, exit)?;
         if found.is_none() {
             let (bytes, allowed) = (prepared.tree().bytes, self.config.memory);
             Console::new(self.config.verbosity)
@@ -245,8 +267,7 @@ impl Work {
             Err(error) => return Err(error),
         };
         report.time_s = seconds(clock.seconds());
-        print_report(&report, self.config.json)?;
-        Ok(exit)
+        self.printed.print(&report, self.config.json, exit)
     }
 
     /// Bounds while time remains.
@@ -259,8 +280,7 @@ impl Work {
         let last = bound(&self.potentials, &self.evidence, &self.options, stop, &mut tell)?;
         let mut report = self.report(&self.evidence, prepared, None, clock);
         let exit = report.bounded(last);
-        print_report(&report, self.config.json)?;
-        Ok(exit)
+        self.printed.print(&report, self.config.json, exit)
     }
 
     /// The result, where memory takes the tables.

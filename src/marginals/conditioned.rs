@@ -25,6 +25,9 @@ pub(super) struct Conditioned {
     left: Tabled,
 }
 
+/// What propagates a slice, of which some variables are asked for, in so much time.
+pub(super) type Each<'a> = &'a mut dyn FnMut(Planned<'_>, &[bool], Option<Duration>) -> Result<Propagated, Trouble>;
+
 /// How much slices may take.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowed {
@@ -35,11 +38,11 @@ pub(super) struct Allowed {
 }
 
 impl Allowed {
-    /// Beside a tree of so many combinations: a few times as many, or as many as can be done in time.
+    /// A few times as many combinations as the whole, and no more than can be done in time.
     pub fn new(whole: &Tabled, until: Option<Instant>) -> Self {
         let in_time = |until: Instant| remaining(until).as_secs_f64() * tuning::COMBINATIONS_OF_A_SECOND;
-        let entries = until.map_or(whole.order.joint_entries * tuning::SLICES, in_time);
-        Allowed { entries, until }
+        let entries = whole.order.joint_entries * tuning::SLICES;
+        Allowed { entries: until.map_or(entries, |until| entries.min(in_time(until))), until }
     }
 }
 
@@ -100,7 +103,7 @@ impl Conditioned {
         &self,
         (whole, asked): (&Tabled, &[bool]),
         allowed: Allowed,
-        each: &mut dyn FnMut(Planned<'_>, &[bool], Option<Duration>) -> Result<Propagated, Trouble>,
+        each: Each<'_>,
         stop: &Stop,
     ) -> Result<Option<Propagated>, Trouble> {
         let own = |&v: &u32| whole.sliced.variables.binary_search(&v).unwrap_or_default();

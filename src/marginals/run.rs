@@ -1,6 +1,6 @@
 //! The sums of what is prepared: on a device or the CPU, at once, or in slices where tables do not fit.
 
-use super::conditioned::{Allowed, Conditioned, limited};
+use super::conditioned::{Allowed, Conditioned, Each, limited};
 use super::on_device::{self, OnDevice};
 use super::propagate::{Planned, Posteriors, Propagated, Trouble};
 use super::{Marginals, Prepared, Sliced, Tabled};
@@ -113,7 +113,7 @@ impl Prepared {
         &self,
         tree: &Tabled,
         fits: &dyn Fn(&Tabled, &[bool]) -> bool,
-        each: &mut dyn FnMut(Planned<'_>, &[bool], Option<Duration>) -> Result<Propagated, Trouble>,
+        each: Each<'_>,
         stop: &Stop,
     ) -> Result<Option<Propagated>, Trouble> {
         let (asked, allowed) = (self.asked_of(tree), Allowed::new(tree, self.until));

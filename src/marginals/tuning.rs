@@ -12,8 +12,7 @@ pub(super) const SLICE: u64 = 1_000_000;
 /// tenth goes to a better order.
 pub(super) const STEPS_OF_AN_ENTRY: f64 = 0.3;
 
-/// Where tables do not fit a device and no time limit says how long slices may take: so many times the combinations of
-/// the whole, for which the CPU would take longer still.
+/// Slices may make so many times the combinations of the whole: beyond that bounds tell more in the time.
 pub(super) const SLICES: f64 = 4.0;
 
 /// The first slice may take one part in so many of the time, or its share where that is more: it says how long all
