@@ -316,7 +316,8 @@ impl Tree {
             Next::Sum(tree) => {
                 tree.advance(parts, how, stop)?;
                 part.upper = tree.upper(part.upper);
-                self.hear(&tree.known(&part.values));
+                // bounds of the whole follow once the part is back among those that are open
+                self.found.known(&tree.known(&part.values));
                 if tree.is_open() {
                     self.open.push(part);
                 } else {

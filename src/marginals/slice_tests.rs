@@ -56,9 +56,10 @@ fn only_sums_and_single_posteriors_come_in_slices_too() {
     let whole = compute(&potentials, &Evidence::default(), &Options::default(), &Stop::new()).expect("it fits");
     for variables in [Some(Vec::new()), Some(vec![3]), Some(vec![0, 13]), None] {
         let options = Options::default().with(|options| options.variables = variables.clone());
-        let little = options.clone().with(|options| options.memory = Some(1 << 10));
-        let mut prepared = Prepared::new(&potentials, &Evidence::default(), &little, &Stop::new()).expect("a plan");
-        assert!(prepared.tree().bytes > 1 << 10);
+        let prepared = |options| Prepared::new(&potentials, &Evidence::default(), options, &Stop::new());
+        let bytes = prepared(&options).expect("a plan").tree().bytes;
+        let little = options.clone().with(|options| options.memory = Some(bytes / 2));
+        let mut prepared = prepared(&little).expect("a plan");
         prepared.end_at(some_time());
         let found = prepared.run(&Stop::new()).expect("slices fit");
         let own = compute(&potentials, &Evidence::default(), &options, &Stop::new()).expect("it fits");
