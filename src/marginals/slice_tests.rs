@@ -3,8 +3,22 @@
 use super::device_tests::{line, near};
 use super::tests::{agrees, evidence, models, random};
 use super::*;
+use crate::model::Variable;
 use crate::rng::Rng;
 use std::time::Duration;
+
+/// Variables on a line, three neighbours and a hub of 16 values in each function: slices by the hub repeat little.
+fn fan(rng: &mut Rng, n: u32, domain: u32) -> Potentials {
+    let mut potentials = Potentials::new("fan");
+    for domain in std::iter::once(16).chain((0..n).map(|_| domain)) {
+        let _ = potentials.variable(Variable { domain, name: None, values: None }).expect("it has values");
+    }
+    for first in 1..=n - 2 {
+        let table: Vec<f64> = (0..16 * domain.pow(3)).map(|_| rng.below(1000) as f64).collect();
+        potentials.function(&[0, first, first + 1, first + 2], &table).expect("it fits");
+    }
+    potentials
+}
 
 /// So long that no share is too little.
 fn some_time() -> Instant {
@@ -52,7 +66,7 @@ fn slices_are_begun_only_where_there_is_time_for_them() {
 #[test]
 fn only_sums_and_single_posteriors_come_in_slices_too() {
     let mut rng = Rng::new(55);
-    let potentials = line(&mut rng, 14, &[2, 3], 5, false);
+    let potentials = fan(&mut rng, 14, 2);
     let whole = compute(&potentials, &Evidence::default(), &Options::default(), &Stop::new()).expect("it fits");
     for variables in [Some(Vec::new()), Some(vec![3]), Some(vec![0, 13]), None] {
         let options = Options::default().with(|options| options.variables = variables.clone());
@@ -74,8 +88,8 @@ fn a_device_of_little_memory_takes_slices() {
     let Some(cuda) = crate::common::gpu() else { return };
     let mut rng = Rng::new(56);
     let mut on_device = 0;
-    for (n, domains, arity) in [(12, &[4u32][..], 5), (20, &[2, 3], 8), (9, &[9, 10], 4), (60, &[2], 10)] {
-        let potentials = line(&mut rng, n, domains, arity, false);
+    for (n, domain) in [(12, 4), (60, 2), (9, 20), (200, 5)] {
+        let potentials = fan(&mut rng, n, domain);
         let (evidence, options) = (Evidence::default(), Options::default());
         let mut prepared = Prepared::new(&potentials, &evidence, &options, &Stop::new()).expect("a plan");
         let own = prepared.run(&Stop::new()).expect("it fits");
@@ -85,7 +99,7 @@ fn a_device_of_little_memory_takes_slices() {
             prepared.use_device(Gpu::limited(cuda.clone(), bytes / part));
             prepared.end_at(some_time());
             let found = prepared.run(&Stop::new()).expect("slices fit");
-            near(n as u64, &own, &found);
+            near(n.into(), &own, &found);
             on_device += u64::from(found.device.is_some());
         }
     }
