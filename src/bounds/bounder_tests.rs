@@ -21,7 +21,7 @@ fn shifting_tells_its_bound_before_it_comes_to_an_end() {
     let upper = cost(0).min(cost(1));
     assert!(upper < network.top());
     let reduced = Reducer::new(&network, false, &stop).and_then(|reducer| ReducedProblem::new(reducer, &stop));
-    let reduced = reduced.expect("nobody stops");
+    let reduced = reduced.expect("no stop is set");
     let choice = BoundChoice::Shift;
     let mut bounder = Bounder::new(BounderOptions { choice, repeatable: true, ..BounderOptions::default() });
     let (mut told, mut last) = (Vec::new(), Cost::MIN);

@@ -90,7 +90,9 @@ impl Many<'_> {
         let trouble = |why: &dyn std::fmt::Display| Left::Trouble(format!("{label}: {why}; going on on the CPU"));
         match on_device::propagate(gpu, planned, (&asked, &kept), None, stop) {
             Ok(Some(done)) => Ok(self.marginals(&sliced, &done, &possible, &label)),
-            Ok(None) => Err(Left::Full(on_device::refused(gpu, on_device::bytes(planned, &asked, &kept)))),
+            Ok(None) | Err(Trouble::Full) => {
+                Err(Left::Full(on_device::refused(gpu, on_device::bytes(planned, &asked, &kept))))
+            }
             Err(Trouble::Failed(error)) => Err(Left::Failed(error)),
             Err(Trouble::Narrow) => Err(trouble(&"products of many cases are below the range of doubles")),
             Err(Trouble::Device(error)) => Err(trouble(&error)),

@@ -72,6 +72,8 @@ pub(super) enum Trouble {
     Failed(Error),
     /// The device failed.
     Device(DeviceError),
+    /// The device has no room for the tables.
+    Full,
 }
 
 impl From<Error> for Trouble {
@@ -87,6 +89,7 @@ impl From<Trouble> for Error {
             Trouble::Failed(error) => error,
             Trouble::Narrow => Error::Internal("numbers of any size are not enough".into()),
             Trouble::Device(error) => Error::Internal(format!("no device was asked for: {error}")),
+            Trouble::Full => Error::Internal("no device was asked for, and it is full".into()),
         }
     }
 }

@@ -76,18 +76,17 @@ impl Prepared {
                 kernels_s += own_kernels_s;
                 found
             });
-            found.ok_or_else(|| Trouble::Failed(Error::Memory(String::new())))
+            found.ok_or(Trouble::Full)
         };
         let room = |slice: &Tabled, asked: &[bool]| {
             let bytes = on_device::bytes(slice.planned(), asked, &[]);
             bytes.is_some_and(|bytes| gpu.budget().is_ok_and(|free| bytes <= free))
         };
         let found = match propagate(tree.planned(), &asked, None) {
-            Err(Trouble::Failed(Error::Memory(_))) => match self.run_slices(tree, &room, &mut propagate, stop) {
-                Ok(None) => Err(Trouble::Failed(Error::Memory(String::new()))),
-                Ok(Some(found)) => Ok(found),
-                Err(trouble) => Err(trouble),
-            },
+            Err(Trouble::Full) => {
+                let sliced = self.run_slices(tree, &room, &mut propagate, stop);
+                sliced.and_then(|found| found.ok_or(Trouble::Full))
+            }
             found => found,
         };
         match found {
@@ -95,7 +94,7 @@ impl Prepared {
                 let found = self.result(tree, found);
                 Ok(Marginals { device: Some(label), transfer_s, kernels_s, ..found })
             }
-            Err(Trouble::Failed(Error::Memory(_))) => {
+            Err(Trouble::Full) => {
                 let bytes = on_device::bytes(tree.planned(), &asked, &[]);
                 Err(NotThere::Trouble(on_device::refused(gpu, bytes)))
             }

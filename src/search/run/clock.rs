@@ -21,6 +21,7 @@ impl Clock {
     /// Starts a clock at `origin`; once `limit` has passed since then, `stop` is set: by a thread, or by the code that
     /// asks the flag where none can be started.
     pub fn start(origin: Instant, limit: Option<Duration>, stop: &Stop) -> Self {
+        let deadline = limit.and_then(|limit| origin.checked_add(limit));
         let watchdog = limit.and_then(|limit| {
             let (sender, receiver) = channel::<()>();
             let flag = stop.clone();
@@ -33,7 +34,7 @@ impl Clock {
             match threads::start("clock", watch) {
                 Ok(thread) => Some((sender, thread)),
                 Err(_) => {
-                    origin.checked_add(limit).into_iter().for_each(|end| stop.set_at(end));
+                    deadline.into_iter().for_each(|end| stop.set_at(end));
                     None
                 }
             }
@@ -42,7 +43,6 @@ impl Clock {
         if limit.is_some_and(|limit| origin.elapsed() >= limit) {
             stop.set(Cause::Time);
         }
-        let deadline = limit.and_then(|limit| origin.checked_add(limit));
         Clock { origin, before: 0.0, deadline, watchdog }
     }
 
