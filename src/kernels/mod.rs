@@ -42,6 +42,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("settle.cuh", include_str!("../../kernels/settle.cuh")),
     ("shift.cu", include_str!("../../kernels/shift.cu")),
     ("sparse.cu", include_str!("../../kernels/sparse.cu")),
+    ("spins.cu", include_str!("../../kernels/spins.cu")),
     ("staged.cu", include_str!("../../kernels/staged.cu")),
     ("table.cuh", include_str!("../../heuristics/table.cuh")),
     ("tabu.cu", include_str!("../../kernels/tabu.cu")),

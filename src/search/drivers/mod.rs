@@ -11,6 +11,8 @@ pub(crate) mod kept;
 pub(crate) mod limited_discrepancy;
 pub(crate) mod lns;
 pub(crate) mod one_flip;
+pub(crate) mod quadratic;
+pub(crate) mod spins;
 pub(crate) mod sums;
 pub(crate) mod tabu;
 pub(crate) mod tuning;
@@ -24,6 +26,7 @@ use self::guided::Guided;
 use self::limited_discrepancy::LimitedDiscrepancy;
 use self::lns::Lns;
 use self::one_flip::OneFlip;
+use self::spins::Spins;
 use self::sums::SumSearch;
 use self::tabu::Tabu;
 use self::weighting::Weighting;
@@ -126,6 +129,14 @@ const DRIVERS: &[Entry] = &[
         beside_device: true,
         kernels: Vec::new,
         make: |setup| Some(Box::new(Cycling::new(setup.stream()))),
+    },
+    Entry {
+        name: spins::NAME,
+        about: "The same for binary variables in pairs, on the network as it was read",
+        on_device: true,
+        beside_device: false,
+        kernels: spins::sources,
+        make: |setup| Some(Box::new(Spins::new(setup.stream(), setup.device.clone()))),
     },
 ];
 

@@ -81,6 +81,19 @@ pub(crate) mod cycling {
     pub const PORTABLE: usize = 4;
 }
 
+/// Thermal cycling of binary variables in pairs.
+pub(crate) mod spins {
+    /// The share at first, next to annealing's six, so that it opens runs; and its part of the time once a solution is
+    /// known.
+    pub const OPENING: f64 = 12.0;
+    pub const OWN_SHARE: f64 = 0.5;
+    /// Sweeps of a round at least: to show others a solution takes as long as some hundred.
+    pub const SHOWN: u32 = 128;
+    /// Cycles of a device's hundreds of anneals without anything better after which anneals are twice as long; with 16,
+    /// as on the CPU, unions of planar graphs were behind after 4 s (results/binary).
+    pub const DEVICE_PATIENCE: u32 = 4;
+}
+
 /// Ejection chains.
 pub(crate) mod ejection {
     /// Walks begin as warm as moves are dear on average, or by up to so many halves less, and end at one part in so

@@ -123,7 +123,7 @@ impl<'a> Run<'a> {
             return Ok(None);
         }
         let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
-        let context = SearchContext::of_core(&core, options, &mut rng, stop)?;
+        let context = SearchContext::of_core(network, &core, options, &mut rng, stop)?;
         // a run that must be repeated, and what needs a device, begin there
         let waits = options.rounds.is_some() || for_devices;
         let (handover, device) = DeviceHandover::unless_there(&options.device, waits, &context, meeting.met(), stop)?;

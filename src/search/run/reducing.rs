@@ -97,7 +97,9 @@ impl Run<'_> {
         if self.reached().is_some() {
             return false;
         }
-        let Ok(context) = SearchContext::of_core(&new, self.options, &mut self.rng, self.stop) else { return false };
+        let Ok(context) = SearchContext::of_core(self.network, &new, self.options, &mut self.rng, self.stop) else {
+            return false;
+        };
         let old = std::mem::replace(&mut self.core, new);
         self.context = context;
         self.size = size(&self.core.problem);

@@ -11,7 +11,7 @@ use crate::elimination::Outcome;
 use crate::error::Error;
 use crate::fang::gcd;
 use crate::heuristics::View;
-use crate::model::{Cost, Problem};
+use crate::model::{Cost, Network, Problem};
 use crate::reduce::{ReducedProblem, Reducer};
 use crate::rng::{Rng, mix};
 use crate::search::checkpoint::DriverState;
@@ -22,13 +22,14 @@ use crate::search::drivers::DriverChoice;
 use crate::search::drivers::annealing::state::Elite;
 use crate::search::drivers::annealing::temperature::Schedule;
 use crate::search::drivers::annealing::tree_move::Forest;
+use crate::search::drivers::quadratic::are_pairs;
 use crate::search::drivers::tabu::restarts::interchangeable;
 use crate::search::drivers::tabu::walk::Layout;
 use crate::search::options::Options;
 use crate::search::tuning::core::{COPIED_CHAIN, LARGE_CLASS, LARGE_SWEEP, LARGE_TREE, VAST_SWEEP};
 use crate::stop::Stop;
 use rayon::prelude::*;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A core prepared for local search.
 #[derive(Debug)]
@@ -64,8 +65,11 @@ pub(crate) struct SearchContext {
     pub portable: bool,
     /// How the core came from the network; it is the network without it.
     pub origin: Option<Arc<Reducer>>,
+    /// The network as it was read, where the core comes from one.
+    pub network: Option<Network>,
     /// The network itself where functions of it are sums, for which the core has chains of tables.
     pub sums: Option<SumSpace>,
+    is_quadratic: OnceLock<bool>,
     reduced: Mutex<Reduced>,
 }
 
@@ -126,7 +130,9 @@ impl SearchContext {
             population,
             portable: false,
             origin: None,
+            network: None,
             sums: None,
+            is_quadratic: OnceLock::new(),
             reduced: Mutex::default(),
         })
     }
@@ -134,6 +140,7 @@ impl SearchContext {
     /// The context of what the reductions have left. Hard violations cost what the best known total leaves, or what top
     /// allows, whichever is less.
     pub fn of_core(
+        network: &Network,
         ReducedProblem { problem, reducer }: &ReducedProblem,
         options: &Options,
         rng: &mut Rng,
@@ -148,7 +155,7 @@ impl SearchContext {
         // a driver that is asked for alone searches whatever the size
         let is_free = options.driver == DriverChoice::PORTFOLIO && options.population.is_none();
         context.is_vast = !context.portable && context.sweep_work > VAST_SWEEP && is_free;
-        context.origin = Some(reducer.clone());
+        (context.origin, context.network) = (Some(reducer.clone()), Some(network.clone()));
         context.sums = sums;
         Ok(Arc::new(context))
     }
@@ -225,6 +232,13 @@ impl SearchContext {
     /// are not copied.
     pub fn is_for_sums(&self) -> bool {
         self.sums.as_ref().is_some_and(|sums| sums.is_relaxed || !self.tables.all_copied())
+    }
+
+    /// Whether the network, as it was read, has variables of two values and functions of two variables alone.
+    pub fn is_quadratic(&self) -> bool {
+        let are_pairs = |network: &Network| are_pairs(network.domains(), network.functions());
+        let is = || self.network.as_ref().is_some_and(|network| network.globals().len() == 0 && are_pairs(network));
+        *self.is_quadratic.get_or_init(is)
     }
 
     /// Whether all values are interchangeable, as colors are.

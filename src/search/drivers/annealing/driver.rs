@@ -30,7 +30,7 @@ impl Driver for Annealing {
     }
 
     fn floor(&self, context: &SearchContext, pool: &Pool) -> f64 {
-        let large = pool.solved && context.is_large() && !context.is_coloring();
+        let large = pool.solved && context.is_large() && !context.is_coloring() && !context.is_quadratic();
         match self.device {
             _ if !large || self.long.is_some() => 0.0,
             None if cycling::leads(context) => LARGE_FLOOR / 2.0,

@@ -94,11 +94,13 @@ impl Cycling {
 
 /// Whether it shares the part of the time that annealing is sure of: where variables have two values, as a visit takes
 /// next to nothing then, and where annealing's children have the fewest sweeps. On vast cores all threads make one
-/// anneal together, which a walk each does not always equal; elsewhere it has what it gains (results/scale).
+/// anneal together, which a walk each does not always equal; elsewhere it has what it gains (results/scale). Where
+/// functions have two variables, too, [`super::spins`] is faster.
 pub(super) fn leads(context: &SearchContext) -> bool {
     let is_binary = || context.tables.problem.domains.iter().all(|&domain| domain <= 2);
     let is_long = context.sweep_work * u64::from(LEAST_SWEEPS) > LARGE_CHILD_WORK;
-    context.is_large() && !context.is_vast() && (is_long || is_binary())
+    let is_left = !context.is_vast() && !context.is_quadratic();
+    context.is_large() && is_left && (is_long || is_binary())
 }
 
 impl Walker {

@@ -2,12 +2,11 @@
 //! forms, cuts, spins. Walks begin at random places until there are enough solutions, then on the ways between two of
 //! them. Where these are used up all but the best are given up, and walks have twice the patience.
 
-mod quadratic;
 mod walk;
 
-use self::quadratic::{Quadratic, is_binary};
 use self::walk::Walk;
 use super::annealing::state::Elite;
+use super::quadratic::{Quadratic, are_pairs};
 use super::tuning::ROUND_WORK;
 use super::tuning::one_flip::{KEPT, PATIENCE, PORTABLE};
 use crate::error::Error;
@@ -175,7 +174,7 @@ impl Driver for OneFlip {
     fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
         match &self.form {
             Some(form) => form.is_some(),
-            None => is_binary(&context.tables.problem),
+            None => are_pairs(&context.tables.problem.domains, &context.tables.problem.functions),
         }
     }
 
@@ -197,8 +196,8 @@ impl Driver for OneFlip {
 
 #[cfg(test)]
 mod tests {
-    use super::quadratic::tests::random;
     use super::*;
+    use crate::search::drivers::quadratic::tests::random;
     use crate::search::testing::price;
     use std::sync::Arc;
 

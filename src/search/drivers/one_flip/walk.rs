@@ -2,9 +2,9 @@
 //! problems", 2010). What each flip would change is kept up to date, in blocks of 64 variables whose best is known: a
 //! step looks again only at the blocks that the last one has changed.
 
-use super::quadratic::{LARGEST, Quadratic};
 use crate::model::Cost;
 use crate::rng::Rng;
+use crate::search::drivers::quadratic::{LARGEST, Quadratic};
 use crate::stop::Stop;
 
 /// Variables of a block.
@@ -244,8 +244,8 @@ fn least(keys: &[i64]) -> (i64, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::quadratic::tests::random;
     use super::*;
+    use crate::search::drivers::quadratic::tests::random;
 
     #[test]
     fn what_is_kept_is_what_is_computed_again() {

@@ -42,7 +42,7 @@ fn items(rng: &mut Rng, n: usize, count: usize) -> (String, Option<i64>) {
 fn context_of(network: &Network, rng: &mut Rng) -> Arc<SearchContext> {
     let (reducer, problem) = Reducer::unreduced(network, &Stop::new()).expect("no stop is set");
     let core = ReducedProblem { problem: problem.into(), reducer: reducer.into() };
-    SearchContext::of_core(&core, &Options::default(), rng, &Stop::new()).expect("no stop is set")
+    SearchContext::of_core(network, &core, &Options::default(), rng, &Stop::new()).expect("no stop is set")
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Networks of binary variables and functions of two of them as a quadratic form.
 
 use crate::error::Error;
-use crate::model::{Cost, FORBIDDEN, Problem};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem};
 use crate::stop::Stop;
 
-/// No flip changes the cost by as much: changes and their times share words of 64 bits ([`super::walk`]).
+/// No flip changes the cost by as much: changes and their times share words of 64 bits ([`super::one_flip`]).
 pub(super) const LARGEST: Cost = 1 << 29;
 
 /// `sum over i of linear(i) x(i) + sum over pairs of weight(i, j) x(i) x(j)`, without the constant.
@@ -15,6 +15,8 @@ pub(super) struct Quadratic {
     starts: Vec<u32>,
     /// The other variable of a pair and its weight; each pair stands at both of its variables.
     links: Vec<(u32, i32)>,
+    /// What is left out: the cost where all variables are 0, but for a problem's constant.
+    pub zero: Cost,
     /// Whether flipping all variables changes nothing, as the sides of a cut have no names.
     pub symmetric: bool,
 }
@@ -26,43 +28,67 @@ impl Quadratic {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn of(problem: &Problem, stop: &Stop) -> Result<Option<Quadratic>, Error> {
-        let n = problem.variables();
-        let entries = 2 * problem.functions.len();
-        if !is_binary(problem) || u32::try_from(entries).is_err() {
+        Quadratic::made((&problem.domains, &problem.unary, &problem.functions), stop)
+    }
+
+    /// The form of a network as it was read, under the same conditions.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn of_network(network: &Network, stop: &Stop) -> Result<Option<Quadratic>, Error> {
+        if network.globals().len() > 0 {
             return Ok(None);
         }
-        let mut linear = Vec::with_capacity(n);
-        for costs in stop.each(&problem.unary) {
-            let costs = costs?;
+        Quadratic::made((network.domains(), &[], network.functions()), stop)
+    }
+
+    /// Of domains, costs of values by variable, if there are any, and functions.
+    fn made(
+        (domains, unary, functions): (&[u32], &[Vec<Cost>], &[CostFunction]),
+        stop: &Stop,
+    ) -> Result<Option<Quadratic>, Error> {
+        let n = domains.len();
+        if !are_pairs(domains, functions) || u32::try_from(2 * functions.len()).is_err() {
+            return Ok(None);
+        }
+        let (mut linear, mut zero) = (vec![0; n], 0);
+        for item in stop.each(linear.iter_mut().zip(unary)) {
+            let (linear, costs) = item?;
             if costs.iter().any(|&cost| cost >= FORBIDDEN) {
                 return Ok(None);
             }
-            linear.push(costs[1] - costs[0]);
+            zero += costs[0];
+            *linear = costs[1] - costs[0];
         }
         let mut starts = vec![0u32; n + 1];
-        let mut weights = Vec::with_capacity(problem.functions.len());
-        for function in stop.each(&problem.functions) {
+        let mut pairs: Vec<([u32; 2], Cost)> = Vec::with_capacity(functions.len());
+        for function in stop.each(functions) {
             let function = function?;
-            let (x, y) = (function.scope[0], function.scope[1]);
-            let cost = |a: u32, b: u32| function.cost_at(&problem.domains, |v| if v == x { a } else { b });
-            let [[none, second], [first, both]] = [0, 1].map(|a| [0, 1].map(|b| cost(a, b)));
-            if [none, second, first, both].iter().any(|&cost| cost >= FORBIDDEN) {
+            if function.table.costs().any(|cost| cost >= FORBIDDEN) {
                 return Ok(None);
             }
-            linear[x as usize] += first - none;
-            linear[y as usize] += second - none;
-            weights.push(none + both - first - second);
-            starts[x as usize + 1] += 1;
-            starts[y as usize + 1] += 1;
+            let cost = |a: u32, b: u32| function.cost_at(domains, |v| if v == function.scope[0] { a } else { b });
+            zero += cost(0, 0);
+            match function.scope[..] {
+                [] => {}
+                [x] => linear[x as usize] += cost(1, 0) - cost(0, 0),
+                [x, y, ..] => {
+                    let [[none, second], [first, both]] = [0, 1].map(|a| [0, 1].map(|b| cost(a, b)));
+                    linear[x as usize] += first - none;
+                    linear[y as usize] += second - none;
+                    pairs.push(([x, y], none + both - first - second));
+                    starts[x as usize + 1] += 1;
+                    starts[y as usize + 1] += 1;
+                }
+            }
         }
         (1..=n).for_each(|v| starts[v] += starts[v - 1]);
         let mut free = starts.clone();
-        let mut links = vec![(0, 0); entries];
+        let mut links = vec![(0, 0); 2 * pairs.len()];
         let (mut reach, mut total) = (linear.iter().map(|cost| cost.abs()).collect::<Vec<_>>(), vec![0; n]);
-        for item in stop.each(problem.functions.iter().zip(&weights)) {
-            let (function, &weight) = item?;
-            for (v, other) in [(function.scope[0], function.scope[1]), (function.scope[1], function.scope[0])] {
-                let v = v as usize;
+        for pair in stop.each(&pairs) {
+            let &([x, y], weight) = pair?;
+            for (v, other) in [(x as usize, y), (y as usize, x)] {
                 // one that is too large is refused below
                 links[free[v] as usize] = (other, weight as i32);
                 free[v] += 1;
@@ -75,7 +101,31 @@ impl Quadratic {
         }
         let symmetric = linear.iter().zip(&total).all(|(cost, weights)| 2 * cost + weights == 0);
         let linear = linear.into_iter().map(|cost| cost as i32).collect();
-        Ok(Some(Quadratic { linear, starts, links, symmetric }))
+        Ok(Some(Quadratic { linear, starts, links, zero, symmetric }))
+    }
+
+    /// The same form with its variables in another order: the first is what `order` begins with.
+    pub fn ordered(&self, order: &[u32]) -> Quadratic {
+        let mut place = vec![0; order.len()];
+        order.iter().zip(0..).for_each(|(&v, at)| place[v as usize] = at);
+        let mut ordered =
+            Quadratic { zero: self.zero, symmetric: self.symmetric, starts: vec![0], ..Quadratic::default() };
+        for &v in order {
+            ordered.linear.push(self.linear[v as usize]);
+            let links = self.links(v as usize).iter().map(|&(other, weight)| (place[other as usize], weight));
+            ordered.links.extend(links);
+            ordered.starts.push(ordered.links.len() as u32);
+        }
+        ordered
+    }
+
+    /// Where the links of each variable begin, and all links.
+    pub fn arrays(&self) -> (&[u32], &[(u32, i32)]) {
+        (&self.starts, &self.links)
+    }
+
+    pub fn linear(&self, v: usize) -> i32 {
+        self.linear[v]
     }
 
     pub fn variables(&self) -> usize {
@@ -108,16 +158,16 @@ impl Quadratic {
     }
 }
 
-/// Whether all variables have two values and all functions two variables.
-pub(super) fn is_binary(problem: &Problem) -> bool {
-    let has_pairs = || problem.functions.iter().all(|function| function.scope.len() == 2);
-    problem.variables() > 0 && problem.domains.iter().all(|&domain| domain == 2) && has_pairs()
+/// Whether all variables have two values and no function more than two variables.
+pub(crate) fn are_pairs(domains: &[u32], functions: &[CostFunction]) -> bool {
+    let has_pairs = || functions.iter().all(|function| function.scope.len() <= 2);
+    !domains.is_empty() && domains.iter().all(|&domain| domain == 2) && has_pairs()
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::model::{CostFunction, Table};
+    use crate::model::Table;
     use crate::rng::Rng;
 
     /// A random problem of binary variables in pairs, some of them several times.
@@ -148,8 +198,7 @@ pub(super) mod tests {
             let form = Quadratic::of(&problem, &Stop::new()).expect("no stop").expect("a quadratic form");
             let cost = |values: &[bool]| problem.cost(&values.iter().map(|&x| u32::from(x)).collect::<Vec<_>>());
             let mut values: Vec<bool> = (0..n).map(|_| rng.below(2) == 1).collect();
-            let zero = cost(&vec![false; n]);
-            assert_eq!(form.value(&values), cost(&values) - zero);
+            assert_eq!(form.zero + form.value(&values), cost(&values));
             for v in 0..n {
                 let (before, change) = (form.value(&values), form.change(&values, v));
                 values[v] = !values[v];

@@ -1,0 +1,228 @@
+// Thermal cycling of binary variables in pairs, equal to src/search/drivers/spins/walk.rs flip by flip. A block of
+// threads has an assignment: it takes the better parts of a guide, anneals from the best that it knows, and keeps the
+// better parts of both. With color classes all threads go through a class; without, a warp looks at 32 variables and
+// flips the first that may, then looks at those behind it again, as if there were one thread.
+#include "rng.cuh"
+
+typedef long long i64;
+
+constexpr u32 ALL = ~0u;
+constexpr u32 NONE = ~0u;
+
+// The variables of a quadratic form in the order of sweeps.
+struct Form {
+    u32 variables;
+    u32 classes;
+    const u32 *ends;     // where each class begins, and the end
+    const u32 *starts;   // the first link of each variable, and the end
+    const int2 *links;   // other variable, twice the weight
+};
+
+struct Anneal {
+    u64 key;
+    u64 top;             // which row of rules
+};
+
+struct Cycled {
+    i64 value;           // of what is known
+    u64 flips;
+    u64 sweeps;          // 0 where the anneal was cut short
+};
+
+// A word has the value of its variable in the lowest bit, above it what the form gains where that is 1 and not 0.
+struct States {
+    int *words;          // of each block the assignment at work, where shared memory has no room
+    int *known;          // the best of each
+    u32 *parts;          // of merges: of each variable the part that it is in
+    i64 *gains;          // twice what a part gains, at its first variable
+    Cycled *cycled;
+    const Anneal *anneals;
+    const uint2 *rules;  // of each top: limit of a flip's change and halvings of its weight, by sweep
+    const int *guide;
+    const u32 *stop;
+    u32 sweeps;
+    u32 guided;
+};
+
+// As `weight` of src/fang/boltzmann.rs.
+__device__ __forceinline__ u32 weight(uint2 rule, int change) {
+    const u32 halvings = min((u32)change, rule.x) * rule.y >> 11;
+    const u32 fraction = halvings & 0xffff;
+    const u32 curve = 65536 - (fraction * (44012 - (fraction * 11244 >> 16)) >> 16);
+    return (u32)change > rule.x ? 0 : curve << 5 >> (halvings >> 16);
+}
+
+__device__ __forceinline__ int change_of(int word) { return word & 1 ? -(word >> 1) : word >> 1; }
+
+__device__ __forceinline__ bool allows(uint2 rule, int limit, int change, u64 draw, u32 v) {
+    if (change > limit) return false;
+    return change <= 0 || weight(rule, change) > (u32)(mix(draw, v) >> 43);
+}
+
+// Tells the links of a variable that had this word: lanes `from`, `from + by`, ...
+__device__ __forceinline__ void tell(const Form &l, int *words, u32 v, int had, u32 from, u32 by) {
+    const u32 end = __ldg(l.starts + v + 1);
+    for (u32 k = __ldg(l.starts + v) + from; k < end; k += by) {
+        const int2 link = __ldg(l.links + k);
+        atomicAdd(words + link.x, had & 1 ? -link.y : link.y);
+    }
+}
+
+// Every variable in turn. Returns this thread's flips; what they change is added to `value`.
+template <bool TOGETHER>
+__device__ u32 sweep_classes(const Form &l, int *words, uint2 rule, int limit, u64 draw, i64 &value) {
+    const u32 lane = threadIdx.x % 32;
+    u32 flips = 0;
+    for (u32 c = 0; c < l.classes; c++) {
+        const u32 end = __ldg(l.ends + c + 1);
+        for (u32 base = __ldg(l.ends + c) + threadIdx.x - lane; base < end; base += blockDim.x) {
+            const u32 v = base + lane;
+            const int word = v < end ? words[v] : 0;
+            const bool may = v < end && allows(rule, limit, change_of(word), draw, v);
+            if (may) {
+                words[v] = word ^ 1;
+                value += change_of(word);
+                flips++;
+            }
+            if (TOGETHER) {
+                for (u32 mask = __ballot_sync(ALL, may); mask; mask &= mask - 1) {
+                    const u32 of = __ffs(mask) - 1;
+                    tell(l, words, base + of, __shfl_sync(ALL, word, of), lane, 32);
+                }
+            } else if (may) {
+                tell(l, words, v, word, 0, 1);
+            }
+        }
+        __syncthreads();
+    }
+    return flips;
+}
+
+// The same by one warp, whatever sees what.
+__device__ u32 sweep_windows(const Form &l, int *words, uint2 rule, int limit, u64 draw, i64 &value) {
+    const u32 lane = threadIdx.x;
+    u32 flips = 0;
+    for (u32 base = 0; base < l.variables; base += 32) {
+        const u32 v = base + lane;
+        bool pending = v < l.variables;
+        for (;;) {
+            const int word = pending ? ((volatile int *)words)[v] : 0;
+            const bool may = pending && allows(rule, limit, change_of(word), draw, v);
+            const u32 mask = __ballot_sync(ALL, may);
+            if (!mask) break;
+            const u32 first = __ffs(mask) - 1;
+            if (lane == first) {
+                words[v] = word ^ 1;
+                value += change_of(word);
+                flips++;
+            }
+            __syncwarp();
+            tell(l, words, base + first, __shfl_sync(ALL, word, first), lane, 32);
+            __syncwarp();
+            pending = pending && lane > first;
+        }
+    }
+    return flips;
+}
+
+// Takes the parts of another assignment that are better: where both differ, what does not see each other.
+__device__ void take_better(const Form &l, int *words, const int *other, u32 *parts, i64 *gains, i64 &value) {
+    const u32 n = l.variables, thread = threadIdx.x, threads = blockDim.x;
+    volatile u32 *part = parts;
+    bool differ = false;
+    for (u32 v = thread; v < n; v += threads) {
+        const bool differs = (words[v] ^ other[v]) & 1;
+        part[v] = differs ? v : NONE;
+        if (differs) gains[v] = 0;
+        differ |= differs;
+    }
+    if (!__syncthreads_or(differ)) return;
+    // each part takes the name of its first variable
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (u32 v = thread; v < n; v += threads) {
+            const u32 own = part[v];
+            if (own == NONE) continue;
+            u32 least = own;
+            const u32 end = __ldg(l.starts + v + 1);
+            for (u32 k = __ldg(l.starts + v); k < end; k++) least = min(least, part[__ldg(&l.links[k].x)]);
+            least = min(least, part[least]);
+            if (least < own) {
+                atomicMin(parts + own, least);
+                atomicMin(parts + v, least);
+                changed = true;
+            }
+        }
+        changed = __syncthreads_or(changed);
+    }
+    // the mean of both slopes: what lies between them within a part is counted once
+    for (u32 v = thread; v < n; v += threads) {
+        if (part[v] == NONE) continue;
+        const i64 slopes = (i64)(words[v] >> 1) + (other[v] >> 1);
+        atomicAdd((u64 *)(gains + part[v]), (u64)(words[v] & 1 ? -slopes : slopes));
+    }
+    __syncthreads();
+    for (u32 v = thread; v < n; v += threads) {
+        const u32 own = part[v];
+        if (own == NONE) continue;
+        const i64 twice = ((volatile i64 *)gains)[own];
+        if (twice >= 0) continue;
+        if (own == v) value += twice / 2;
+        tell(l, words, v, atomicXor(words + v, 1), 0, 1);
+    }
+    __syncthreads();
+}
+
+__device__ i64 sum_of_block(i64 own) {
+    __shared__ i64 sum;
+    __syncthreads();
+    if (threadIdx.x == 0) sum = 0;
+    __syncthreads();
+    for (int s = 16; s; s >>= 1) own += __shfl_xor_sync(ALL, own, s);
+    if (threadIdx.x % 32 == 0) atomicAdd((u64 *)&sum, (u64)own);
+    __syncthreads();
+    return sum;
+}
+
+template <bool SHARED, bool CLASSES, bool TOGETHER>
+__global__ void cycle(const Form l, const States s) {
+    extern __shared__ int shared[];
+    const u32 n = l.variables, thread = threadIdx.x, threads = blockDim.x, slot = blockIdx.x;
+    const u64 first = (u64)slot * n;
+    int *const known = s.known + first, *const words = SHARED ? shared : s.words + first;
+    u32 *const parts = s.parts + first;
+    i64 *const gains = s.gains + first;
+    const Anneal anneal = s.anneals[slot];
+    i64 value = 0, flips = 0; // this thread's part of the change, and of the flips
+    for (u32 v = thread; v < n; v += threads) words[v] = known[v];
+    __syncthreads();
+    if (s.guided) {
+        take_better(l, words, s.guide, parts, gains, value);
+        for (u32 v = thread; v < n; v += threads) known[v] = words[v];
+        __syncthreads();
+    }
+    const i64 begun = sum_of_block(value) + s.cycled[slot].value;
+    value = 0;
+    u32 sweeps = 0;
+    bool stopped = false;
+    for (bool over = false; !over && !stopped;) {
+        const bool anneals = sweeps < s.sweeps;
+        const uint2 rule = anneals ? __ldg(s.rules + anneal.top * s.sweeps + sweeps) : make_uint2(0, 0);
+        const int limit = anneals ? (int)rule.x : -1;
+        const u64 draw = mix(anneal.key, sweeps);
+        const u32 flipped = CLASSES ? sweep_classes<TOGETHER>(l, words, rule, limit, draw, value)
+                                    : sweep_windows(l, words, rule, limit, draw, value);
+        flips += flipped;
+        sweeps++;
+        over = !__syncthreads_or(flipped) && !anneals;
+        stopped = __syncthreads_or(thread == 0 && *(volatile const u32 *)s.stop);
+    }
+    i64 result = begun;
+    if (!stopped) {
+        take_better(l, words, known, parts, gains, value);
+        for (u32 v = thread; v < n; v += threads) known[v] = words[v];
+        result += sum_of_block(value);
+    }
+    flips = sum_of_block(flips);
+    if (thread == 0) s.cycled[slot] = Cycled{result, (u64)flips, stopped ? 0 : sweeps};
+}

@@ -1,0 +1,79 @@
+//! The order in which sweeps go through binary variables, and where it can be cut.
+
+use crate::error::Error;
+use crate::graph::Graph;
+use crate::model::Network;
+use crate::search::drivers::quadratic::Quadratic;
+use crate::stop::Stop;
+
+/// Lanes of a warp: narrower color classes are not worth a block of threads.
+pub(super) const WARP: usize = 32;
+
+/// A network as a quadratic form, its variables in the order of sweeps.
+#[derive(Debug)]
+pub(super) struct Form {
+    pub quadratic: Quadratic,
+    /// The network's variable at each place.
+    order: Vec<u32>,
+    /// Where the color classes begin, and the end: variables of a class see none of each other. One class of all
+    /// variables where classes are narrow, which does not have that.
+    pub classes: Vec<u32>,
+    pub has_classes: bool,
+    /// Where the hottest anneals begin.
+    pub hot: f64,
+}
+
+impl Form {
+    /// The form of a network; none where it has none.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn of(network: &Network, stop: &Stop) -> Result<Option<Form>, Error> {
+        let Some(quadratic) = Quadratic::of_network(network, stop)? else { return Ok(None) };
+        let n = quadratic.variables();
+        let mut edges = Vec::with_capacity(quadratic.arrays().1.len() / 2);
+        for v in stop.each(0..n as u32) {
+            let v = v?;
+            edges.extend(quadratic.links(v as usize).iter().filter(|(u, _)| *u > v).map(|(u, _)| [v, *u]));
+        }
+        edges.sort_unstable();
+        edges.dedup();
+        let classes = Graph::of_edges(n, &edges, stop)?.greedy_classes(stop)?;
+        let has_classes = n >= WARP * classes.len();
+        let (order, ends) = if has_classes {
+            let end = |end: &mut u32, class: &Vec<u32>| {
+                *end += class.len() as u32;
+                Some(*end)
+            };
+            (classes.concat(), classes.iter().scan(0, end).collect())
+        } else {
+            ((0..n as u32).collect(), vec![n as u32])
+        };
+        let quadratic = quadratic.ordered(&order);
+        let hot = (0..n).map(|v| spread(&quadratic, v)).sum::<f64>() / n as f64;
+        Ok(Some(Form { quadratic, order, classes: [vec![0], ends].concat(), has_classes, hot }))
+    }
+
+    pub fn variables(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The network's assignment from one in the order of sweeps.
+    pub fn own(&self, words: &[i32]) -> Vec<u32> {
+        let mut own = vec![0; self.order.len()];
+        self.order.iter().zip(words).for_each(|(&v, &word)| own[v as usize] = (word & 1) as u32);
+        own
+    }
+
+    /// The other way.
+    pub fn ordered(&self, own: &[u32]) -> Vec<bool> {
+        self.order.iter().map(|&v| own[v as usize] == 1).collect()
+    }
+}
+
+/// How much a flip of a variable changes at random values of the others: the standard deviation, around the mean.
+fn spread(form: &Quadratic, v: usize) -> f64 {
+    let halves = |weight: i32| f64::from(weight) / 2.0;
+    let mean = f64::from(form.linear(v)) + form.links(v).iter().map(|&(_, weight)| halves(weight)).sum::<f64>();
+    (mean * mean + form.links(v).iter().map(|&(_, weight)| halves(weight).powi(2)).sum::<f64>()).sqrt()
+}

@@ -1,0 +1,397 @@
+//! Thermal cycling as in [`super::cycling`] for networks of binary variables and functions of two, on the network as it
+//! was read: a variable is a word with its value and what a flip changes, a sweep reads one a variable. On a device
+//! each block of threads has an assignment, on the CPU each thread.
+
+mod cuda;
+#[cfg(test)]
+mod cuda_tests;
+mod form;
+mod walk;
+
+use self::cuda::CudaSpins;
+use self::form::Form;
+use self::walk::{Room, Rule, Words};
+use super::annealing::state::Elite;
+use super::tuning::ROUND_WORK;
+use super::tuning::cycling::{FIRST_SWEEPS, FLOOR, PATIENCE, PORTABLE, TOPS};
+use super::tuning::spins::{DEVICE_PATIENCE, OPENING, OWN_SHARE, SHOWN};
+use crate::device::{Cuda, DeviceError, Source};
+use crate::error::Error;
+use crate::reduce::Reducer;
+use crate::rng::Rng;
+use crate::search::scheduler::bandit::Bandit;
+use crate::search::scheduler::driver::{Driver, Effort, Found, Pool, SearchContext, Translate};
+use crate::stop::Stop;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+pub(super) const NAME: &str = "spins";
+
+pub(crate) fn sources() -> Vec<Source> {
+    cuda::sources()
+}
+
+/// An anneal: where its draws come from, and how hot it begins.
+#[derive(Clone, Copy, Debug)]
+struct Anneal {
+    key: u64,
+    top: usize,
+}
+
+/// What a round of an assignment came to: the value of the best that it knows, and the flips and sweeps made; no sweeps
+/// where it was stopped, which leaves what it knew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Cycled {
+    value: i64,
+    flips: u64,
+    sweeps: u64,
+}
+
+/// Where assignments live.
+trait Anneals: Send {
+    fn count(&self) -> usize;
+
+    /// A guide for the next cycle.
+    fn hear(&mut self, guide: &Words) -> Result<(), DeviceError>;
+
+    /// What one of them knows is the guide for the next cycle.
+    fn lead(&mut self, slot: usize) -> Result<(), DeviceError>;
+
+    /// Each takes the better parts of a guide, if there is one, anneals from the best that it knows along the rules of
+    /// its top, and keeps the better parts of both.
+    fn cycle(
+        &mut self,
+        form: &Form,
+        anneals: &[Anneal],
+        rules: &[Vec<Rule>],
+        stop: &Stop,
+    ) -> Result<Vec<Cycled>, DeviceError>;
+
+    /// The words of the best that one knows.
+    fn known(&self, slot: usize) -> Result<Vec<i32>, DeviceError>;
+}
+
+/// On the CPU, a thread each.
+struct CpuSpins {
+    slots: Vec<(Words, Room)>,
+    guide: Option<Words>,
+}
+
+impl CpuSpins {
+    /// All begin at `first`.
+    fn new(first: &Words, count: usize) -> CpuSpins {
+        CpuSpins { slots: vec![(first.clone(), Room::default()); count], guide: None }
+    }
+}
+
+impl Anneals for CpuSpins {
+    fn count(&self) -> usize {
+        self.slots.len()
+    }
+
+    fn hear(&mut self, guide: &Words) -> Result<(), DeviceError> {
+        self.guide = Some(guide.clone());
+        Ok(())
+    }
+
+    fn lead(&mut self, slot: usize) -> Result<(), DeviceError> {
+        self.guide = Some(self.slots[slot].0.clone());
+        Ok(())
+    }
+
+    fn cycle(
+        &mut self,
+        form: &Form,
+        anneals: &[Anneal],
+        rules: &[Vec<Rule>],
+        stop: &Stop,
+    ) -> Result<Vec<Cycled>, DeviceError> {
+        let (form, guide) = (&form.quadratic, self.guide.take());
+        let cycle = |((known, room), anneal): (&mut (Words, Room), &Anneal)| {
+            if let Some(guide) = &guide {
+                known.take_better(form, guide, room, stop);
+            }
+            let mut walk = known.clone();
+            let annealed = walk.anneal(form, &rules[anneal.top], anneal.key, stop);
+            let Some((flips, sweeps)) = annealed else { return Cycled { value: known.value, ..Cycled::default() } };
+            walk.take_better(form, known, room, stop);
+            // a merge that was cut short may be worse
+            if walk.value <= known.value {
+                *known = walk;
+            }
+            Cycled { value: known.value, flips, sweeps: sweeps.into() }
+        };
+        Ok(self.slots.par_iter_mut().zip(anneals).map(cycle).collect())
+    }
+
+    fn known(&self, slot: usize) -> Result<Vec<i32>, DeviceError> {
+        Ok(self.slots[slot].0.words.clone())
+    }
+}
+
+pub(crate) struct Spins {
+    rng: Rng,
+    device: Option<Arc<Cuda>>,
+    /// Of the network; none before it was asked for, and none within where there is none.
+    form: Option<Option<Arc<Form>>>,
+    /// None before the first round.
+    anneals: Option<Box<dyn Anneals>>,
+    /// What each knows, and the best of all.
+    values: Vec<i64>,
+    best: i64,
+    /// Energy of the pool's best that was looked at.
+    seen: i64,
+    sweeps: u32,
+    tops: Bandit,
+    /// Cycles since one found something.
+    in_vain: u32,
+}
+
+impl Spins {
+    pub fn new(rng: Rng, device: Option<Arc<Cuda>>) -> Self {
+        Spins {
+            rng,
+            device,
+            form: None,
+            anneals: None,
+            values: Vec::new(),
+            best: i64::MAX,
+            seen: i64::MAX,
+            sweeps: FIRST_SWEEPS,
+            tops: Bandit::new(TOPS, FLOOR),
+            in_vain: 0,
+        }
+    }
+
+    /// The form, once it is made.
+    fn form(&mut self, context: &SearchContext, stop: &Stop) -> Result<Option<Arc<Form>>, Error> {
+        if self.form.is_none() {
+            let form = context.network.as_ref().map(|network| Form::of(network, stop)).transpose()?.flatten();
+            self.form = Some(form.map(Arc::new));
+        }
+        Ok(self.form.clone().flatten())
+    }
+
+    /// The assignments, which hear of the pool's best where it is better than theirs, or begin there or at random.
+    fn open(
+        &mut self,
+        context: &SearchContext,
+        (form, origin): (&Form, &Reducer),
+        pool: &Pool,
+        stop: &Stop,
+    ) -> Result<Box<dyn Anneals>, Trouble> {
+        let elite = pool.elites().first().filter(|elite| elite.energy.total < self.seen);
+        let heard = match elite {
+            Some(elite) => {
+                self.seen = elite.energy.total;
+                let core: Vec<u32> = elite.values.iter().map(|&value| value.into()).collect();
+                Some(Words::new(&form.quadratic, &form.ordered(&origin.lift_until(&core, stop)?)))
+            }
+            None => None,
+        };
+        if let Some(mut anneals) = self.anneals.take() {
+            if let Some(heard) = heard.filter(|heard| heard.value < self.best) {
+                anneals.hear(&heard)?;
+                self.best = heard.value;
+            }
+            return Ok(anneals);
+        }
+        let mut random = || -> Vec<bool> { (0..form.variables()).map(|_| self.rng.below(2) == 1).collect() };
+        let first = heard.unwrap_or_else(|| Words::new(&form.quadratic, &random()));
+        let anneals: Box<dyn Anneals> = match &self.device {
+            Some(cuda) => {
+                let count = |room| if context.portable { PORTABLE } else { room };
+                Box::new(CudaSpins::open(cuda, form, &first, count)?)
+            }
+            None => {
+                let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
+                Box::new(CpuSpins::new(&first, count))
+            }
+        };
+        (self.values, self.best) = (vec![first.value; anneals.count()], first.value);
+        Ok(anneals)
+    }
+
+    /// Along which rules the anneals of each top go.
+    fn rules(&self, hot: f64) -> Vec<Vec<Rule>> {
+        let left = |sweep: u32| 1.0 - f64::from(sweep) / f64::from(self.sweeps);
+        let top = |top: usize| {
+            let hot = hot / f64::from(1u32 << top);
+            (0..self.sweeps).map(|sweep| Rule::at(hot * left(sweep))).collect()
+        };
+        (0..TOPS).map(top).collect()
+    }
+
+    /// A cycle of all, which are `many` where a device has as many as it takes. Returns who knows something better than
+    /// all did.
+    fn cycle(&mut self, anneals: &mut dyn Anneals, form: &Form, many: bool, stop: &Stop, effort: &mut Effort) -> Cycle {
+        let (tops, rng) = (&self.tops, &mut self.rng);
+        let mut ask = |_: &i64| Anneal { key: rng.draw(), top: tops.choose(rng.unit()) };
+        let asked: Vec<Anneal> = self.values.iter().map(&mut ask).collect();
+        let cycled = anneals.cycle(form, &asked, &self.rules(form.hot), stop)?;
+        for ((anneal, cycled), value) in asked.iter().zip(&cycled).zip(&mut self.values) {
+            // what a guide brought is no merit of the anneal
+            let gain = (self.best.min(*value) - cycled.value).max(0);
+            self.tops.note(anneal.top, gain as f64, cycled.sweeps as f64);
+            *value = cycled.value;
+            effort.moves += cycled.flips;
+            effort.ratings += cycled.sweeps * form.variables() as u64;
+        }
+        self.tops.update();
+        let slot = (0..cycled.len()).min_by_key(|&slot| cycled[slot].value);
+        let slot = slot.filter(|&slot| cycled[slot].value < self.best);
+        self.in_vain = if slot.is_some() { 0 } else { self.in_vain + 1 };
+        if self.in_vain >= if many { DEVICE_PATIENCE } else { PATIENCE } {
+            (self.sweeps, self.in_vain) = (self.sweeps.saturating_mul(2), 0);
+        }
+        if let Some(slot) = slot {
+            self.best = cycled[slot].value;
+            anneals.lead(slot)?;
+        }
+        Ok(slot)
+    }
+
+    fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, Trouble> {
+        let (mut effort, mut sweeps, mut leader) = (Effort::default(), 0, None);
+        let (Some(form), Some(origin)) = (self.form(context, stop)?, &context.origin) else {
+            return Ok(Effort { work: ROUND_WORK, ..effort });
+        };
+        let mut anneals = self.open(context, (&form, origin), pool, stop)?;
+        let many = self.device.is_some() && !context.portable;
+        while sweeps < SHOWN && !stop.is_set() {
+            sweeps += self.sweeps;
+            leader = self.cycle(&mut *anneals, &form, many, stop, &mut effort)?.or(leader);
+        }
+        // a device works on all at once
+        effort.work = effort.ratings / if many { self.values.len() as u64 } else { 1 };
+        if let Some(slot) = leader {
+            let own = form.own(&anneals.known(slot)?);
+            let counted = form.quadratic.value(&form.ordered(&own));
+            if counted != self.best {
+                let cause = format!("an assignment's value is {}, counted again {counted}", self.best);
+                return Err(Trouble::Device(DeviceError::Failed { what: "comparing values".into(), cause }));
+            }
+            let elite = |core: Vec<u32>| {
+                Elite::until(&context.tables, core.into_iter().map(|value| value as u16).collect(), stop)
+            };
+            if let Ok(elite) = origin.project_until(&own, stop).and_then(elite) {
+                self.seen = self.seen.min(elite.energy.total);
+                pool.offer(&elite);
+            }
+            // also where the rest of the round is dropped
+            effort.found = Some(Found { source: NAME, cost: form.quadratic.zero + counted, values: own });
+        }
+        self.anneals = Some(anneals);
+        Ok(effort)
+    }
+}
+
+/// Who knows something better than all did.
+type Cycle = Result<Option<usize>, DeviceError>;
+
+/// Why a round ended early.
+enum Trouble {
+    Stopped,
+    Device(DeviceError),
+}
+
+impl From<Error> for Trouble {
+    fn from(_: Error) -> Self {
+        Trouble::Stopped
+    }
+}
+
+impl From<DeviceError> for Trouble {
+    fn from(error: DeviceError) -> Self {
+        Trouble::Device(error)
+    }
+}
+
+impl Driver for Spins {
+    fn population(&self) -> usize {
+        self.values.len()
+    }
+
+    fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
+        context.is_quadratic() && self.form.as_ref().is_none_or(Option::is_some)
+    }
+
+    fn weight(&self, context: &SearchContext, _: &Pool) -> f64 {
+        if context.is_quadratic() { OPENING } else { 1.0 }
+    }
+
+    fn floor(&self, context: &SearchContext, pool: &Pool) -> f64 {
+        if pool.solved && context.is_quadratic() { OWN_SHARE } else { 0.0 }
+    }
+
+    fn kernels(&self, _: &SearchContext) -> Option<Source> {
+        let cuda = self.device.as_ref().filter(|_| self.anneals.is_none())?;
+        Some(cuda::source(&cuda.info, self.form.as_ref()?.as_ref()?))
+    }
+
+    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
+        self.search(context, pool, stop).unwrap_or_else(|trouble| match trouble {
+            Trouble::Stopped => Effort::default(),
+            Trouble::Device(error) => {
+                // what was found is in the pool: others begin on the CPU
+                (self.device, self.anneals, self.seen) = (None, None, i64::MAX);
+                Effort { lost: Some(error), ..Effort::default() }
+            }
+        })
+    }
+
+    /// The network is the same.
+    fn rebase(&mut self, _: &SearchContext, _: &Translate<'_>) {
+        self.seen = i64::MAX;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::reduce::ReducedProblem;
+    use crate::search::options::Options;
+
+    #[test]
+    fn rounds_improve_the_pool_and_repeat_for_any_number_of_threads() {
+        let dense: &[_] = &[("n", "60"), ("d", "2"), ("functions", "900")];
+        for (family, settings) in [("ising", &[("side", "20")] as &[_]), ("large-sparse", dense)] {
+            let network = generate(family, settings, 3).expect("a family");
+            let reducer = Reducer::new(&network, true, &Stop::new()).expect("no stop is set");
+            let core = ReducedProblem::new(reducer, &Stop::new()).expect("no stop is set");
+            let options = Options { rounds: Some(1), ..Options::default() };
+            let run = |threads: usize| {
+                let context = SearchContext::of_core(&network, &core, &options, &mut Rng::new(1), &Stop::new());
+                let context = context.expect("no stop is set");
+                let (mut driver, mut pool) = (Spins::new(Rng::new(5), None), Pool::default());
+                assert!(driver.fits(&context, &pool));
+                let threads = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+                threads.install(|| {
+                    let mut moves = 0;
+                    for round in 0..6 {
+                        let before = pool.best();
+                        moves += driver.round(&context, &mut pool, &Stop::new()).moves;
+                        assert!(pool.best() <= before, "{family}");
+                        if round == 3 {
+                            driver.rebase(&context, &|values| Some(Elite::new(&context.tables, values.to_vec())));
+                        }
+                    }
+                    pool.assert_energies(&core.problem).expect("they are the costs");
+                    // what the core adds by itself may be better still
+                    assert!(pool.elites().iter().any(|elite| elite.energy.total <= driver.seen));
+                    (pool.elites().iter().map(|elite| elite.values.clone()).collect::<Vec<_>>(), moves)
+                })
+            };
+            let (elites, moves) = run(1);
+            assert_eq!(run(3), (elites.clone(), moves), "{family}");
+            assert!(!elites.is_empty() && moves > 1000, "{family}: {moves}");
+        }
+    }
+
+    #[test]
+    fn other_networks_have_no_form() {
+        let network = generate("potts", &[("side", "5")], 3).expect("a family");
+        assert!(Form::of(&network, &Stop::new()).expect("no stop is set").is_none());
+    }
+}
