@@ -2,28 +2,11 @@
 // variable under the others' values, in shared memory where it fits, and the step until which each is tabu. A step is a
 // FANG pass over all moves of variables in conflict: the aggregate is the least free difference, moves of that
 // difference weigh 1.
+#include "layout.cuh"
 #include "walks.cuh"
 
 // More than any move's difference: no free move.
 constexpr int NOTHING = 0x7fffffff;
-
-// Tables of a reduced problem. Offsets of moves and entries are in quads, except in `affected` and `incidents`.
-struct Layout {
-    u32 variables;
-    u32 quads;              // of all rows of moves
-    u32 incidents_count;
-    u32 group;              // lanes that share a row, a power of two
-    u32 laps;               // passes of a group along the longest row: more than one only where it is a warp
-    u32 unused;
-    const int4 *entries;    // the unary rows first, in the layout of the moves
-    const u32 *starts;      // the first quad of each variable, and the end
-    const u32 *domains;
-    const int *floors;
-    const u32 *ranges;
-    const uint4 *affected;  // base, stride, variable, incident
-    const uint4 *incidents; // base, first pair, variable, whether it counts
-    const uint2 *pairs;     // variable, stride
-};
 
 struct WalkProgress {
     u64 key;

@@ -2,9 +2,45 @@
 //! price. What changes where a variable moves is then known without the other variables.
 
 use super::counters::{charge, distance, times_cost};
+use crate::device::shared::{constants, device_structs};
 use crate::model::{
-    Cost, CountCost, Counting, FORBIDDEN, Function, Global, GlobalKind, Linear, Network, Price, Same, Target,
+    Cost, CountCost, Counting, FORBIDDEN, Function, Global, GlobalKind, Linear, Measure, Network, Price, Same, Target,
 };
+
+/// Rules and measures as kernels number them.
+const OFF: u32 = 0;
+const NOT: u32 = 1;
+const WITHIN: u32 = 2;
+const OUTSIDE: u32 = 3;
+const PAIRS: u32 = 4;
+const HARD: u32 = 0;
+const LINEAR: u32 = 1;
+const QUADRATIC: u32 = 2;
+
+/// The constants as kernels have them.
+pub(crate) fn declared() -> String {
+    constants! {
+        u32: OFF, NOT, WITHIN, OUTSIDE, PAIRS, HARD, LINEAR, QUADRATIC;
+        i64: FORBIDDEN;
+    }
+}
+
+device_structs! {
+    /// `kernels/sum.cuh`: Sum.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct SumArgument as "Sum" {
+        /// Where the total costs nothing; the one number that it should not be is the first.
+        low: i64,
+        high: i64,
+        /// What one counts that is missing to the first or above the second; where there is one price the first.
+        short as "short_": i64,
+        excess: i64,
+        limit: i64,
+        step: f64,
+        rule: u32,
+        measure: u32,
+    }
+}
 
 /// What a total costs.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +89,24 @@ impl Sum {
             Rule::Pairs(_) => (total - 1).max(0),
         }
     }
+
+    /// The same as kernels have it.
+    pub fn argument(&self) -> SumArgument {
+        let (rule, [low, high], [short, excess], measure) = match self.rule {
+            Rule::Off(Target::Within(low, high), Price { cost, measure }) => (OFF, [low, high], [cost; 2], measure),
+            Rule::Off(Target::Not(there), Price { cost, measure }) => (NOT, [there; 2], [cost; 2], measure),
+            Rule::Within(low, high, Price { cost, measure }) => (WITHIN, [low, high], [cost; 2], measure),
+            Rule::Outside { low, high, short, excess } => (OUTSIDE, [low, high], [short, excess], Measure::Linear),
+            Rule::Pairs(cost) => (PAIRS, [0; 2], [cost; 2], Measure::Linear),
+        };
+        let measure = match measure {
+            Measure::Hard => HARD,
+            Measure::Linear => LINEAR,
+            Measure::Quadratic => QUADRATIC,
+        };
+        let (limit, step) = (self.limit.min(FORBIDDEN), self.step);
+        SumArgument { low, high, short, excess, limit, step, rule, measure }
+    }
 }
 
 /// The sums of a network, and what each value adds to them.
@@ -60,12 +114,12 @@ impl Sum {
 pub(crate) struct Sums {
     pub sums: Vec<Sum>,
     /// For each value of each variable where its terms begin, and the end.
-    starts: Vec<u32>,
-    terms: Vec<(u32, i64)>,
+    pub starts: Vec<u32>,
+    pub terms: Vec<(u32, i64)>,
     /// For each variable the first of its values.
-    firsts: Vec<u32>,
+    pub firsts: Vec<u32>,
     /// For each sum where its variables begin, and the end.
-    readers: (Vec<u32>, Vec<u32>),
+    pub readers: (Vec<u32>, Vec<u32>),
 }
 
 impl Sums {

@@ -129,6 +129,34 @@ pub(crate) fn network(rng: &mut Rng) -> Network {
     builder.build()
 }
 
+/// A network of tables of one to three variables and of functions that are sums, of all rules.
+pub(crate) fn network_of_sums(rng: &mut Rng) -> Network {
+    let sizes: Vec<u32> = (0..6 + rng.index(30)).map(|_| 1 + rng.below(5) as u32).collect();
+    let mut builder = unary(&sizes, rng);
+    let places = |rng: &mut Rng, count: usize| {
+        let first = rng.index(sizes.len() - count + 1);
+        first as u32..(first + count) as u32
+    };
+    for _ in 0..rng.index(2 * sizes.len()) {
+        let count = 2 + rng.index(2);
+        let scope: Vec<u32> = places(rng, count).collect();
+        let size = scope.iter().map(|&v| sizes[v as usize]).product();
+        let cost = |rng: &mut Rng| if rng.below(12) == 0 { FORBIDDEN } else { rng.below(9) as Cost };
+        let _ = builder.dense(&scope, (0..size).map(|_| cost(rng)).collect()).expect("a table");
+    }
+    let mut decomposer = Decomposer::default();
+    for _ in 0..1 + rng.index(5) {
+        let count = 4 + rng.index(sizes.len() - 3);
+        let scope = places(rng, count);
+        let own = &sizes[scope.start as usize..scope.end as usize];
+        let (kind, scope) = (random([0, 0, 1, 2, 3, 4, 11][rng.index(7)], own, rng), scope.collect());
+        let global = Global { scope, keyword: "k".into(), kind, limit: [FORBIDDEN, 40][rng.index(2)] };
+        // what has too many states is refused
+        drop(decomposer.add(&mut builder, global, &Stop::new()));
+    }
+    builder.build()
+}
+
 /// Compares all assignments; returns the number of added variables.
 fn agree(kind: GlobalKind, sizes: &[u32], limit: Cost, decomposer: &mut Decomposer) -> usize {
     let mut builder = Network::builder("t");

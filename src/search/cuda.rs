@@ -1,6 +1,6 @@
-//! The search on an NVIDIA device: annealing's population (`kernels/anneal.cu`), the tabu walks (`kernels/tabu.cu`) and
-//! the weighting walks (`kernels/weighting.cu`). The host decides what a generation or a round does, the kernels do it,
-//! with the same results as the CPU.
+//! The search on an NVIDIA device: annealing's population (`kernels/anneal.cu`), the tabu walks (`kernels/tabu.cu`),
+//! the weighting walks (`kernels/weighting.cu`) and those on sums (`kernels/sums.cu`). The host decides what a
+//! generation or a round does, the kernels do it, with the same results as the CPU.
 
 use crate::device::{Cuda, CudaSlice, CudaStream, DeviceError};
 use crate::stop::Stop;

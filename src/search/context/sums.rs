@@ -6,7 +6,7 @@ use crate::model::{Cost, FORBIDDEN, Network};
 use crate::reduce::Reducer;
 use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::annealing::state::LONGEST;
-use crate::search::drivers::tabu::walk::Layout;
+use crate::search::drivers::tabu::walk::{Layout, energy};
 use crate::stop::Stop;
 use std::sync::Arc;
 
@@ -98,6 +98,14 @@ impl SumSpace {
         let own = origin.lift_until(&core, stop)?;
         let all = self.network.extend(&own);
         Ok(all.iter().map(|&value| value as u16).collect())
+    }
+
+    /// What values cost without the constant, computed from nothing but the tables; nothing where a sum is violated.
+    pub fn cost(&self, values: &[u16]) -> Option<Cost> {
+        let energy = energy(&self.tables, &self.layout, values) << self.tables.shift;
+        let totals = self.sums.totals(values);
+        let mut costs = self.sums.sums.iter().zip(totals).map(|(sum, total)| sum.cost(total));
+        costs.try_fold(energy, |all, cost| Some(all.saturating_add(cost?)))
     }
 
     /// The network's own part of values in the space.

@@ -27,7 +27,7 @@ use self::limited_discrepancy::LimitedDiscrepancy;
 use self::lns::Lns;
 use self::one_flip::OneFlip;
 use self::spins::Spins;
-use self::sums::SumSearch;
+use self::sums::Sums;
 use self::tabu::Tabu;
 use self::weighting::Weighting;
 use super::options::{Assertions, Options};
@@ -105,10 +105,10 @@ const DRIVERS: &[Entry] = &[
     Entry {
         name: sums::NAME,
         about: "Local search that keeps the sums of linear and counting functions",
-        on_device: false,
+        on_device: true,
         beside_device: true,
-        kernels: Vec::new,
-        make: |setup| Some(Box::new(SumSearch::new(setup.stream()))),
+        kernels: sums::cuda::sources,
+        make: |setup| Some(Box::new(Sums::new(setup.stream(), setup.device.clone()))),
     },
     Entry {
         name: DriverChoice::GUIDED.0,

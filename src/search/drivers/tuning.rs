@@ -5,7 +5,7 @@
 /// Work of a round at least, so that a round's overhead does not count: some 20 ms.
 pub(crate) const ROUND_WORK: u64 = 20_000_000;
 
-/// Tabu and constraint-weighting walks.
+/// Tabu and constraint-weighting walks, and those on sums.
 pub(crate) mod walks {
     /// Work of a run before a device's walks begin, a tenth of a second: making room for them takes half of that.
     pub const BEGIN: u64 = 100_000_000;
@@ -125,10 +125,13 @@ pub(crate) mod sums {
     /// Its share at first beside 1 of most drivers, and part of the time that is its own.
     pub const OPENING: f64 = 3.0;
     pub const OWN_SHARE: f64 = 0.5;
-    /// Moves between two looks at the stop flag.
-    pub const LOOK_MOVES: u64 = 256;
+    /// Work of a walk between two looks at what others found, on the CPU: some five milliseconds, of walks of ten or
+    /// more.
+    pub const TURN_WORK: u64 = 5_000_000;
     /// Walks side by side where a run must be the same on all machines.
     pub const PORTABLE: usize = 4;
+    /// Walks of a multiprocessor: as many as of constraint weighting; others were not tried.
+    pub const RESIDENT: u32 = 8;
 }
 
 /// Constraint weighting (results/notes/weights.md).

@@ -68,7 +68,7 @@ pub(crate) struct SearchContext {
     /// The network as it was read, where the core comes from one.
     pub network: Option<Network>,
     /// The network itself where functions of it are sums, for which the core has chains of tables.
-    pub sums: Option<SumSpace>,
+    pub sums: Option<Arc<SumSpace>>,
     is_quadratic: OnceLock<bool>,
     reduced: Mutex<Reduced>,
 }
@@ -156,7 +156,7 @@ impl SearchContext {
         let is_free = options.driver == DriverChoice::PORTFOLIO && options.population.is_none();
         context.is_vast = !context.portable && context.sweep_work > VAST_SWEEP && is_free;
         (context.origin, context.network) = (Some(reducer.clone()), Some(network.clone()));
-        context.sums = sums;
+        context.sums = sums.map(Arc::new);
         Ok(Arc::new(context))
     }
 

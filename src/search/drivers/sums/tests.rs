@@ -1,21 +1,23 @@
+use super::progress::window;
 use super::*;
 use crate::formats::{Format, ReadOptions, read_from};
-use crate::globals::Decomposer;
-use crate::globals::sums::Sums;
+use crate::globals::tests::network_of_sums;
+use crate::globals::{self, Decomposer};
 use crate::model::{CountCost, Counting, Global, GlobalKind, Measure, Number, Price, ValueCount};
 use crate::model::{FORBIDDEN, Network};
 use crate::reduce::ReducedProblem;
 use crate::reduce::Reducer;
+use crate::search::drivers::walks::Walk as _;
+use crate::search::scheduler::driver::Driver;
 use crate::search::{DriverChoice, Options, solve};
-use std::sync::Arc;
 use std::time::Duration;
 
-fn parse(text: &str) -> Network {
+pub(super) fn parse(text: &str) -> Network {
     read_from(text.as_bytes(), "t.opb", Format::Opb, &ReadOptions::default(), &Stop::new()).expect("a problem")
 }
 
 /// Items with prices and weights, of which `count` are chosen: the text, and the least total price.
-fn items(rng: &mut Rng, n: usize, count: usize) -> (String, Option<i64>) {
+pub(super) fn items(rng: &mut Rng, n: usize, count: usize) -> (String, Option<i64>) {
     let prices: Vec<i64> = (0..n).map(|_| 1 + rng.below(30) as i64).collect();
     let weights: Vec<i64> = (0..n).map(|_| 1 + rng.below(20) as i64).collect();
     let least = weights.iter().sum::<i64>() * count as i64 / n as i64 + 10;
@@ -39,7 +41,7 @@ fn items(rng: &mut Rng, n: usize, count: usize) -> (String, Option<i64>) {
     (text, least)
 }
 
-fn context_of(network: &Network, rng: &mut Rng) -> Arc<SearchContext> {
+pub(super) fn context_of(network: &Network, rng: &mut Rng) -> Arc<SearchContext> {
     let (reducer, problem) = Reducer::unreduced(network, &Stop::new()).expect("no stop is set");
     let core = ReducedProblem { problem: problem.into(), reducer: reducer.into() };
     SearchContext::of_core(network, &core, &Options::default(), rng, &Stop::new()).expect("no stop is set")
@@ -51,9 +53,9 @@ fn alone_it_finds_the_best_choice_of_items() {
     for _ in 0..3 {
         let (text, least) = items(&mut rng, 24, 9);
         let network = parse(&text);
-        assert!(Sums::has(&network, network.function_count() - 1), "a chain");
+        assert!(globals::sums::Sums::has(&network, network.function_count() - 1), "a chain");
         let context = context_of(&network, &mut rng);
-        let (mut driver, mut pool) = (SumSearch::new(rng.split()), Pool::default());
+        let (mut driver, mut pool) = (Sums::new(rng.split(), None), Pool::default());
         let found = |pool: &Pool| pool.allowed().map(|elite| elite.energy.total + context.constant);
         let mut rounds = 0;
         while found(&pool) != least && rounds < 100 {
@@ -108,7 +110,7 @@ fn sums_too_large_for_tables_are_searched_and_bounded() {
 }
 
 /// Tables, sums of bits and counts of values, soft and hard.
-fn mixed() -> Network {
+pub(super) fn mixed() -> Network {
     let mut builder = Network::builder("mixed");
     let n = 24;
     (0..n).for_each(|v| drop(builder.variable(2 + v % 3)));
@@ -129,21 +131,109 @@ fn mixed() -> Network {
     builder.build()
 }
 
+/// A walk that has not begun, as warm as moves that cost so much.
+pub(super) fn progress(space: &SumSpace, key: u64, climb: f64) -> WalkProgress {
+    WalkProgress::default().next(key, false, climb, space)
+}
+
+/// Values for a walk to begin at.
+pub(super) fn values(space: &SumSpace, rng: &mut Rng) -> Vec<u16> {
+    space.values.iter().map(|values| values.get(rng.index(values.len().max(1))).copied().unwrap_or(0)).collect()
+}
+
+fn limit(steps: u32) -> Limit {
+    Limit { steps, work: u64::MAX }
+}
+
 #[test]
 fn walks_keep_what_they_pay() {
-    for network in [mixed(), parse(&items(&mut Rng::new(5), 30, 12).0)] {
-        let mut rng = Rng::new(1);
+    let mut rng = Rng::new(1);
+    let drawn = (0..60).map(|_| network_of_sums(&mut rng)).collect::<Vec<_>>();
+    let (mut walked, mut solved) = (0, 0);
+    for network in [mixed(), parse(&items(&mut Rng::new(5), 30, 12).0)].into_iter().chain(drawn) {
         let context = context_of(&network, &mut rng);
-        let space = context.sums.as_ref().expect("sums");
-        let own = network.domains().len();
-        let values = (0..space.values.len()).map(|v| (v as u16 * 5) % space.values[v].len() as u16).collect();
-        let mut walk = Walk::new(space, values, Vec::new(), (9.0, 3000), &Stop::new()).expect("no stop is set");
-        walk.advance(space, u64::MAX, &mut rng, &Stop::new());
-        assert!(walk.is_over() && walk.moves == 3000);
-        walk.assert_kept(space);
-        let (cost, best) = walk.best.expect("a solution");
-        let assignment: Vec<u32> = best[..own].iter().map(|&value| value.into()).collect();
-        let offset = space.tables.problem.constant;
-        assert_eq!(crate::check::evaluate(&network, &assignment).cost, cost + offset);
+        let Some(space) = &context.sums else { continue };
+        let ground = Ground::new(space.clone());
+        let mut walk = Walk::default();
+        for round in 0..3 {
+            let progress = walk.progress().next(rng.draw() | 1, round == 1, 9.0, space);
+            let begun = walk.begin((&space.tables, &ground), progress, &values(space, &mut rng), &Stop::new());
+            begun.expect("no stop is set");
+            walk.assert_kept(space);
+            let work = walk.walk(&space.tables, &ground, limit(u32::MAX), &Stop::new());
+            walk.assert_kept(space);
+            assert!(walk.progress().is_over() && work > progress.length && walk.progress().ratings > progress.length);
+        }
+        walked += 1;
+        let best = walk.progress().best;
+        assert_eq!(space.cost(walk.best()), (best < i64::MAX).then_some(best));
+        if best < i64::MAX {
+            let assignment = space.own(walk.best());
+            // entries of tables are exact
+            assert_eq!(space.tables.shift, 0);
+            let cost = best + space.tables.problem.constant;
+            // parts of a function may reach its limit only together
+            let evaluated = crate::check::evaluate(&network, &assignment).cost;
+            assert!(evaluated == cost || evaluated >= FORBIDDEN, "{evaluated} {cost}");
+            solved += u32::from(evaluated == cost);
+        }
+    }
+    assert!(walked > 40 && solved > 10, "{walked} {solved}");
+}
+
+#[test]
+fn walks_are_the_same_wherever_they_pause() {
+    let mut rng = Rng::new(2);
+    let mut walked = 0;
+    for _ in 0..20 {
+        let context = context_of(&network_of_sums(&mut rng), &mut rng);
+        let Some(space) = &context.sums else { continue };
+        let ground = Ground::new(space.clone());
+        let (progress, values) = (progress(space, rng.draw() | 1, 3.0), values(space, &mut rng));
+        let mut walks = [Walk::default(), Walk::default()];
+        let tables = &space.tables;
+        for walk in &mut walks {
+            walk.begin((tables, &ground), progress, &values, &Stop::new()).expect("no stop is set");
+        }
+        let steps = [0, 1, 1, 2, 7, 40, 64, 65, 100];
+        let _ = walks[0].walk(tables, &ground, limit(steps.iter().sum()), &Stop::new());
+        for &steps in &steps {
+            let _ = walks[1].walk(tables, &ground, limit(steps), &Stop::new());
+        }
+        assert_eq!(walks[0].progress(), walks[1].progress());
+        assert_eq!(walks[0].best(), walks[1].best());
+        assert_eq!(walks[0].values, walks[1].values);
+        walked += 1;
+    }
+    assert!(walked > 10, "{walked}");
+}
+
+#[test]
+fn thresholds_are_those_of_an_exponential_distribution() {
+    let context = context_of(&mixed(), &mut Rng::new(1));
+    let ground = Ground::new(context.sums.clone().expect("sums"));
+    for bits in [1u64 << 63, u64::MAX, 1 << 40, (1 << 40) + (1 << 35), 5, 1, 0] {
+        let exact = -(bits.max(1) as f64 / 2f64.powi(64)).ln();
+        assert!((ground.threshold(bits) - exact).abs() < 1e-3, "{bits}");
+    }
+    let mut rng = Rng::new(4);
+    let drawn: Vec<f64> = (0..100_000).map(|_| ground.threshold(rng.draw())).collect();
+    for level in [0.1, 0.5, 1.0, 3.0, 6.0] {
+        let above = drawn.iter().filter(|&&drawn| drawn > level).count() as f64 / drawn.len() as f64;
+        assert!((above - (-level).exp()).abs() < 0.005, "{level}: {above}");
+    }
+}
+
+#[test]
+fn windows_show_other_values_than_the_own_one() {
+    let mut rng = Rng::new(6);
+    for values in 2..40 {
+        let mut seen = vec![0; values];
+        for _ in 0..2000 {
+            let (first, count) = window(rng.draw(), values);
+            assert!(first < values && (2..=values).contains(&count));
+            (first..first + count).for_each(|place| seen[place % values] += 1);
+        }
+        assert!(seen.iter().all(|&times| times > 100), "{values}: {seen:?}");
     }
 }

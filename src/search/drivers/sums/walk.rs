@@ -1,58 +1,50 @@
-//! A walk of changes and what their sums then ask for, with prices of violated sums that rise while these stay so.
+//! A walk of changes and what their sums then ask for, with prices of violated sums that rise while these stay so. All
+//! that it decides is mixed from its key and the step, in integers and in sums, products and quotients of doubles, each
+//! in the same order as in `kernels/sums.cu`: both walk the same ways to the last bit.
 
+use super::progress::{Ground, LARGEST_PRICE, LEAST_PRICE, NOWHERE, PRICES, VALUES, WalkProgress, decision, window};
 use crate::error::Error;
-use crate::rng::Rng;
+use crate::rng::{below, mix};
 use crate::search::context::sums::SumSpace;
+use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::tabu::walk::{UNWATCHED, energy_until};
-use crate::search::drivers::tuning::sums::{CHAIN, COLD, FALL, LOOK_MOVES, RISE, TRIED};
+use crate::search::drivers::tuning::sums::{CHAIN, FALL, RISE, TRIED};
 use crate::search::drivers::tuning::walks::LOOK_EVERY;
+use crate::search::drivers::walks::{self, Limit};
 use crate::stop::Stop;
 
-/// Not among the violated ones.
-const NOWHERE: u32 = u32::MAX;
-
 /// One assignment, on its way from warm to cold.
-#[derive(Clone, Debug)]
-pub(super) struct Walk {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Walk {
+    progress: WalkProgress,
     pub values: Vec<u16>,
     /// What each value costs in tables under the others' values.
     costs: Vec<i32>,
-    /// Sum of the tables' entries.
-    energy: i64,
     /// What each sum adds up to, and what it costs: a price for a violated one.
     totals: Vec<i64>,
     paid: Vec<f64>,
-    /// What the sums that are not violated cost.
-    charged: i64,
     /// The violated sums, and where each stands among them.
     broken: Vec<u32>,
     place: Vec<u32>,
-    /// For each sum the price of being off by one of its weights.
-    pub prices: Vec<f64>,
-    /// The best assignment without a violated sum, and its cost.
-    pub best: Option<(i64, Vec<u16>)>,
-    begun: i64,
-    warmth: f64,
-    length: u64,
-    pub moves: u64,
+    /// For each sum the price of being off by one.
+    prices: Vec<f64>,
+    /// The best assignment without a violated sum, or the first one.
+    pub best: Vec<u16>,
     /// What the move at work has changed: variables with the values that they had.
     changed: Vec<(u32, u16)>,
-    /// Sum and number of what moves would have cost.
-    climbs: (f64, u64),
-    pub work: u64,
-    pub ratings: u64,
+    work: u64,
 }
 
 impl Walk {
-    /// Begins with these values, and with prices of sums that an earlier walk had.
+    /// A walk at its beginning. Prices are those of an earlier one, if any.
     ///
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn new(
+    pub fn until(
         space: &SumSpace,
+        mut progress: WalkProgress,
         values: Vec<u16>,
         prices: Vec<f64>,
-        (warmth, length): (f64, u64),
         stop: &Stop,
     ) -> Result<Walk, Error> {
         let SumSpace { tables, layout, sums, .. } = space;
@@ -61,97 +53,70 @@ impl Walk {
             let v = v?;
             tables.rate(v, &values, &mut costs[layout.range(v)], |_| true);
         }
-        let energy = energy_until(tables, layout, &values, stop)?;
+        progress.energy = energy_until(tables, layout, &values, stop)?;
+        progress.left = space.free.len() as u32;
         let mut walk = Walk {
+            progress,
             totals: sums.totals(&values),
             paid: vec![0.0; sums.sums.len()],
             place: vec![NOWHERE; sums.sums.len()],
+            best: values.clone(),
             values,
             costs,
-            energy,
-            charged: 0,
             broken: Vec::new(),
             prices,
-            best: None,
-            begun: i64::MAX,
-            warmth,
-            length,
-            moves: 0,
             changed: Vec::new(),
-            climbs: (0.0, 0),
-            work: 0,
-            ratings: 0,
+            work: layout.moves() as u64,
         };
-        if walk.prices.is_empty() {
-            walk.prices = vec![walk.stake(space).max(1.0); sums.sums.len()];
+        if progress.kept & PRICES == 0 {
+            let stake = walk.stake(space).max(1.0);
+            walk.prices = sums.sums.iter().map(|sum| stake / sum.step).collect();
         }
         for sum in 0..sums.sums.len() {
             walk.settle(space, sum, None);
         }
         walk.keep_best(space);
-        walk.begun = walk.best.as_ref().map_or(i64::MAX, |best| best.0);
+        walk.progress.begun = walk.progress.best;
+        walk.progress.broken = walk.broken.len() as u32;
         Ok(walk)
     }
 
     /// What changing a variable costs or saves in tables on average.
     fn stake(&self, space: &SumSpace) -> f64 {
-        let (mut total, mut count) = (0.0, 0.0);
+        let (mut total, mut count) = (0i64, 0u64);
         for &v in &space.free {
             let costs = &self.costs[space.layout.range(v as usize)][..space.tables.domain(v as usize)];
             let own = costs[usize::from(self.values[v as usize])];
             for &cost in costs.iter().filter(|&&cost| cost != own && (cost - own).abs() < space.tables.hard) {
-                total += f64::from((cost - own).abs()) * space.unit;
-                count += 1.0;
+                total += i64::from((cost - own).abs());
+                count += 1;
             }
         }
-        if count > 0.0 { total / count } else { 0.0 }
-    }
-
-    pub fn is_over(&self) -> bool {
-        self.moves >= self.length
-    }
-
-    /// What moves that cost something cost on average; none where none was tried.
-    pub fn climb(&self) -> Option<f64> {
-        (self.climbs.1 > 0).then(|| self.climbs.0 / self.climbs.1 as f64)
-    }
-
-    /// Moves of the walk after it.
-    pub fn next_length(&self) -> u64 {
-        let is_better = self.best.as_ref().is_some_and(|best| best.0 < self.begun);
-        if is_better { self.length } else { self.length.saturating_mul(2) }
-    }
-
-    /// Moves for so much work.
-    pub fn advance(&mut self, space: &SumSpace, work: u64, rng: &mut Rng, stop: &Stop) {
-        let end = self.work.saturating_add(work);
-        let sweep = space.free.len() as u64;
-        while self.work < end && !self.is_over() && !(self.moves.is_multiple_of(LOOK_MOVES) && stop.is_set()) {
-            self.step(space, rng);
-            if self.moves.is_multiple_of(sweep) {
-                self.reprice(space);
-            }
-        }
+        if count > 0 { total as f64 * space.unit / count as f64 } else { 0.0 }
     }
 
     /// One move, taken or undone.
-    fn step(&mut self, space: &SumSpace, rng: &mut Rng) {
-        self.moves += 1;
+    fn step(&mut self, ground: &Ground) {
+        let space = &*ground.space;
+        self.progress.step += 1;
+        self.progress.moves += 1;
         self.work += 100;
+        self.progress.temperature *= self.progress.cooling;
+        let draw = mix(self.progress.key, self.progress.step);
         self.changed.clear();
-        let (v, value, mut climb) = self.draw(space, rng);
+        let v = self.draw(space, draw);
+        let (value, mut climb) = self.cheapest(space, v, mix(draw, decision::CHOICES));
         self.take(space, v, value);
-        for _ in 0..CHAIN {
-            let Some((u, value, rise)) = self.answer(space, rng).filter(|answer| answer.2 < 0.0) else { break };
+        for answer in 0..CHAIN as u64 {
+            let Some((u, value, rise)) = self.answer(space, draw, answer).filter(|found| found.2 < 0.0) else { break };
             climb += rise;
             self.take(space, u, value);
         }
         if climb > 0.0 && climb < f64::from(space.tables.hard) * space.unit {
-            self.climbs = (self.climbs.0 + climb, self.climbs.1 + 1);
+            self.progress.climbs += climb;
+            self.progress.climbed += 1;
         }
-        let cold = (self.moves as f64 / self.length as f64) * COLD.ln();
-        let temperature = self.warmth * (-cold).exp();
-        if climb <= 0.0 || climb < -temperature * (1.0 - rng.unit()).ln() {
+        if climb <= 0.0 || climb < self.progress.temperature * ground.threshold(mix(draw, decision::ACCEPT)) {
             self.keep_best(space);
             return;
         }
@@ -161,42 +126,34 @@ impl Walk {
         }
     }
 
-    /// A variable, often one of a violated function if there are any, the cheapest of some of its other values, and
-    /// what that costs more.
-    fn draw(&mut self, space: &SumSpace, rng: &mut Rng) -> (usize, u16, f64) {
-        let any = |rng: &mut Rng| space.free[rng.index(space.free.len())] as usize;
-        let mut v = any(rng);
-        if !self.broken.is_empty() && rng.below(2) == 0 {
-            let readers = space.sums.readers(self.broken[rng.index(self.broken.len())] as usize);
-            let reader = readers[rng.index(readers.len())];
-            if space.is_free[reader as usize] {
-                v = reader as usize;
-            }
-        } else if self.energy >= i64::from(space.tables.hard) {
-            let violates = |&v: &usize| self.costs_of(space, v)[usize::from(self.values[v])] >= space.tables.hard;
-            v = std::iter::repeat_with(|| any(rng)).take(TRIED).find(violates).unwrap_or(v);
+    /// A variable, often one of a violated function if there are any.
+    fn draw(&self, space: &SumSpace, draw: u64) -> usize {
+        let any = |number: u64| space.free[below(mix(draw, number), space.free.len() as u64) as usize] as usize;
+        let v = any(decision::ANY);
+        if !self.broken.is_empty() && mix(draw, decision::OF_BROKEN) >> 63 == 1 {
+            let sum = self.broken[below(mix(draw, decision::BROKEN), self.broken.len() as u64) as usize];
+            let readers = space.sums.readers(sum as usize);
+            let reader = readers.get(below(mix(draw, decision::READER), readers.len() as u64) as usize);
+            return reader.map_or(v, |&reader| if space.is_free[reader as usize] { reader as usize } else { v });
         }
-        let (value, rise) = self.cheapest(space, v, rng);
-        (v, value, rise)
+        if self.progress.energy >= i64::from(space.tables.hard) {
+            let violates = |&v: &usize| self.costs_of(space, v)[usize::from(self.values[v])] >= space.tables.hard;
+            return (0..TRIED as u64).map(|k| any(decision::OTHERS + k)).find(violates).unwrap_or(v);
+        }
+        v
     }
 
-    /// The cheapest of some of a variable's other values, and what it costs more.
-    fn cheapest(&mut self, space: &SumSpace, v: usize, rng: &mut Rng) -> (u16, f64) {
-        let values = &space.values[v];
-        let own = self.values[v];
-        let tried = match values.len() - 1 {
-            1 => 1,
-            most => ((values.len() as f64).powf(rng.unit()) as usize).clamp(1, most),
-        };
-        let (mut at, mut found) = (rng.index(values.len()), None::<(u16, f64)>);
-        let mut left = tried;
-        while left > 0 {
+    /// The cheapest of some of a variable's other values, the first of equal ones, and what it costs more.
+    fn cheapest(&mut self, space: &SumSpace, v: usize, who: u64) -> (u16, f64) {
+        let (values, own) = (&space.values[v], self.values[v]);
+        let (mut at, count) = window(who, values.len());
+        let mut found = None::<(u16, f64)>;
+        for _ in 0..count {
             let value = values[at];
-            at = (at + 1) % values.len();
+            at = if at + 1 < values.len() { at + 1 } else { 0 };
             if value == own {
                 continue;
             }
-            left -= 1;
             let rise = self.rise(space, v, value);
             if found.is_none_or(|best| rise < best.1) {
                 found = Some((value, rise));
@@ -207,21 +164,27 @@ impl Walk {
 
     /// The cheapest of some changes of variables of the sum that the move has made the most expensive, if it is
     /// violated.
-    fn answer(&mut self, space: &SumSpace, rng: &mut Rng) -> Option<(usize, u16, f64)> {
-        let &(v, _) = self.changed.last()?;
-        let own = usize::from(self.values[v as usize]);
-        let terms = space.sums.terms(v as usize, own).iter();
-        let before = self.changed.last().map(|&(_, value)| space.sums.terms(v as usize, value.into()));
-        let touched = terms.chain(before?).map(|term| term.0 as usize).filter(|&sum| self.place[sum] != NOWHERE);
-        let sum = touched.max_by(|&a, &b| self.paid[a].total_cmp(&self.paid[b]))?;
-        let readers = space.sums.readers(sum);
-        let (first, mut found) = (rng.index(readers.len()), None::<(usize, u16, f64)>);
+    fn answer(&mut self, space: &SumSpace, draw: u64, number: u64) -> Option<(usize, u16, f64)> {
+        let &(v, before) = self.changed.last()?;
+        let terms = |value: u16| space.sums.terms(v as usize, value.into()).iter();
+        let touched = terms(self.values[v as usize]).chain(terms(before)).map(|term| term.0 as usize);
+        let mut dearest = None::<usize>;
+        for sum in touched.filter(|&sum| self.place[sum] != NOWHERE) {
+            if dearest.is_none_or(|dearest| self.paid[sum] > self.paid[dearest]) {
+                dearest = Some(sum);
+            }
+        }
+        let readers = space.sums.readers(dearest?);
+        let first = below(mix(draw, decision::ANSWERS + number), readers.len() as u64) as usize;
+        let mut found = None::<(usize, u16, f64)>;
         for k in 0..readers.len().min(TRIED) {
-            let u = readers[(first + k) % readers.len()] as usize;
+            let place = first + k;
+            let u = readers[if place < readers.len() { place } else { place - readers.len() }] as usize;
             if !space.is_free[u] || self.changed.iter().any(|change| change.0 as usize == u) {
                 continue;
             }
-            let (value, rise) = self.cheapest(space, u, rng);
+            let (value, rise) =
+                self.cheapest(space, u, mix(draw, decision::CHOICES + (number + 1) * TRIED as u64 + k as u64));
             if found.is_none_or(|best| rise < best.2) {
                 found = Some((u, value, rise));
             }
@@ -239,7 +202,7 @@ impl Walk {
             terms += 1;
             rise += self.price(space, sum, self.totals[sum] + weight) - self.paid[sum];
         });
-        self.ratings += 1;
+        self.progress.ratings += 1;
         self.work += 10 + 6 * terms;
         rise
     }
@@ -250,7 +213,7 @@ impl Walk {
         let own = &space.sums.sums[sum];
         match own.cost(total) {
             Some(cost) => cost as f64,
-            None => self.prices[sum] * (own.distance(total) as f64 / own.step),
+            None => self.prices[sum] * own.distance(total) as f64,
         }
     }
 
@@ -263,7 +226,7 @@ impl Walk {
     fn set(&mut self, space: &SumSpace, v: usize, value: u16) {
         let own = self.values[v];
         let costs = self.costs_of(space, v);
-        self.energy += i64::from(costs[usize::from(value)]) - i64::from(costs[usize::from(own)]);
+        self.progress.energy += i64::from(costs[usize::from(value)]) - i64::from(costs[usize::from(own)]);
         space.layout.update(&space.tables, (&self.values, v, value), &mut self.costs, |cost| cost, UNWATCHED);
         space.changes(v, own, value, |sum, weight| {
             let before = self.totals[sum];
@@ -277,9 +240,9 @@ impl Walk {
     /// What a sum costs now; `before` is its total until now, where it was settled.
     fn settle(&mut self, space: &SumSpace, sum: usize, before: Option<i64>) {
         let own = &space.sums.sums[sum];
-        self.charged -= before.and_then(|total| own.cost(total)).unwrap_or(0);
+        self.progress.charged -= before.and_then(|total| own.cost(total)).unwrap_or(0);
         let cost = own.cost(self.totals[sum]);
-        self.charged += cost.unwrap_or(0);
+        self.progress.charged += cost.unwrap_or(0);
         self.paid[sum] = self.price(space, sum, self.totals[sum]);
         match (cost.is_none(), self.place[sum]) {
             (true, NOWHERE) => {
@@ -301,11 +264,12 @@ impl Walk {
     /// violated, hardly ever would all of many be right at once.
     fn reprice(&mut self, space: &SumSpace) {
         for &sum in &self.broken {
-            self.prices[sum as usize] *= RISE;
+            let price = &mut self.prices[sum as usize];
+            *price = (*price * RISE).min(LARGEST_PRICE);
             self.paid[sum as usize] = self.price(space, sum as usize, self.totals[sum as usize]);
         }
         if self.broken.is_empty() {
-            self.prices.iter_mut().for_each(|price| *price *= FALL);
+            self.prices.iter_mut().for_each(|price| *price = (*price * FALL).max(LEAST_PRICE));
         }
         self.work += self.prices.len() as u64;
     }
@@ -315,22 +279,57 @@ impl Walk {
         if !self.broken.is_empty() {
             return;
         }
-        let cost = (self.energy << space.tables.shift).saturating_add(self.charged);
-        if self.best.as_ref().is_none_or(|best| cost < best.0) {
+        let cost = (self.progress.energy << space.tables.shift).saturating_add(self.progress.charged);
+        if cost < self.progress.best {
             self.work += self.values.len() as u64 / u64::from(LOOK_EVERY);
-            match &mut self.best {
-                Some((best, values)) => {
-                    *best = cost;
-                    values.copy_from_slice(&self.values);
-                }
-                None => self.best = Some((cost, self.values.clone())),
-            }
+            self.progress.best = cost;
+            self.best.copy_from_slice(&self.values);
         }
     }
 
     #[inline]
     fn costs_of(&self, space: &SumSpace, v: usize) -> &[i32] {
         &self.costs[space.layout.range(v)]
+    }
+}
+
+impl walks::Walk<WalkProgress, Ground> for Walk {
+    fn begin(
+        &mut self,
+        (_, ground): (&ValueTables, &Ground),
+        progress: WalkProgress,
+        values: &[u16],
+        stop: &Stop,
+    ) -> Result<(), Error> {
+        let values = if progress.kept & VALUES == 0 { values.to_vec() } else { self.values.clone() };
+        *self = Walk::until(&ground.space, progress, values, self.prices.clone(), stop)?;
+        Ok(())
+    }
+
+    fn walk(&mut self, _: &ValueTables, ground: &Ground, limit: Limit, stop: &Stop) -> u64 {
+        let mut steps = 0;
+        while steps < limit.steps && self.work < limit.work && !self.progress.is_over() {
+            if steps.is_multiple_of(LOOK_EVERY) && stop.is_set() {
+                break;
+            }
+            steps += 1;
+            self.step(ground);
+            self.progress.left -= 1;
+            if self.progress.left == 0 {
+                self.progress.left = ground.space.free.len() as u32;
+                self.reprice(&ground.space);
+            }
+        }
+        self.progress.broken = self.broken.len() as u32;
+        std::mem::take(&mut self.work)
+    }
+
+    fn progress(&self) -> WalkProgress {
+        self.progress
+    }
+
+    fn best(&self) -> &[u16] {
+        &self.best
     }
 }
 
@@ -342,13 +341,13 @@ impl Walk {
         assert_eq!(self.totals, totals);
         let of = |(sum, &total): (usize, &i64)| space.sums.sums[sum].cost(total);
         let costs: Vec<_> = totals.iter().enumerate().map(of).collect();
-        assert_eq!(self.charged, costs.iter().flatten().sum::<i64>());
+        assert_eq!(self.progress.charged, costs.iter().flatten().sum::<i64>());
         for (sum, cost) in costs.iter().enumerate() {
             assert_eq!(self.place[sum] == NOWHERE, cost.is_some());
             assert_eq!(self.paid[sum], self.price(space, sum, totals[sum]));
         }
         assert!(self.broken.iter().zip(0..).all(|(&sum, place)| self.place[sum as usize] == place));
         let energy = energy_until(&space.tables, &space.layout, &self.values, &Stop::new());
-        assert_eq!(self.energy, energy.expect("no stop is set"));
+        assert_eq!(self.progress.energy, energy.expect("no stop is set"));
     }
 }

@@ -8,13 +8,14 @@ use crate::device::shared::device_structs;
 use crate::device::{DeviceError, Info, Source, ValidAsZeroBits};
 use crate::kernels;
 use crate::search::context::cuda::{Device, Uploads, largest_sums};
+use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::tuning::tabu::{RATED, REMEMBERED};
 use crate::search::drivers::tuning::walks::MOST_STEPS;
 use crate::search::drivers::walks::cuda::{DeviceSearch, Program, asserted, group};
 use crate::search::scheduler::driver::SearchContext;
 
 device_structs! {
-    /// `kernels/tabu.cu`: Layout.
+    /// `kernels/layout.cuh`: Layout.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct LayoutArgument as "Layout" {
         variables: u32,
@@ -89,6 +90,37 @@ pub(crate) fn sources() -> Vec<Source> {
     vec![source(&KERNELS)]
 }
 
+/// Uploads the tables' entries and where things stand in the tables of moves.
+pub(crate) fn upload_layout(
+    up: &mut Uploads,
+    tables: &ValueTables,
+    layout: &Layout,
+) -> Result<LayoutArgument, DeviceError> {
+    let widest = tables.width.iter().max().map_or(1, |width| width / 4);
+    let group = group(widest);
+    let starts: Vec<u32> = layout.starts.iter().map(|start| start / 4).collect();
+    let floors: Vec<u32> = layout.floors.iter().map(|&floor| floor as u32).collect();
+    let affected = layout.affected.iter().flat_map(|row| [row.base, row.stride, row.variable, row.incident]);
+    let incidents = layout.incidents.iter().flat_map(|row| [row.base, row.pairs, row.variable, row.counts]);
+    let pairs = layout.pairs.iter().flat_map(|&(variable, stride)| [variable, stride]);
+    Ok(LayoutArgument {
+        variables: tables.variables() as u32,
+        quads: layout.moves() as u32 / 4,
+        incidents_count: layout.incidents.len() as u32 - 1,
+        group,
+        laps: widest.div_ceil(group),
+        unused: 0,
+        entries: up.units(0, tables.entries())?,
+        starts: up.items(&starts)?,
+        domains: up.items(&tables.problem.domains)?,
+        floors: up.items(&floors)?,
+        ranges: up.items(&layout.ranges)?,
+        affected: up.items(&affected.collect::<Vec<_>>())?,
+        incidents: up.items(&incidents.collect::<Vec<_>>())?,
+        pairs: up.items(&pairs.collect::<Vec<_>>())?,
+    })
+}
+
 impl DeviceSearch for TabuSearch {
     type Argument = LayoutArgument;
 
@@ -96,7 +128,7 @@ impl DeviceSearch for TabuSearch {
         source(&[Cut::new(info, context).kernel])
     }
 
-    fn program(cuda: &Device, context: &SearchContext) -> Result<Program, DeviceError> {
+    fn program(cuda: &Device, context: &SearchContext, _: &Layout) -> Result<Program, DeviceError> {
         let Cut { kernel, words, shared } = Cut::new(&cuda.info, context);
         let kernel = cuda.load(&source(&[kernel]))?.kernel(kernel, shared)?;
         let threads = (context.tables.moves() as u32 / RATED).next_power_of_two().clamp(32, 512);
@@ -105,29 +137,6 @@ impl DeviceSearch for TabuSearch {
     }
 
     fn upload(up: &mut Uploads, context: &SearchContext, layout: &Layout) -> Result<LayoutArgument, DeviceError> {
-        let tables = &context.tables;
-        let widest = tables.width.iter().max().map_or(1, |width| width / 4);
-        let group = group(widest);
-        let starts: Vec<u32> = layout.starts.iter().map(|start| start / 4).collect();
-        let floors: Vec<u32> = layout.floors.iter().map(|&floor| floor as u32).collect();
-        let affected = layout.affected.iter().flat_map(|row| [row.base, row.stride, row.variable, row.incident]);
-        let incidents = layout.incidents.iter().flat_map(|row| [row.base, row.pairs, row.variable, row.counts]);
-        let pairs = layout.pairs.iter().flat_map(|&(variable, stride)| [variable, stride]);
-        Ok(LayoutArgument {
-            variables: tables.variables() as u32,
-            quads: layout.moves() as u32 / 4,
-            incidents_count: layout.incidents.len() as u32 - 1,
-            group,
-            laps: widest.div_ceil(group),
-            unused: 0,
-            entries: up.units(0, tables.entries())?,
-            starts: up.items(&starts)?,
-            domains: up.items(&tables.problem.domains)?,
-            floors: up.items(&floors)?,
-            ranges: up.items(&layout.ranges)?,
-            affected: up.items(&affected.collect::<Vec<_>>())?,
-            incidents: up.items(&incidents.collect::<Vec<_>>())?,
-            pairs: up.items(&pairs.collect::<Vec<_>>())?,
-        })
+        upload_layout(up, &context.tables, layout)
     }
 }

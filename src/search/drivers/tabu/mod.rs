@@ -59,7 +59,7 @@ impl LocalSearch for TabuSearch {
 
     fn can_walk(&self, context: &SearchContext) -> bool {
         let moves = context.tables.moves();
-        moves > 0 && moves <= MOST_MOVES && context.tables.all_copied()
+        moves > 0 && moves <= MOST_MOVES && context.tables.all_copied() && !context.is_vast()
     }
 
     fn pays(&self, _: &SearchContext, _: &Pool) -> bool {

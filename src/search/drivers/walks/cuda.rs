@@ -56,7 +56,7 @@ pub(crate) trait DeviceSearch: LocalSearch<Progress: DeviceRepr + DeviceStruct +
     fn source(info: &Info, context: &SearchContext) -> Source;
 
     /// The kernel, loaded.
-    fn program(cuda: &Device, context: &SearchContext) -> Result<Program, DeviceError>;
+    fn program(cuda: &Device, context: &SearchContext, layout: &Self::Layout) -> Result<Program, DeviceError>;
 
     /// Uploads a layout.
     fn upload(up: &mut Uploads, context: &SearchContext, layout: &Self::Layout) -> Result<Self::Argument, DeviceError>;
@@ -103,7 +103,7 @@ impl<S: DeviceSearch> CudaWalks<S> {
         // bounds use the device too
         let cuda = cuda.beside()?;
         let aside = cuda.fork()?;
-        let (program, n) = (S::program(&cuda, context)?, context.variables());
+        let (program, n) = (S::program(&cuda, context, layout)?, S::tables(context).variables());
         let bytes = size_of::<u32>() * program.words + 2 * size_of::<u16>() * n + size_of::<S::Progress>();
         let fitting = cuda.free_memory()? as usize / 4 / bytes;
         let resident = (program.resident * cuda.info.multiprocessors) as usize;
@@ -156,11 +156,15 @@ impl<S: DeviceSearch> Walks<S::Progress> for CudaWalks<S> {
             let mut progress = cuda.read(&self.progress)?;
             for start in begin {
                 progress[start.slot] = start.progress;
-                self.begun[start.slot * n..][..n].copy_from_slice(&start.values);
+                self.begun[start.slot * n..][..start.values.len()].copy_from_slice(&start.values);
             }
             cuda.write(&progress, &mut self.progress)?;
-            cuda.write(&self.begun, &mut self.starts)?;
+            if begin.iter().any(|start| !start.values.is_empty()) {
+                cuda.write(&self.begun, &mut self.starts)?;
+            }
         }
+        // an earlier round may have ended early
+        cuda.set_bytes(&self.stop, 0)?;
         let Program { kernel, together, threads, shared, .. } = &self.program;
         let shape = (self.walks.count.div_ceil(*together), *threads, *shared);
         // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and
@@ -175,10 +179,9 @@ impl<S: DeviceSearch> Walks<S::Progress> for CudaWalks<S> {
     }
 
     fn bests(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError> {
-        if slots.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (all, n) = (self.cuda.read(&self.best)?, self.variables);
-        Ok(slots.iter().map(|&slot| all[slot * n..][..n].to_vec()).collect())
+        let (Some(&first), Some(&last)) = (slots.iter().min(), slots.iter().max()) else { return Ok(Vec::new()) };
+        let n = self.variables;
+        let all = self.cuda.read(&self.best.slice(first * n..(last + 1) * n))?;
+        Ok(slots.iter().map(|&slot| all[(slot - first) * n..][..n].to_vec()).collect())
     }
 }

@@ -14,7 +14,7 @@ use crate::device::{Cuda, DeviceError, Source};
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::search::context::value_tables::ValueTables;
-use crate::search::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate, shorter};
+use crate::search::scheduler::driver::{Driver, Effort, Found, Pool, SearchContext, Translate, shorter};
 use crate::stop::Stop;
 use rayon::prelude::*;
 use std::cell::OnceCell;
@@ -34,7 +34,15 @@ pub(crate) trait Progress: Copy + Default + Send + Sync {
 pub(crate) struct Start<P> {
     pub slot: usize,
     pub progress: P,
+    /// None where it begins at what is in the slot.
     pub values: Vec<u16>,
+}
+
+/// What others are shown: assignments of the core, and a solution of the network.
+#[derive(Default)]
+pub(crate) struct Shown {
+    pub elites: Vec<Elite>,
+    pub found: Option<Found>,
 }
 
 /// When the walks of a turn pause: after so many steps each, and on the CPU after so much work.
@@ -99,7 +107,7 @@ impl<S: LocalSearch> Walks<S::Progress> for CpuWalks<S> {
         limit: Limit,
         stop: &Stop,
     ) -> Walked<S::Progress> {
-        let (tables, layout) = (&context.tables, &*self.layout);
+        let (tables, layout) = (S::tables(context), &*self.layout);
         let work = self.walks.par_iter_mut().enumerate().map(|(slot, walk)| {
             if let Some(start) = begin.iter().find(|start| start.slot == slot)
                 && walk.begin((tables, layout), start.progress, &start.values, stop).is_err()
@@ -134,10 +142,17 @@ pub(crate) struct Turn<'a, S: LocalSearch> {
 pub(crate) trait LocalSearch: Default + Send + 'static {
     /// Work of a round at least: turns follow each other until then.
     const ROUND_WORK: u64;
+    /// Whether it works on the network's own sums.
+    const KEEPS_SUMS: bool = false;
     type Progress: Progress;
     /// What walks read beside the value tables.
     type Layout: Send + Sync;
     type Walk: Walk<Self::Progress, Self::Layout>;
+
+    /// What walks on: the core, or what else is known of the network.
+    fn tables(context: &SearchContext) -> &ValueTables {
+        &context.tables
+    }
 
     /// Whether there can be walks on a core.
     fn can_walk(&self, context: &SearchContext) -> bool;
@@ -175,6 +190,22 @@ pub(crate) trait LocalSearch: Default + Send + 'static {
     fn verify(turn: &Turn<Self>, slot: usize, values: &[u16]) -> Result<(), DeviceError> {
         let _ = (turn, slot, values);
         Ok(())
+    }
+
+    /// What others are shown of the best assignments of walks, which it says of what slot they are.
+    fn show(&mut self, turn: &Turn<Self>, bests: Vec<(usize, Vec<u16>)>) -> Result<Shown, DeviceError> {
+        let elite = |(slot, values): (usize, Vec<u16>)| {
+            Self::verify(turn, slot, &values)?;
+            Ok(Elite::until(&turn.context.tables, values, turn.stop).ok())
+        };
+        let elites: Result<Vec<Option<Elite>>, DeviceError> = bests.into_par_iter().map(elite).collect();
+        Ok(Shown { elites: elites?.into_iter().flatten().collect(), found: None })
+    }
+
+    /// The core changes, and there are no walks any more: how far they had come.
+    fn rebase(&mut self, progress: &[Self::Progress]) {
+        let _ = progress;
+        *self = Self::default();
     }
 
     /// Ratings and work of a turn, where they were not counted or not all of them.
@@ -268,24 +299,19 @@ impl<S: DeviceSearch> WalkDriver<S> {
         let turn = open.turn(context, pool, shorter, stop);
         let is_better = |&slot: &usize| turn.progress[slot].quality() < before[slot].quality();
         let slots = self.search.choose(&turn, (0..before.len()).filter(is_better).collect());
-        let elite = |(&slot, values): (&usize, Vec<u16>)| {
-            // one that was stopped before it began
-            if values.is_empty() {
-                return Ok(None);
-            }
-            S::verify(&turn, slot, &values)?;
-            Ok(Elite::until(&context.tables, values, stop).ok())
-        };
-        let elites: Result<Vec<Option<Elite>>, DeviceError> =
-            slots.par_iter().zip(open.walks.bests(&slots)?).map(elite).collect();
+        let mut bests: Vec<(usize, Vec<u16>)> = slots.iter().copied().zip(open.walks.bests(&slots)?).collect();
+        // one that was stopped before it began
+        bests.retain(|best| !best.1.is_empty());
+        let shown = self.search.show(&turn, bests);
         let mut effort = Effort { work, ..Effort::default() };
         for (after, before) in turn.progress.iter().zip(&before).map(|(a, b)| (a.counted(), b.counted())) {
             effort.moves += after.0 - before.0;
             effort.ratings += after.1 - before.1;
         }
         self.search.account(&turn, limit.steps, begin.len(), &mut effort);
-        elites?.iter().flatten().for_each(|elite| pool.offer(elite));
-        Ok(effort)
+        let shown = shown?;
+        shown.elites.iter().for_each(|elite| pool.offer(elite));
+        Ok(Effort { found: shown.found, ..effort })
     }
 }
 
@@ -309,7 +335,11 @@ impl<S: DeviceSearch> Driver for WalkDriver<S> {
     fn fits(&self, context: &SearchContext, pool: &Pool) -> bool {
         // what no device walks is the CPU's, beside it
         let here = self.device.is_none() || S::fits_device(context);
-        here && !context.is_vast() && self.search.can_walk(context) && self.search.pays(context, pool)
+        here && self.search.can_walk(context) && self.search.pays(context, pool)
+    }
+
+    fn keeps_sums(&self) -> bool {
+        S::KEEPS_SUMS
     }
 
     fn kernels(&self, context: &SearchContext) -> Option<Source> {
@@ -330,8 +360,8 @@ impl<S: DeviceSearch> Driver for WalkDriver<S> {
 
     fn rebase(&mut self, _: &SearchContext, _: &Translate<'_>) {
         // the shared pool carries over what the walks found
-        self.open = None;
-        self.search = S::default();
+        let open = self.open.take();
+        self.search.rebase(open.as_ref().map_or(&[], |open| &open.progress));
         self.kernels = OnceCell::new();
     }
 }

@@ -58,7 +58,7 @@ impl DeviceSearch for ConstraintWeighting {
         source()
     }
 
-    fn program(cuda: &Device, context: &SearchContext) -> Result<Program, DeviceError> {
+    fn program(cuda: &Device, context: &SearchContext, _: &IncidenceLists) -> Result<Program, DeviceError> {
         let kernel = cuda.load(&source())?.kernel("walk", 0)?;
         let (tables, n) = (&context.tables, context.variables());
         let words = 3 * n + 2 * tables.moves() + 4 * tables.problem.functions.len();

@@ -56,7 +56,7 @@ impl LocalSearch for ConstraintWeighting {
     type Walk = WeightingWalk;
 
     fn can_walk(&self, context: &SearchContext) -> bool {
-        context.variables() > 0 && context.tables.all_copied()
+        context.variables() > 0 && context.tables.all_copied() && !context.is_vast()
     }
 
     fn pays(&self, context: &SearchContext, pool: &Pool) -> bool {

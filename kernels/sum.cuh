@@ -1,0 +1,52 @@
+// Sums of weights and their prices, in integers with the CPU's limits.
+#pragma once
+#include "constants.cuh"
+#include "rng.cuh"
+
+typedef long long i64;
+
+constexpr i64 LARGEST = 0x7fffffffffffffffll;
+
+// What a total of a sum costs, as `globals::sums::Sum` says.
+struct Sum {
+    i64 low, high, short_, excess, limit;
+    double step; // its weights on average
+    u32 rule, measure;
+
+    // A cost, at least 0, so many times; FORBIDDEN from there on.
+    __device__ static i64 times(i64 cost, u64 count) {
+        if (cost == 0 || count == 0) return 0;
+        const u64 product = (u64)cost * count;
+        return __umul64hi(cost, count) || product >= (u64)FORBIDDEN ? FORBIDDEN : (i64)product;
+    }
+    __device__ i64 charge(u64 gap) const {
+        if (gap == 0) return 0;
+        if (measure == HARD) return times(short_, 1);
+        if (measure == LINEAR) return times(short_, gap);
+        // its square may have more than 64 bits
+        return __umul64hi(gap, gap) ? short_ ? FORBIDDEN : 0 : times(short_, gap * gap);
+    }
+    // How far one number is above another, if it is; as much as 63 bits hold.
+    __device__ static u64 above(i64 number, i64 other) {
+        return number > other ? min((u64)number - (u64)other, (u64)LARGEST) : 0;
+    }
+    // FORBIDDEN where it is.
+    __device__ i64 cost(i64 total) const {
+        const u64 below = above(low, total), beyond = above(total, high);
+        i64 cost;
+        if (rule == OFF) cost = charge(below ? below : beyond);
+        else if (rule == NOT) cost = charge(total == low);
+        else if (rule == WITHIN) cost = charge(below + beyond);
+        else if (rule == OUTSIDE) cost = times(short_, below) + times(excess, beyond);
+        else cost = times(short_, (u64)total * (u64)(total - 1) / 2);
+        return cost < limit ? cost : FORBIDDEN;
+    }
+    // How far a total is from where it costs nothing.
+    __device__ i64 distance(i64 total) const {
+        const u64 below = above(low, total), beyond = above(total, high);
+        if (rule == OFF) return below ? below : beyond;
+        if (rule == NOT) return total == low;
+        if (rule == PAIRS) return max(total - 1, 0ll);
+        return max(below, beyond);
+    }
+};
