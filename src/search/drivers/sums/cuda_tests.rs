@@ -3,7 +3,7 @@
 
 use super::SumSearch;
 use super::progress::{Ground, WalkProgress};
-use super::tests::{context_of, items, mixed, parse, values};
+use super::tests::{context_of, items, mixed, parse, values, wide};
 use crate::common::gpu;
 use crate::device::Cuda;
 use crate::globals::tests::network_of_sums;
@@ -69,17 +69,19 @@ fn walks_on_sums_agree_on_items_and_counts() {
     let Some(cuda) = gpu() else { return };
     for (name, network, rounds) in [
         ("counts", mixed(), &ROUNDS[..]),
+        ("many values", wide(), &ROUNDS[..]),
         ("few items", parse(&items(&mut Rng::new(5), 30, 12).0), &ROUNDS[..]),
         // more sums than a warp has lanes change at once
-        ("many rows", parse(&rows(60, 80, 1_000_000_000_000)), &ROUNDS[..]),
+        ("many rows", parse(&rows(60, 80, 1_000_000_000_000, 100)), &ROUNDS[..]),
+        ("large prices", parse(&rows(40, 5, 1000, 1_000_000_000_000)), &ROUNDS[..]),
         ("many items", parse(&items(&mut Rng::new(6), 900, 300).0), &[1, 1, 1, 500, 5000][..]),
     ] {
         assert!(compare(&cuda, name, &network, 7, rounds).is_some(), "{name} has sums");
     }
 }
 
-/// Items that are in nearly all of some rows, with weights up to the largest.
-fn rows(items: usize, rows: usize, largest: u64) -> String {
+/// Items that are in nearly all of some rows, with weights and prices up to the largest.
+fn rows(items: usize, rows: usize, largest: u64, price: u64) -> String {
     let mut rng = Rng::new(7);
     let mut terms = |largest: u64| -> String {
         let chosen = (1..=items).filter(|_| rng.below(8) > 0).collect::<Vec<_>>();
@@ -87,5 +89,5 @@ fn rows(items: usize, rows: usize, largest: u64) -> String {
     };
     let limit = largest * items as u64 / 5;
     let rows: String = (0..rows).map(|_| format!("{}<= {limit} ;\n", terms(largest))).collect();
-    format!("max: {};\n{rows}", terms(100))
+    format!("max: {};\n{rows}", terms(price))
 }
