@@ -192,7 +192,7 @@ pub(crate) trait LocalSearch: Default + Send + 'static {
         Ok(())
     }
 
-    /// What others are shown of the best assignments of walks, which it says of what slot they are.
+    /// What others are shown of the best assignments of walks, each given with its walk's slot.
     fn show(&mut self, turn: &Turn<Self>, bests: Vec<(usize, Vec<u16>)>) -> Result<Shown, DeviceError> {
         let elite = |(slot, values): (usize, Vec<u16>)| {
             Self::verify(turn, slot, &values)?;
@@ -329,7 +329,9 @@ impl<S: DeviceSearch> Driver for WalkDriver<S> {
     }
 
     fn begins(&self, context: &SearchContext) -> u64 {
-        if self.device.is_some() && !context.portable { BEGIN } else { 0 }
+        // where others rest there is nothing to wait for
+        let is_alone = S::KEEPS_SUMS && context.is_for_sums();
+        if self.device.is_some() && !context.portable && !is_alone { BEGIN } else { 0 }
     }
 
     fn fits(&self, context: &SearchContext, pool: &Pool) -> bool {
