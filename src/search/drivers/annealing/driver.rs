@@ -30,9 +30,10 @@ impl Driver for Annealing {
     }
 
     fn floor(&self, context: &SearchContext, pool: &Pool) -> f64 {
-        let large = pool.solved && context.is_large() && !context.is_coloring() && !context.is_quadratic();
+        let large = pool.solved && context.is_large() && !context.is_coloring();
         match self.device {
             _ if !large || self.long.is_some() => 0.0,
+            _ if context.is_quadratic() => LARGE_FLOOR / 2.0,
             None if cycling::leads(context) => LARGE_FLOOR / 2.0,
             _ => LARGE_FLOOR,
         }
