@@ -92,6 +92,8 @@ pub(crate) mod spins {
     /// Cycles of a device's hundreds of anneals without anything better after which anneals are twice as long; with 16,
     /// as on the CPU, unions of planar graphs were behind after 4 s (results/binary).
     pub const DEVICE_PATIENCE: u32 = 4;
+    /// Sweeps of an anneal at most: each has a rule, 12 bytes of five lists.
+    pub const LONGEST: u32 = 1 << 17;
 }
 
 /// Ejection chains.

@@ -14,7 +14,7 @@ use self::walk::{Room, Rule, Words};
 use super::annealing::state::Elite;
 use super::tuning::ROUND_WORK;
 use super::tuning::cycling::{FIRST_SWEEPS, FLOOR, PATIENCE, PORTABLE, TOPS};
-use super::tuning::spins::{DEVICE_PATIENCE, OPENING, OWN_SHARE, SHOWN};
+use super::tuning::spins::{DEVICE_PATIENCE, LONGEST, OPENING, OWN_SHARE, SHOWN};
 use crate::device::{Cuda, DeviceError, Source};
 use crate::error::Error;
 use crate::reduce::Reducer;
@@ -142,6 +142,8 @@ pub(crate) struct Spins {
     /// Energy of the pool's best that was looked at.
     seen: i64,
     sweeps: u32,
+    /// Along which an anneal of each top goes; none before they were asked for.
+    rules: Vec<Vec<Rule>>,
     tops: Bandit,
     /// Cycles since one found something.
     in_vain: u32,
@@ -158,6 +160,7 @@ impl Spins {
             best: i64::MAX,
             seen: i64::MAX,
             sweeps: FIRST_SWEEPS,
+            rules: Vec::new(),
             tops: Bandit::new(TOPS, FLOOR),
             in_vain: 0,
         }
@@ -212,23 +215,16 @@ impl Spins {
         Ok(anneals)
     }
 
-    /// Along which rules the anneals of each top go.
-    fn rules(&self, hot: f64) -> Vec<Vec<Rule>> {
-        let left = |sweep: u32| 1.0 - f64::from(sweep) / f64::from(self.sweeps);
-        let top = |top: usize| {
-            let hot = hot / f64::from(1u32 << top);
-            (0..self.sweeps).map(|sweep| Rule::at(hot * left(sweep))).collect()
-        };
-        (0..TOPS).map(top).collect()
-    }
-
     /// A cycle of all, which are `many` where a device has as many as it takes. Returns who knows something better than
     /// all did.
     fn cycle(&mut self, anneals: &mut dyn Anneals, form: &Form, many: bool, stop: &Stop, effort: &mut Effort) -> Cycle {
         let (tops, rng) = (&self.tops, &mut self.rng);
         let mut ask = |_: &i64| Anneal { key: rng.draw(), top: tops.choose(rng.unit()) };
         let asked: Vec<Anneal> = self.values.iter().map(&mut ask).collect();
-        let cycled = anneals.cycle(form, &asked, &self.rules(form.hot), stop)?;
+        if self.rules.is_empty() {
+            self.rules = (0..TOPS).map(|top| rules(form.hot / f64::from(1u32 << top), self.sweeps)).collect();
+        }
+        let cycled = anneals.cycle(form, &asked, &self.rules, stop)?;
         for ((anneal, cycled), value) in asked.iter().zip(&cycled).zip(&mut self.values) {
             // what a guide brought is no merit of the anneal
             let gain = (self.best.min(*value) - cycled.value).max(0);
@@ -241,8 +237,9 @@ impl Spins {
         let slot = (0..cycled.len()).min_by_key(|&slot| cycled[slot].value);
         let slot = slot.filter(|&slot| cycled[slot].value < self.best);
         self.in_vain = if slot.is_some() { 0 } else { self.in_vain + 1 };
-        if self.in_vain >= if many { DEVICE_PATIENCE } else { PATIENCE } {
-            (self.sweeps, self.in_vain) = (self.sweeps.saturating_mul(2), 0);
+        if self.in_vain >= if many { DEVICE_PATIENCE } else { PATIENCE } && self.sweeps < LONGEST {
+            (self.sweeps, self.in_vain) = (2 * self.sweeps, 0);
+            self.rules.clear();
         }
         if let Some(slot) = slot {
             self.best = cycled[slot].value;
@@ -258,12 +255,16 @@ impl Spins {
         };
         let mut anneals = self.open(context, (&form, origin), pool, stop)?;
         let many = self.device.is_some() && !context.portable;
-        while sweeps < SHOWN && !stop.is_set() {
+        let move_work = 8 + 4 * form.quadratic.degree() as u64;
+        while sweeps < SHOWN && (many || effort.work < ROUND_WORK) && !stop.is_set() {
             sweeps += self.sweeps;
             leader = self.cycle(&mut *anneals, &form, many, stop, &mut effort)?.or(leader);
+            effort.work = effort.ratings + move_work * effort.moves;
         }
-        // a device works on all at once
-        effort.work = effort.ratings / if many { self.values.len() as u64 } else { 1 };
+        if many {
+            // a device works on all at once
+            effort.work /= self.values.len() as u64;
+        }
         if let Some(slot) = leader {
             let own = form.own(&anneals.known(slot)?);
             let counted = form.quadratic.value(&form.ordered(&own));
@@ -284,6 +285,11 @@ impl Spins {
         self.anneals = Some(anneals);
         Ok(effort)
     }
+}
+
+/// The rules of an anneal of so many sweeps, from a temperature down to none.
+fn rules(top: f64, sweeps: u32) -> Vec<Rule> {
+    (0..sweeps).map(|sweep| Rule::at(top * (1.0 - f64::from(sweep) / f64::from(sweeps)))).collect()
 }
 
 /// Who knows something better than all did.
