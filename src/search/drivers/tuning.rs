@@ -179,8 +179,8 @@ pub(crate) mod annealing {
     pub const WEIGHT: f64 = 6.0;
     /// The least part of it on large cores: large-neighbourhood search gains more for its time there, but annealing
     /// comes further (60 s: rnd1000 125245, without 125572; results/notes/cpu.md). Without a device thermal cycling has
-    /// half of it where it leads, and `spins` where that fits, on a device, too: on sparse random graphs annealing found
-    /// more (results/binary).
+    /// half of it where it leads, and `spins` where that fits, on a device, too: annealing found more on sparse random
+    /// graphs (results/binary).
     pub const LARGE_FLOOR: f64 = 0.5;
 
     /// Sweeps of the two anneals that begin a pool: the first shows a solution at once, the second is worth its time on
