@@ -2,12 +2,8 @@
 // threads has an assignment: it takes the better parts of a guide, anneals from the best that it knows, and keeps the
 // better parts of both. With color classes all threads go through a class; without, a warp looks at 32 variables and
 // flips the first that may, then looks at those behind it again, as if there were one thread.
-#include "rng.cuh"
-
-typedef long long i64;
-
-constexpr u32 ALL = ~0u;
-constexpr u32 NONE = ~0u;
+#include "walks.cuh"
+#include "weight.cuh"
 
 // The variables of a quadratic form in the order of sweeps.
 struct Form {
@@ -43,14 +39,6 @@ struct States {
     u32 sweeps;
     u32 guided;
 };
-
-// As `weight` of src/fang/boltzmann.rs.
-__device__ __forceinline__ u32 weight(uint2 rule, int change) {
-    const u32 halvings = min((u32)change, rule.x) * rule.y >> 11;
-    const u32 fraction = halvings & 0xffff;
-    const u32 curve = 65536 - (fraction * (44012 - (fraction * 11244 >> 16)) >> 16);
-    return (u32)change > rule.x ? 0 : curve << 5 >> (halvings >> 16);
-}
 
 __device__ __forceinline__ int change_of(int word) { return word & 1 ? -(word >> 1) : word >> 1; }
 
@@ -178,7 +166,7 @@ __device__ i64 sum_of_block(i64 own) {
     __syncthreads();
     if (threadIdx.x == 0) sum = 0;
     __syncthreads();
-    for (int s = 16; s; s >>= 1) own += __shfl_xor_sync(ALL, own, s);
+    own = sum_of(own);
     if (threadIdx.x % 32 == 0) atomicAdd((u64 *)&sum, (u64)own);
     __syncthreads();
     return sum;

@@ -7,6 +7,7 @@
 // without a carry, as the host has checked that no row of a variable sums to 2^16.
 #pragma once
 #include "core.cuh"
+#include "weight.cuh"
 
 template <int NV_, int NN_, int Q_, bool HALF_> struct StateLanes {
     static constexpr int NV = NV_, NN = NN_, Q = Q_, LANES = NV * NN, UNIT = HALF_ ? 8 : 4, N = UNIT * Q;
@@ -217,14 +218,6 @@ __device__ __forceinline__ void rate(const Core &core, const T &lanes, const Val
     uint4 sums[T::Q];
     sum_rows(core, lanes, x, info, ahead, member, sums);
     complete(core, lanes, info, ahead, sums, ratings);
-}
-
-// Boltzmann weights in integers: differences beyond `x` weigh nothing, `y` is halvings a unit.
-__device__ __forceinline__ u32 weight(const uint2 &boltzmann, int delta) {
-    const u32 halvings = min((u32)delta, boltzmann.x) * boltzmann.y >> 11;
-    const u32 fraction = halvings & 0xffff;
-    const u32 curve = 65536 - (fraction * (44012 - (fraction * 11244 >> 16)) >> 16);
-    return (u32)delta > boltzmann.x ? 0 : curve << 5 >> (halvings >> 16);
 }
 
 // Aggregate, map, prefix sums, select: the value whose interval holds `bits` of the total weight. The lane that has it

@@ -53,6 +53,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("terms.cuh", include_str!("../../kernels/terms.cuh")),
     ("tree_move.cuh", include_str!("../../kernels/tree_move.cuh")),
     ("walks.cuh", include_str!("../../kernels/walks.cuh")),
+    ("weight.cuh", include_str!("../../kernels/weight.cuh")),
     ("weighting.cu", include_str!("../../kernels/weighting.cu")),
 ];
 

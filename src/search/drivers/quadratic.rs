@@ -143,9 +143,14 @@ impl Quadratic {
 
     /// What flipping `v` changes.
     pub fn change(&self, values: &[bool], v: usize) -> i32 {
-        let linked = self.links(v).iter().filter(|(other, _)| values[*other as usize]);
-        let slope = self.linear[v] + linked.map(|(_, weight)| weight).sum::<i32>();
+        let slope = self.slope(values, v);
         if values[v] { -slope } else { slope }
+    }
+
+    /// What the form is more where `v` is 1 and not 0.
+    pub fn slope(&self, values: &[bool], v: usize) -> i32 {
+        let linked = self.links(v).iter().filter(|(other, _)| values[*other as usize]);
+        self.linear[v] + linked.map(|(_, weight)| weight).sum::<i32>()
     }
 
     /// The value of the form.

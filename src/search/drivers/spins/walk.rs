@@ -49,10 +49,7 @@ pub(super) struct Words {
 
 impl Words {
     pub fn new(form: &Quadratic, values: &[bool]) -> Words {
-        let word = |v: usize| {
-            let linked = form.links(v).iter().filter(|(other, _)| values[*other as usize]);
-            (form.linear(v) + linked.map(|(_, weight)| weight).sum::<i32>()) << 1 | i32::from(values[v])
-        };
+        let word = |v: usize| form.slope(values, v) << 1 | i32::from(values[v]);
         Words { words: (0..values.len()).map(word).collect(), value: form.value(values) }
     }
 

@@ -48,10 +48,6 @@ device_structs! {
 // SAFETY: zeros are a walk that has not begun.
 unsafe impl ValidAsZeroBits for WalkProgress {}
 
-/// Threads of a block, and its walks, a warp each.
-const THREADS: u32 = 128;
-const TOGETHER: u32 = THREADS / 32;
-
 pub(crate) fn sources() -> Vec<Source> {
     vec![source()]
 }
@@ -77,7 +73,7 @@ impl DeviceSearch for SumSearch {
     fn program(cuda: &Device, _: &SearchContext, ground: &Ground) -> Result<Program, DeviceError> {
         let kernel = cuda.load(&source())?.kernel("walk", 0)?;
         let words = words(&ground.space);
-        Ok(Program { kernel, words, together: TOGETHER, threads: THREADS, shared: 0, resident: RESIDENT })
+        Ok(Program::of_warps(kernel, words, RESIDENT))
     }
 
     fn upload(up: &mut Uploads, _: &SearchContext, ground: &Ground) -> Result<InputArgument, DeviceError> {

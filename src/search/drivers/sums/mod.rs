@@ -141,11 +141,7 @@ impl LocalSearch for SumSearch {
     }
 
     fn limit(&self, turn: &Turn<Self>) -> Limit {
-        if turn.on_device || turn.context.portable {
-            Limit { steps: steps(turn).0 as u32, work: u64::MAX }
-        } else {
-            Limit { steps: u32::MAX, work: TURN_WORK >> turn.shorter }
-        }
+        turn.pause(steps(turn).0 as u32, TURN_WORK)
     }
 
     fn begin(

@@ -41,6 +41,16 @@ pub(crate) struct Program {
     pub resident: u32,
 }
 
+/// Threads of a block whose warps have a walk each.
+const THREADS: u32 = 128;
+
+impl Program {
+    /// A warp a walk, of so many words.
+    pub fn of_warps(kernel: Kernel, words: usize, resident: u32) -> Program {
+        Program { kernel, words, together: THREADS / 32, threads: THREADS, shared: 0, resident }
+    }
+}
+
 /// A local search that a device can make: its kernel takes the layout, the walks and how many steps they make.
 pub(crate) trait DeviceSearch: LocalSearch<Progress: DeviceRepr + DeviceStruct + ValidAsZeroBits> {
     /// The layout as the kernel has it.

@@ -138,6 +138,17 @@ pub(crate) struct Turn<'a, S: LocalSearch> {
     pub stop: &'a Stop,
 }
 
+impl<S: LocalSearch> Turn<'_, S> {
+    /// Pauses after so many steps, on the CPU after so much work unless a run must be repeated.
+    pub fn pause(&self, steps: u32, work: u64) -> Limit {
+        if self.on_device || self.context.portable {
+            Limit { steps, work: u64::MAX }
+        } else {
+            Limit { steps: u32::MAX, work: work >> self.shorter }
+        }
+    }
+}
+
 /// A kind of walks, and what is known of a core for them.
 pub(crate) trait LocalSearch: Default + Send + 'static {
     /// Work of a round at least: turns follow each other until then.

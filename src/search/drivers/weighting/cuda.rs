@@ -34,10 +34,6 @@ device_structs! {
 // SAFETY: zeros are numbers.
 unsafe impl ValidAsZeroBits for WalkProgress {}
 
-/// Threads of a block, and its walks, a warp each.
-const THREADS: u32 = 128;
-const TOGETHER: u32 = THREADS / 32;
-
 pub(crate) fn sources() -> Vec<Source> {
     vec![source()]
 }
@@ -62,7 +58,7 @@ impl DeviceSearch for ConstraintWeighting {
         let kernel = cuda.load(&source())?.kernel("walk", 0)?;
         let (tables, n) = (&context.tables, context.variables());
         let words = 3 * n + 2 * tables.moves() + 4 * tables.problem.functions.len();
-        Ok(Program { kernel, words, together: TOGETHER, threads: THREADS, shared: 0, resident: RESIDENT })
+        Ok(Program::of_warps(kernel, words, RESIDENT))
     }
 
     fn upload(

@@ -78,11 +78,7 @@ impl LocalSearch for ConstraintWeighting {
     }
 
     fn limit(&self, turn: &Turn<Self>) -> Limit {
-        if turn.on_device || turn.context.portable {
-            Limit { steps: steps(turn).0 as u32 >> turn.shorter, work: u64::MAX }
-        } else {
-            Limit { steps: u32::MAX, work: TURN_WORK >> turn.shorter }
-        }
+        turn.pause(steps(turn).0 as u32 >> turn.shorter, TURN_WORK)
     }
 
     /// All at once: at the best assignments known and, where there are more walks, at any.
