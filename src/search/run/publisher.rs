@@ -26,6 +26,8 @@ pub(crate) struct EventPublisher<'a> {
     network: &'a Network,
     options: &'a Options,
     clock: &'a Clock,
+    /// When the work ended: what is written and told after that takes no time.
+    ended: Option<f64>,
     observe: &'a mut dyn FnMut(&Event),
     best: Option<(Number, Arc<[u32]>)>,
     /// The solution of least cost in the network's units, which rounding may order otherwise than the file's numbers.
@@ -68,6 +70,7 @@ impl<'a> EventPublisher<'a> {
             network,
             options,
             clock,
+            ended: None,
             observe,
             best: None,
             least: None,
@@ -89,7 +92,7 @@ impl<'a> EventPublisher<'a> {
         if let Some(resumed) = resumed {
             publisher.resume(resumed);
         }
-        let _ = publisher.tell(EventKind::Start);
+        publisher.tell(EventKind::Start);
         publisher
     }
 
@@ -123,7 +126,7 @@ impl<'a> EventPublisher<'a> {
         Checkpoint {
             maximise: self.network.units().maximise,
             seed: self.options.seed,
-            time_s: self.clock.seconds(),
+            time_s: self.seconds(),
             rounds,
             moves,
             ratings,
@@ -142,7 +145,7 @@ impl<'a> EventPublisher<'a> {
             Ok(()) => self.states[place].1 = false,
             Err(message) if is_end || !self.states[place].1 => {
                 self.states[place].1 = true;
-                let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+                self.tell_with(EventKind::Warning, Some(message.into()));
             }
             Err(_) => {}
         }
@@ -185,7 +188,7 @@ impl<'a> EventPublisher<'a> {
             if totals.rounds > self.totals.rounds {
                 self.totals = totals;
             }
-            let _ = self.tell(EventKind::Tick);
+            self.tell(EventKind::Tick);
             self.next_tick = now.floor() + 1.0;
         }
     }
@@ -223,7 +226,7 @@ impl<'a> EventPublisher<'a> {
                     }
                     self.source = source.into();
                     self.best_source = self.source.clone();
-                    let _ = self.tell(EventKind::Solution);
+                    self.tell(EventKind::Solution);
                 }
             }
             Message::Bound { bound, source, totals, proof } => {
@@ -243,25 +246,25 @@ impl<'a> EventPublisher<'a> {
                 let size = |size: &Size| format!("{} variables with {} values", size.variables, size.values);
                 let message = format!("{}; the reductions leave {}", size(before), size(after));
                 self.facts = Some((*facts).into());
-                let _ = self.tell_with(EventKind::Note, Some(message.into()));
+                self.tell_with(EventKind::Note, Some(message.into()));
             }
             Message::Note(message) => {
-                let _ = self.tell_with(EventKind::Note, Some(message.into()));
+                self.tell_with(EventKind::Note, Some(message.into()));
             }
             Message::Nonsense(message) => {
-                let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+                self.tell_with(EventKind::Warning, Some(message.into()));
             }
             Message::Lost { source, message } => {
                 let before = std::mem::replace(&mut self.source, source.into());
-                let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+                self.tell_with(EventKind::Warning, Some(message.into()));
                 self.source = before;
             }
             Message::Warning(message) => {
-                let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+                self.tell_with(EventKind::Warning, Some(message.into()));
             }
             Message::DeviceLost { message, left } => {
                 self.left = Some(left);
-                let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+                self.tell_with(EventKind::Warning, Some(message.into()));
             }
         }
     }
@@ -270,7 +273,7 @@ impl<'a> EventPublisher<'a> {
         if bound > self.bound {
             self.bound = bound;
             (self.source, self.bound_source) = (source.clone(), source);
-            let _ = self.tell(EventKind::Bound);
+            self.tell(EventKind::Bound);
         }
     }
 
@@ -283,15 +286,19 @@ impl<'a> EventPublisher<'a> {
             self.bound_source
         );
         (self.bound, self.bound_source) = self.proved.clone();
-        let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+        self.tell_with(EventKind::Warning, Some(message.into()));
     }
 
-    fn tell(&mut self, kind: EventKind) -> f64 {
-        self.tell_with(kind, None)
+    fn seconds(&self) -> f64 {
+        self.ended.unwrap_or_else(|| self.clock.seconds())
     }
 
-    fn tell_with(&mut self, kind: EventKind, message: Option<Arc<str>>) -> f64 {
-        let time_s = self.clock.seconds();
+    fn tell(&mut self, kind: EventKind) {
+        self.tell_with(kind, None);
+    }
+
+    fn tell_with(&mut self, kind: EventKind, message: Option<Arc<str>>) {
+        let time_s = self.seconds();
         let units = self.network.units();
         let gap = self.gap();
         let with_solution = matches!(kind, EventKind::Solution | EventKind::End);
@@ -310,7 +317,6 @@ impl<'a> EventPublisher<'a> {
             message,
             facts: self.facts.clone(),
         });
-        time_s
     }
 
     fn gap(&self) -> Option<f64> {
@@ -326,16 +332,18 @@ impl<'a> EventPublisher<'a> {
     /// stop.
     pub fn finish(mut self, threads: usize, ending: Option<Ending>, stopped_by: StoppedBy) -> Summary {
         let (options, units) = (self.options, self.network.units());
+        let time_s = self.clock.seconds();
+        self.ended = Some(time_s);
         if let Some(ending) = &ending {
             self.totals = ending.totals;
             self.source = self.bound_source.clone();
         }
         if options.certificate && self.proof.0 < self.bound {
             let message = weaker(self.network, self.proof.0, self.bound);
-            let _ = self.tell_with(EventKind::Warning, Some(message.into()));
+            self.tell_with(EventKind::Warning, Some(message.into()));
         }
         (0..self.states.len()).for_each(|place| self.keep(place, true));
-        let time_s = self.tell(EventKind::End);
+        self.tell(EventKind::End);
         // also where the loop did not come to look
         let stopped_by = reached(self.network, options, self.found(), self.bound)
             .unwrap_or(ending.as_ref().map_or(stopped_by, |ending| ending.stopped_by));
@@ -390,6 +398,7 @@ impl<'a> EventPublisher<'a> {
 mod tests {
     use super::*;
     use crate::model::ModelError;
+    use crate::search::checkpoint::{Extent, Keeper, Keeping};
 
     #[test]
     fn messages_are_told_and_change_nothing() -> Result<(), ModelError> {
@@ -416,6 +425,40 @@ mod tests {
         ];
         assert_eq!(told, expected);
         Ok(())
+    }
+
+    /// Writes slowly.
+    #[derive(Debug, Default)]
+    struct SlowDisk(Mutex<Option<f64>>);
+
+    impl Keeper for SlowDisk {
+        fn extent(&self) -> Extent {
+            Extent { elites: 0, drivers: false, time: Duration::ZERO }
+        }
+
+        fn is_due(&self) -> bool {
+            false
+        }
+
+        fn keep(&self, checkpoint: Checkpoint, _is_end: bool) -> Result<(), String> {
+            std::thread::sleep(Duration::from_millis(5));
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(checkpoint.time_s);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_run_that_goes_on_from_a_slow_disk_does_not_go_back_in_time() {
+        let network = Network::builder("empty").build();
+        let clock = Clock::start(std::time::Instant::now(), None, &Stop::new());
+        let disk = Arc::new(SlowDisk::default());
+        let options = Options { keeping: Keeping::of(&network).keep(disk.clone()), ..Options::default() };
+        let mut told = 0.0;
+        let mut observe = |event: &Event| told = event.time_s;
+        let publisher = EventPublisher::new(&network, &clock, &options, &Stop::new(), &mut observe);
+        let summary = publisher.finish(1, None, StoppedBy::Time);
+        let kept = *disk.0.lock().unwrap_or_else(PoisonError::into_inner);
+        assert_eq!((kept, told), (Some(summary.time_s), summary.time_s));
     }
 
     #[test]
