@@ -16,7 +16,7 @@ const LOOK_EVERY: usize = 64;
 const IN_PARTS: f64 = 5.0;
 
 /// Which variables share a function.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Graph {
     starts: Vec<u32>,
     neighbours: Vec<u32>,
@@ -100,7 +100,7 @@ impl Graph {
 
     /// Number of variables.
     pub fn len(&self) -> usize {
-        self.starts.len() - 1
+        self.starts.len().saturating_sub(1)
     }
 
     /// Where each variable's neighbours begin, and all neighbours.
@@ -129,63 +129,76 @@ impl Graph {
     /// Color classes of a greedy coloring, variables of high degree first: variables of a class share no function.
     /// Narrow classes are balanced: a device's threads take as many steps as the largest class needs.
     pub fn classes(&self, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
-        let order = self.by_degree();
-        let classes = self.first_fit(&order, usize::MAX, stop)?;
+        let classes = self.greedy_classes(stop)?;
         let room = (self.len() / (classes.len() + 1)).next_power_of_two();
-        if room < WIDE { self.first_fit(&order, room, stop) } else { Ok(classes) }
+        if room < WIDE { self.first_fit(room, stop) } else { Ok(classes) }
     }
 
     /// Color classes of a greedy coloring, variables of high degree first, as wide as they come.
     pub fn greedy_classes(&self, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
-        self.first_fit(&self.by_degree(), usize::MAX, stop)
+        self.first_fit(usize::MAX, stop)
     }
 
-    /// The variables, those of the most neighbours first, by counting.
-    fn by_degree(&self) -> Vec<u32> {
-        let degree = |v: &u32| self.neighbours(*v as usize).len();
-        let variables = 0..self.len() as u32;
-        let most = variables.clone().map(|v| degree(&v)).max().unwrap_or(0);
-        let mut places = vec![0usize; most + 1];
-        variables.clone().for_each(|v| places[most - degree(&v)] += 1);
-        let mut before = 0;
-        places.iter_mut().for_each(|count| before += std::mem::replace(count, before));
-        let mut order = vec![0; self.len()];
-        for v in variables {
-            let place = &mut places[most - degree(&v)];
-            order[*place] = v;
-            *place += 1;
-        }
-        order
+    fn first_fit(&self, room: usize, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
+        let neighbours = |v: u32| self.neighbours(v as usize).iter().copied();
+        let order = by_degree(self.len(), |v| neighbours(v).len());
+        Ok(first_fit(&order, neighbours, (room, usize::MAX), stop)?.unwrap_or_default())
     }
+}
 
-    /// Each variable joins the first class that has room for it and none of its neighbours.
-    fn first_fit(&self, order: &[u32], room: usize, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
-        let mut color = vec![u32::MAX; self.len()];
-        let mut classes: Vec<Vec<u32>> = Vec::new();
-        // `taken[c] == v` says that a neighbour of v has color c
-        let mut taken: Vec<u32> = Vec::new();
-        for v in stop.each(order) {
-            let v = *v?;
-            for &u in self.neighbours(v as usize) {
-                if color[u as usize] != u32::MAX {
-                    taken[color[u as usize] as usize] = v;
-                }
-            }
-            let is_free = |(&mark, class): (&u32, &Vec<u32>)| mark != v && class.len() < room;
-            let free = taken.iter().zip(&classes).position(is_free).unwrap_or(taken.len());
-            if free == taken.len() {
-                taken.push(u32::MAX);
-                classes.push(Vec::new());
-            }
-            color[v as usize] = free as u32;
-            classes[free].push(v);
-        }
-        for class in &mut classes {
-            stop.check()?;
-            class.sort_unstable();
-        }
-        Ok(classes)
+/// The variables, those of the most neighbours first, by counting.
+pub(crate) fn by_degree(n: usize, degree: impl Fn(u32) -> usize) -> Vec<u32> {
+    let variables = 0..n as u32;
+    let most = variables.clone().map(&degree).max().unwrap_or(0);
+    let mut places = vec![0usize; most + 1];
+    variables.clone().for_each(|v| places[most - degree(v)] += 1);
+    let mut before = 0;
+    places.iter_mut().for_each(|count| before += std::mem::replace(count, before));
+    let mut order = vec![0; n];
+    for v in variables {
+        let place = &mut places[most - degree(v)];
+        order[*place] = v;
+        *place += 1;
     }
+    order
+}
+
+/// Each variable, in order, joins the first class that has `room` for it and none of its neighbours. None where that
+/// takes more than `most` classes.
+pub(crate) fn first_fit<I: Iterator<Item = u32>>(
+    order: &[u32],
+    neighbours: impl Fn(u32) -> I,
+    (room, most): (usize, usize),
+    stop: &Stop,
+) -> Result<Option<Vec<Vec<u32>>>, Error> {
+    let mut color = vec![u32::MAX; order.len()];
+    let mut classes: Vec<Vec<u32>> = Vec::new();
+    // `taken[c] == v` says that a neighbour of v has color c
+    let mut taken: Vec<u32> = Vec::new();
+    for v in stop.each(order) {
+        let v = *v?;
+        for u in neighbours(v) {
+            if color[u as usize] != u32::MAX {
+                taken[color[u as usize] as usize] = v;
+            }
+        }
+        let is_free = |(&mark, class): (&u32, &Vec<u32>)| mark != v && class.len() < room;
+        let free = taken.iter().zip(&classes).position(is_free).unwrap_or(taken.len());
+        if free == most {
+            return Ok(None);
+        }
+        if free == taken.len() {
+            taken.push(u32::MAX);
+            classes.push(Vec::new());
+        }
+        color[v as usize] = free as u32;
+        classes[free].push(v);
+    }
+    for class in &mut classes {
+        stop.check()?;
+        class.sort_unstable();
+    }
+    Ok(Some(classes))
 }
 
 /// Grows connected regions.

@@ -11,7 +11,7 @@ mod together;
 use self::quantization::{Forbidding, quantize, quantum};
 use crate::device::shared::constants;
 use crate::error::Error;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Problem};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Readers};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use crate::threads;
@@ -83,10 +83,12 @@ impl ValueTables {
         ValueTables::copying(problem, price, COPY_LIMIT, stop)
     }
 
-    /// The same, where tables are copied that have at most so many entries.
+    /// The same, where tables are copied that have at most so many entries; variables have the rows of their own costs
+    /// alone where that is 0.
     pub fn copying(problem: &Arc<Problem>, price: Cost, limit: u64, stop: &Stop) -> Result<ValueTables, Error> {
         let n = problem.variables();
-        let (quantum, incidence) = rayon::join(|| quantum(problem, price, stop), || problem.incidence_until(stop));
+        let incidence = || if limit > 0 { problem.incidence_until(stop) } else { Ok(Readers::of_none(n)) };
+        let (quantum, incidence) = rayon::join(|| quantum(problem, price, stop), incidence);
         let ((shift, hard, forbidding), incidence) = (quantum?, incidence?);
         let mut tables = ValueTables {
             problem: problem.clone(),
@@ -103,7 +105,7 @@ impl ValueTables {
             in_place: Vec::new(),
             limit: limit.min(COPY_LIMIT),
         };
-        if !together::lay_out(&mut tables, &incidence, stop)? {
+        if limit == 0 || !together::lay_out(&mut tables, &incidence, stop)? {
             in_turn::lay_out(&mut tables, &incidence, stop)?;
         }
         Ok(tables)

@@ -55,7 +55,7 @@ impl Proof {
     }
 
     pub(crate) fn eliminated(self, plan: &Plan, problem: &Problem) -> Proof {
-        let scopes = problem.functions.iter().map(|function| function.scope.clone()).collect();
+        let scopes = problem.functions.iter().map(|function| function.scope[..].into()).collect();
         Proof { ending: Some(End::Plan(plan.clone(), scopes)), ..self }
     }
 
@@ -115,10 +115,10 @@ impl BoundProof for Proof {
         self.moves(&names, MORE_PASSES, &mut steps);
         let problem = reducer.problem();
         let sizes = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).collect::<Vec<_>>();
-        let clusters = self.graphs.last().map(|graph| graph.clusters.iter().map(|cluster| &cluster.over));
-        let scopes = clusters.into_iter().flatten().chain(problem.functions.iter().map(|function| &function.scope));
+        let clusters = self.graphs.last().map(|graph| graph.clusters.iter().map(|cluster| &cluster.over[..]));
+        let scopes = clusters.into_iter().flatten().chain(problem.functions.iter().map(|function| &function.scope[..]));
         let (mut entries, mut cells) = (0u64, 0);
-        for sizes in scopes.map(|scope| sizes(scope)) {
+        for sizes in scopes.map(sizes) {
             entries = entries.saturating_add(sizes.iter().copied().fold(1, u64::saturating_mul));
             cells += sizes.iter().sum::<u64>();
         }

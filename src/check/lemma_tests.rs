@@ -12,7 +12,7 @@ use crate::rng::Rng;
 fn plan(network: &Network, rng: &mut Rng) -> Elimination {
     let mut functions: Vec<Box<[u32]>> = Vec::new();
     for function in network.functions() {
-        let mut scope = function.scope.clone();
+        let mut scope: Box<[u32]> = function.scope[..].into();
         scope.sort_unstable();
         if scope.len() > 1 && !functions.contains(&scope) {
             functions.push(scope);

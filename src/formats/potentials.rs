@@ -141,7 +141,7 @@ pub fn potentials_of(network: &Network, temperature: f64) -> Result<Potentials, 
         scopes.zip(&reading.functions).map(|(scope, numbers)| (scope, (numbers, reading.scale)))
     }) {
         let (factors, rounding) = factors(numbers.0, numbers.1, &network.name)?;
-        potentials.functions.extend(factors.into_iter().map(|own| Factor { scope: scope.clone(), ..own }));
+        potentials.functions.extend(factors.into_iter().map(|own| Factor { scope: scope[..].into(), ..own }));
         potentials.rounding += rounding;
     }
     for function in &network.functions()[stated..] {
@@ -161,7 +161,9 @@ pub fn potentials_of(network: &Network, temperature: f64) -> Result<Potentials, 
             }
         };
         let factors = known.entry(place).or_insert_with(|| Factor::of(&[], dense.len(), |index| value(dense[index])));
-        potentials.functions.extend(factors.iter().map(|own| Factor { scope: function.scope.clone(), ..own.clone() }));
+        potentials
+            .functions
+            .extend(factors.iter().map(|own| Factor { scope: function.scope[..].into(), ..own.clone() }));
         let dearest = dense.iter().filter(|&&cost| cost < FORBIDDEN).map(|cost| cost.unsigned_abs()).max();
         potentials.rounding += (3.0 + 2.0 * dearest.unwrap_or(0) as f64 / unit) * ROUNDOFF;
     }

@@ -11,6 +11,8 @@ use super::real::{Range, Real, Unit};
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::model::{Builder, Network, Variable};
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 
 /// What the values of the variables are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -124,25 +126,38 @@ impl Quadratic {
         for _ in 0..self.variables {
             let _ = builder.named_variable(Variable { domain: 2, name: None, values: self.kind.names() })?;
         }
+        // terms are far more than different numbers
+        let mut known: [FxHashMap<Real, (u32, u64)>; 2] = Default::default();
         for term in tokens.stop().each(&self.terms) {
-            let &(pair, value) = term?;
-            self.add(&mut builder, &mut unit, pair, value)?;
+            let &([i, j], value) = term?;
+            match known[usize::from(i == j)].entry(value) {
+                Entry::Occupied(first) => {
+                    let (first, rounded) = *first.get();
+                    unit.rounded += rounded;
+                    let _ = builder.shared(&[i, j][usize::from(i == j)..], first)?;
+                }
+                Entry::Vacant(free) => {
+                    let before = unit.rounded;
+                    let first = self.add(&mut builder, &mut unit, [i, j], value)?;
+                    let _ = free.insert((first, unit.rounded - before));
+                }
+            }
         }
         let _ = builder.units(unit.units(self.maximise));
         Ok(builder.build())
     }
 
-    fn add(&self, builder: &mut Builder, unit: &mut Unit, [i, j]: [u32; 2], value: Real) -> Result<(), Error> {
+    fn add(&self, builder: &mut Builder, unit: &mut Unit, [i, j]: [u32; 2], value: Real) -> Result<u32, Error> {
         let value = if self.maximise { value.times(-1) } else { value };
         let (zero, minus) = (Real::default(), value.times(-1));
-        let _ = match (self.kind, i == j) {
+        let function = match (self.kind, i == j) {
             (Kind::Binary, true) => builder.dense(&[i], unit.costs([zero, value]).into())?,
             (Kind::Spins, true) => builder.dense(&[i], unit.costs([value, minus]).into())?,
             (Kind::Ascending, true) => builder.dense(&[i], unit.costs([minus, value]).into())?,
             (Kind::Binary, false) => builder.dense(&[i, j], unit.costs([zero, zero, zero, value]).into())?,
             (_, false) => builder.dense(&[i, j], unit.costs([value, minus, minus, value]).into())?,
         };
-        Ok(())
+        Ok(function)
     }
 }
 

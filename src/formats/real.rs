@@ -10,7 +10,7 @@ use crate::model::{Cost, SUM_LIMIT, Units};
 const DIGITS: i64 = 10i64.pow(18);
 
 /// A number: `digits` times ten to the power of `exponent`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Real {
     digits: i64,
     exponent: i64,
@@ -150,7 +150,8 @@ impl Range {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit {
     decimals: u32,
-    rounded: u64,
+    /// The functions changed so far.
+    pub rounded: u64,
 }
 
 impl Unit {

@@ -52,7 +52,7 @@ pub fn observe(network: &mut Network, evidence: &[(u32, u32)], stop: &Stop) -> R
             let _ = builder.named_variable(variable.clone())?;
         }
         let functions = &network.functions()[..reading.functions.len()];
-        let scopes = functions.iter().map(|function| function.scope.clone()).collect();
+        let scopes = functions.iter().map(|function| function.scope[..].into()).collect();
         let (numbers, scale, precision) = (reading.functions.clone(), reading.scale, reading.precision);
         let parts = Parts { builder, scopes, numbers, scale, precision, fixed: evidence.into() };
         let mut again = parts.build(&network.name, stop)?;

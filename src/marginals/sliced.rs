@@ -225,7 +225,7 @@ impl Sliced {
     /// The scopes as a problem that costs nothing: what orders and plans look at.
     pub fn structure(&self) -> Problem {
         let table = |arity| Table::Sparse(Arc::new(SparseTable::new(arity, 0, Vec::new(), Vec::<Cost>::new())));
-        let function = |own: &Factor| CostFunction { scope: own.scope.clone(), table: table(own.scope.len()) };
+        let function = |own: &Factor| CostFunction { scope: own.scope[..].into(), table: table(own.scope.len()) };
         Problem {
             domains: self.domains.clone(),
             unary: vec![Vec::new(); self.domains.len()],

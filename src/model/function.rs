@@ -1,13 +1,13 @@
 //! Cost functions: a scope and a table, dense or default-plus-tuples.
 
-use super::{Cost, FORBIDDEN};
+use super::{Cost, FORBIDDEN, Scope};
 use std::sync::Arc;
 
 /// A function of the values of a few variables.
 #[derive(Clone, Debug)]
 pub struct CostFunction {
     /// The variables it reads, all different; empty for a constant.
-    pub scope: Box<[u32]>,
+    pub scope: Scope,
     /// Its costs, shared between functions that are equal.
     pub table: Table,
 }

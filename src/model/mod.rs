@@ -15,6 +15,7 @@ mod problem;
 mod reading;
 pub mod rounding;
 mod scaled;
+mod scope;
 mod tables;
 mod units;
 
@@ -35,6 +36,7 @@ pub use potentials::{Factor, LEAST_EXPONENT, Potentials};
 pub use problem::{Problem, Readers};
 pub use reading::{Decimal, Numbers, Reading, Scale, Stated};
 pub use scaled::{ROUNDOFF, Scaled, scale};
+pub use scope::Scope;
 pub(crate) use tables::Tables;
 pub use units::{Number, Units};
 

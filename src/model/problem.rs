@@ -117,6 +117,13 @@ pub struct Readers {
     functions: Vec<u32>,
 }
 
+impl Readers {
+    /// No function on any of so many variables.
+    pub(crate) fn of_none(variables: usize) -> Readers {
+        Readers { starts: vec![0; variables + 1], functions: Vec::new() }
+    }
+}
+
 impl Index<usize> for Readers {
     type Output = [u32];
 

@@ -5,7 +5,7 @@ use super::tuning::VALUE_BYTES;
 use super::{Reducer, Reduction, Size, table};
 use crate::Error;
 use crate::memory;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table, add};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Scope, Table, add};
 use crate::stop::Stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -98,7 +98,7 @@ impl Part {
 
     /// A function of several variables; its table stays unless its order or a negative cost changes it.
     fn take(&mut self, scope: &[u32], table: &Table, sizes: &[usize]) {
-        let (mut scope, mut table): (Box<[u32]>, _) = (scope.into(), table::densify_small(table.clone(), sizes));
+        let (mut scope, mut table): (Scope, _) = (scope.into(), table::densify_small(table.clone(), sizes));
         if !scope.is_sorted() {
             let mut order: Vec<usize> = (0..scope.len()).collect();
             order.sort_unstable_by_key(|&k| scope[k]);

@@ -27,6 +27,10 @@ pub(super) mod core {
     /// Work of a sweep above which a core is vast: all threads make one state's sweeps together, some 200000 variables
     /// with three functions each. Smaller ones were not tried.
     pub const VAST_SWEEP: u64 = 10_000_000;
+    /// Functions a variable from which on binary variables in pairs have no tables: an entry of a form takes eight bytes,
+    /// rows of a function a hundred, and what reads rows found nothing on random networks of 3000 variables with 1200
+    /// functions each (results/binary).
+    pub const DENSE: usize = 32;
     /// Variables of a tree of a forest, at most, where a core is large: a device assigns the levels of a tree one after
     /// the other.
     pub const LARGE_TREE: u32 = 64;
@@ -135,9 +139,11 @@ pub(super) mod run {
     pub const VISITS: u64 = 8;
     /// Entries that it looks at after kicks: less than a millisecond.
     pub const KICKED: u64 = 1 << 17;
-    /// Variables, and places in scopes, from which on the first solution comes from passes over all functions: the
-    /// greedy one takes longer than a tenth of a second then.
-    pub const VAST: [usize; 2] = [1 << 14, 1 << 17];
+    /// Places in scopes from which on the first solution comes from passes over all functions: the greedy one takes
+    /// longer than a tenth of a second then.
+    pub const VAST: usize = 1 << 17;
+    /// A core is worth moving to where its values and functions are less than this part of the present one's.
+    pub const WORTH_MOVING: f64 = 15.0 / 16.0;
     /// Passes that let variables take better values: with eight the solution is better than the greedy one on
     /// `large-sparse` of 10^5 and 10^6 variables (results/scale). Other numbers were not tried.
     pub const PASSES: usize = 8;

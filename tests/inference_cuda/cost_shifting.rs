@@ -4,7 +4,7 @@ use super::common::published_network;
 use super::{band, gpu, order, random};
 use fangs::bounds::{JoinGraph, Patience, Shift};
 use fangs::elimination::{Gpu, Limits, Plan, Progress};
-use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
+use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, Scope, Table};
 use fangs::order::{Method, Order};
 use fangs::reduce::Reducer;
 use fangs::rng::Rng;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// All that a join graph has come to: its bound, those of values, and its functions.
-type Left = (Cost, Vec<Vec<Cost>>, Vec<(Box<[u32]>, Vec<Cost>)>, Vec<Vec<Cost>>);
+type Left = (Cost, Vec<Vec<Cost>>, Vec<(Scope, Vec<Cost>)>, Vec<Vec<Cost>>);
 
 /// Moves costs over graphs of growing z, each made of what the last one left, and once more over the last one.
 fn shifted(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &Order, zs: &[u32]) -> Vec<Left> {

@@ -5,7 +5,7 @@ use super::static_data::{NEVER, StaticData};
 use crate::bounds::tuning::branch::{DEVICE_SPEED, PLANNING};
 use crate::device::DeviceError;
 use crate::elimination::{Gpu, Limits, Outcome, Plan, Progress, Run};
-use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Table};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Scope, Table};
 use crate::order::{Method, Order, best_order};
 use crate::stop::Stop;
 use std::sync::Arc;
@@ -154,8 +154,7 @@ impl Residual {
         }
         let mut functions = Vec::new();
         for function in &data.functions {
-            let scope: Box<[u32]> =
-                function.scope.iter().map(|&v| index[v as usize]).filter(|&v| v != u32::MAX).collect();
+            let scope: Scope = function.scope.iter().map(|&v| index[v as usize]).filter(|&v| v != u32::MAX).collect();
             let costs = costs(data, state, function);
             match scope[..] {
                 [] => constant += costs[0],

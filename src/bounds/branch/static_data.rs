@@ -4,7 +4,7 @@ use crate::bounds::cost_shifting::{LONG, SHORT, written_out};
 use crate::bounds::tuning::{MOST_BITS, WRITTEN_OUT};
 use crate::elimination::cap;
 use crate::error::Error;
-use crate::model::{Cost, Problem, SparseTable, Table};
+use crate::model::{Cost, Problem, Scope, SparseTable, Table};
 use crate::stop::Stop;
 use crate::tensor::strides;
 use rustc_hash::FxHashMap;
@@ -37,7 +37,7 @@ pub(crate) struct StaticData {
 
 #[derive(Debug)]
 pub(crate) struct Function {
-    pub scope: Box<[u32]>,
+    pub scope: Scope,
     pub strides: Box<[usize]>,
     pub entries: Entries,
     /// By place in the scope: the first cell of what was taken.

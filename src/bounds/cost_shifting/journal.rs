@@ -87,7 +87,7 @@ impl Journal {
                 };
                 let amounts: Box<[Cost]> = row.map(amount).collect();
                 if amounts.iter().any(|&amount| amount != 0) {
-                    let scope = self.problem.functions[function as usize].scope.clone();
+                    let scope = self.problem.functions[function as usize].scope[..].into();
                     self.steps.push(Step::Move { scope, variable, amounts });
                 }
             }

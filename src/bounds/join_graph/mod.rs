@@ -413,7 +413,7 @@ impl JoinGraph {
                 unary[variable as usize].fill(i64::LARGEST);
             } else {
                 let table = SparseTable::new(scope.len(), i64::LARGEST, Vec::new(), Vec::new());
-                functions.push(CostFunction { scope, table: Table::Sparse(table.into()) });
+                functions.push(CostFunction { scope: scope.into(), table: Table::Sparse(table.into()) });
             }
         }
         let top = self.top.min(self.problem.constant + self.range);
@@ -446,7 +446,7 @@ impl JoinGraph {
             if let [variable] = scope[..] {
                 unary[variable as usize] = costs;
             } else if table::nonzero(&costs) {
-                functions.push(CostFunction { scope, table: Table::dense(costs) });
+                functions.push(CostFunction { scope: scope.into(), table: Table::dense(costs) });
             }
         }
         let domains = self.problem.domains.clone();

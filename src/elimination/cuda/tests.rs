@@ -13,7 +13,7 @@ use crate::elimination::slices::Stretch;
 use crate::elimination::table;
 use crate::elimination::tests::{messages, random, run, shuffled, wide};
 use crate::elimination::{Limits, Width};
-use crate::model::{Cost, CostFunction, Problem, Table};
+use crate::model::{Cost, CostFunction, Problem, Scope, Table};
 use crate::order::Order;
 use crate::rng::Rng;
 use crate::stop::Stop;
@@ -120,7 +120,7 @@ const FOUR: &[&[u32]] = &[&[1, 2, 3], &[3, 4, 5], &[5, 6, 7], &[7, 8, 9]];
 /// their tables where there is no generator.
 fn bucket(d: u32, w: u32, left_out: &[&[u32]], mut rng: Option<&mut Rng>) -> (Arc<Problem>, Plan) {
     let function = |left_out: &&[u32]| {
-        let scope: Box<[u32]> = (0..=w).filter(|v| !left_out.contains(v)).collect();
+        let scope: Scope = (0..=w).filter(|v| !left_out.contains(v)).collect();
         let costs = rng
             .as_mut()
             .map_or_else(Vec::new, |rng| (0..d.pow(scope.len() as u32)).map(|_| rng.below(1000) as Cost).collect());

@@ -115,11 +115,12 @@ impl Builder {
     /// Adds a function with the table of an earlier one; the domains along both scopes must agree.
     pub fn shared(&mut self, scope: &[u32], original: u32) -> Result<u32, ModelError> {
         let function = self.check_scope(scope)?;
-        let first = &self.network.functions[original as usize];
-        let sizes = |scope: &[u32]| scope.iter().map(|&v| self.network.domains[v as usize]).collect::<Vec<_>>();
-        if sizes(scope) != sizes(&first.scope) {
-            let expected = first.combinations(&self.network.domains);
-            let found = sizes(scope).iter().fold(1, |n: usize, &size| n.saturating_mul(size as usize));
+        let Network { domains, functions, .. } = &self.network;
+        let first = &functions[original as usize];
+        let size = |&v: &u32| domains[v as usize];
+        if !scope.iter().map(size).eq(first.scope.iter().map(size)) {
+            let expected = first.combinations(domains);
+            let found = scope.iter().map(size).fold(1, |n: usize, size| n.saturating_mul(size as usize));
             return Err(ModelError::TableSize { function, found, expected });
         }
         let table = first.table.clone();

@@ -1,7 +1,7 @@
 //! A part of a core: some variables have a choice of values, all others keep theirs.
 
 use super::value_tables::ValueTables;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Readers, SparseTable, Table, add};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Readers, Scope, SparseTable, Table, add};
 use std::sync::Arc;
 
 /// A variable of a core and the values, all different, that it may take.
@@ -125,7 +125,7 @@ fn restricted(
     };
     let lists: Vec<&[u16]> = function.scope.iter().map(list).collect();
     let is_free = |v: &u32| places[*v as usize] != u32::MAX;
-    let scope: Box<[u32]> = function.scope.iter().filter(|v| is_free(v)).map(|&v| places[v as usize]).collect();
+    let scope: Scope = function.scope.iter().filter(|v| is_free(v)).map(|&v| places[v as usize]).collect();
     let combinations = lists.iter().fold(1u64, |product, list| product.saturating_mul(list.len() as u64));
     match &function.table {
         Table::Sparse(table) if combinations > WRITTEN_OUT => {

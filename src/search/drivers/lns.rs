@@ -414,7 +414,7 @@ mod tests {
     /// All pairs of `n` variables want to differ.
     fn complete(n: usize) -> Problem {
         let table = Table::dense(vec![1, 0, 0, 1]);
-        let pairs = (0..n as u32).flat_map(|a| (0..a).map(move |b| Box::from([b, a])));
+        let pairs = (0..n as u32).flat_map(|a| (0..a).map(move |b| [b, a].into()));
         let functions = pairs.map(|scope| CostFunction { scope, table: table.clone() }).collect();
         Problem { domains: vec![2; n], unary: vec![vec![0; 2]; n], functions, constant: 0, top: FORBIDDEN }
     }

@@ -1,24 +1,48 @@
 //! Networks of binary variables and functions of two of them as a quadratic form.
 
 use crate::error::Error;
+use crate::memory;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem};
+use crate::search::run::passes;
+use crate::search::tuning::core::DENSE;
 use crate::stop::Stop;
+use rayon::prelude::*;
+
+/// Rows are read where at least one in so many of their weights is there: eight lanes of a vector beside one link.
+const SPARSE: usize = 8;
 
 /// No flip changes the cost by as much: changes and their times share words of 64 bits ([`super::one_flip`]).
 pub(super) const LARGEST: Cost = 1 << 29;
 
 /// `sum over i of linear(i) x(i) + sum over pairs of weight(i, j) x(i) x(j)`, without the constant.
 #[derive(Debug, Default)]
-pub(super) struct Quadratic {
+pub(crate) struct Quadratic {
     linear: Vec<i32>,
     /// The first link of each variable, and the end.
     starts: Vec<u32>,
     /// The other variable of a pair and its weight; each pair stands at both of its variables.
     links: Vec<(u32, i32)>,
+    rows: Rows,
     /// What is left out: the cost where all variables are 0, but for a problem's constant.
     pub zero: Cost,
     /// Whether flipping all variables changes nothing, as the sides of a cut have no names.
     pub symmetric: bool,
+}
+
+/// The weights of all pairs, a row a variable, where links are so many that a row is read sooner.
+#[derive(Debug, Default)]
+enum Rows {
+    #[default]
+    None,
+    Short(Vec<i16>),
+    Long(Vec<i32>),
+}
+
+/// Of a variable, the weights of its pairs: by links, or with each other variable.
+pub(crate) enum Row<'a> {
+    Links(&'a [(u32, i32)]),
+    Short(&'a [i16]),
+    Long(&'a [i32]),
 }
 
 impl Quadratic {
@@ -101,7 +125,7 @@ impl Quadratic {
         }
         let symmetric = linear.iter().zip(&total).all(|(cost, weights)| 2 * cost + weights == 0);
         let linear = linear.into_iter().map(|cost| cost as i32).collect();
-        Ok(Some(Quadratic { linear, starts, links, zero, symmetric }))
+        Ok(Some(Quadratic { linear, starts, links, rows: Rows::None, zero, symmetric }))
     }
 
     /// The same form with its variables in another order: the first is what `order` begins with.
@@ -117,6 +141,60 @@ impl Quadratic {
             ordered.starts.push(ordered.links.len() as u32);
         }
         ordered
+    }
+
+    /// The same form, its weights also by rows where those are not mostly empty and fit memory.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn with_rows(self, stop: &Stop) -> Result<Quadratic, Error> {
+        let n = self.variables();
+        if SPARSE * self.degree() < n {
+            return Ok(self);
+        }
+        let rows = match self.rows_of::<i16>(stop)? {
+            Some(rows) => Rows::Short(rows),
+            None => self.rows_of::<i32>(stop)?.map_or(Rows::None, Rows::Long),
+        };
+        Ok(Quadratic { rows, ..self })
+    }
+
+    /// None where a weight, or all of them, have no room.
+    fn rows_of<W: TryFrom<i32> + Copy + Default + Send>(&self, stop: &Stop) -> Result<Option<Vec<W>>, Error> {
+        let n = self.variables();
+        let bytes = (n * n * size_of::<W>()) as u64;
+        if memory::must_fit(bytes, || "rows of weights".into()).is_err() {
+            return Ok(None);
+        }
+        let mut rows = vec![W::default(); n * n];
+        let fill = |(v, row): (usize, &mut [W])| -> Result<bool, Error> {
+            stop.check()?;
+            let mut sums = vec![0; n];
+            self.links(v).iter().for_each(|&(other, weight)| sums[other as usize] += weight);
+            let places = row.iter_mut().zip(sums);
+            Ok(places.map(|(own, sum)| W::try_from(sum).map(|sum| *own = sum).is_ok()).fold(true, |all, one| all & one))
+        };
+        let fits = rows.par_chunks_mut(n.max(1)).enumerate().map(fill).try_reduce(|| true, |a, b| Ok(a & b))?;
+        Ok(fits.then_some(rows))
+    }
+
+    /// The weights of a variable's pairs in the form that is read soonest.
+    #[inline(always)]
+    pub fn row(&self, v: usize) -> Row<'_> {
+        let n = self.variables();
+        match &self.rows {
+            Rows::None => Row::Links(self.links(v)),
+            Rows::Short(rows) => Row::Short(&rows[v * n..(v + 1) * n]),
+            Rows::Long(rows) => Row::Long(&rows[v * n..(v + 1) * n]),
+        }
+    }
+
+    /// Work of reading them, in nanoseconds or so.
+    pub fn row_work(&self) -> u64 {
+        match self.rows {
+            Rows::None => 4 * self.degree() as u64,
+            Rows::Short(_) | Rows::Long(_) => self.variables() as u64 / 4,
+        }
     }
 
     /// Where the links of each variable begin, and all links.
@@ -163,6 +241,15 @@ impl Quadratic {
     }
 }
 
+/// Whether a network is a form of so many terms that it is searched as one, without tables.
+pub(crate) fn is_dense(network: &Network) -> bool {
+    let (domains, functions) = (network.domains(), network.functions());
+    network.globals().len() == 0
+        && passes::suits(network)
+        && functions.len() >= DENSE * domains.len()
+        && are_pairs(domains, functions)
+}
+
 /// Whether all variables have two values and no function more than two variables.
 pub(crate) fn are_pairs(domains: &[u32], functions: &[CostFunction]) -> bool {
     let has_pairs = || functions.iter().all(|function| function.scope.len() <= 2);
@@ -192,6 +279,30 @@ pub(super) mod tests {
         let edge = |pair: [u32; 2]| CostFunction { scope: pair.into(), table: Table::dense(vec![4, 0, 0, 4]) };
         let functions = [[0, 1], [1, 2], [0, 2]].map(edge).into();
         Problem { domains: vec![2; 3], unary: vec![vec![0, 0]; 3], functions, constant: 0, top: FORBIDDEN }
+    }
+
+    #[test]
+    fn rows_hold_what_links_add_up_to() {
+        let mut rng = Rng::new(9);
+        let mut seen = [0; 3];
+        for (n, scale) in [1, 2, 9, 40, 80].into_iter().flat_map(|n| [(n, 1), (n, 9000)]) {
+            let mut problem = random(n, &mut rng);
+            problem.functions.iter_mut().for_each(|function| function.table = function.table.map(|cost| scale * cost));
+            let form = Quadratic::of(&problem, &Stop::new()).expect("no stop").expect("a quadratic form");
+            let form = form.with_rows(&Stop::new()).expect("no stop");
+            for v in 0..n {
+                let mut sums = vec![0; n];
+                form.links(v).iter().for_each(|&(other, weight)| sums[other as usize] += weight);
+                let (kind, row) = match form.row(v) {
+                    Row::Links(_) => (0, sums.clone()),
+                    Row::Short(row) => (1, row.iter().map(|&weight| weight.into()).collect()),
+                    Row::Long(row) => (2, row.to_vec()),
+                };
+                assert_eq!(row, sums);
+                seen[kind] += 1;
+            }
+        }
+        assert!(seen.iter().all(|&rows| rows > 0), "{seen:?}");
     }
 
     #[test]

@@ -31,38 +31,26 @@ impl InitialSolution {
             let found = resumed.checkpoint.solution.as_ref()?;
             Some((resumed.upper?, found.value, &found.values))
         });
-        let (mut upper, mut best) = known.map_or((FORBIDDEN, None), |(upper, value, _)| (upper, Some(value)));
-        let mut hear = |evaluation: &Evaluation, assignment: &[u32], source: &str| {
-            if evaluation.is_solution()
-                && evaluation.cost < upper
-                && let Some(value) = evaluation.value(network, assignment)
-            {
-                upper = evaluation.cost;
-                if best.is_none_or(|best| network.units().is_better(value, best)) {
-                    best = Some(value);
-                }
-                let (solution, source) = (assignment.into(), source.to_string());
-                tell(Message::Solution { cost: upper, value, solution, source, totals });
-            }
-            (upper, best.is_some())
-        };
+        let (upper, value) = known.map_or((FORBIDDEN, None), |(upper, value, _)| (upper, Some(value)));
+        let mut first = InitialSolution { assignments: Vec::new(), upper, value };
         let mut is_known = known.is_some();
         let has_rounds = options.rounds != Some(0) && lower < network.top();
         let begins = options.warm_starts.is_empty() && known.is_none() && has_rounds;
         let has_room = || greedy::fits(network.expanded());
         if let Some((values, evaluation)) = (begins && has_room()).then(|| by_passes(network, options, stop)).flatten()
         {
-            let _ = hear(&evaluation, &values, "greedy");
-            return InitialSolution { assignments: vec![values], upper, value: best };
+            let _ = first.hear(network, &evaluation, &values, ("greedy", totals), tell);
+            first.assignments.push(values);
+            return first;
         }
         let mut found = |assignment: &[u32], source: &str| {
             // once the run is over one is enough
             let gives_up = || stop.is_set() && is_known;
             let evaluation = check::evaluate_unless(network, assignment, gives_up);
             let Some(evaluation) = evaluation else { return ControlFlow::Continue(()) };
-            let upper;
-            (upper, is_known) = hear(&evaluation, assignment, source);
-            if upper > lower { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            let _ = first.hear(network, &evaluation, assignment, (source, totals), tell);
+            is_known = first.value.is_some();
+            if first.upper > lower { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
         let own = network.domains().len();
         let choose = |given: &[Option<u32>], source: &str, found: &mut dyn FnMut(&[u32], &str) -> ControlFlow<()>| {
@@ -90,7 +78,29 @@ impl InitialSolution {
         if assignments.is_empty() && has_rounds && has_room() {
             assignments.push(choose(&[], "greedy", &mut found));
         }
-        InitialSolution { assignments, upper, value: best }
+        InitialSolution { assignments, ..first }
+    }
+
+    /// Tells of a solution if it is better; whether it is.
+    pub fn hear(
+        &mut self,
+        network: &Network,
+        evaluation: &Evaluation,
+        assignment: &[u32],
+        (source, totals): (&str, Totals),
+        tell: &mut dyn FnMut(Message),
+    ) -> bool {
+        if !evaluation.is_solution() || evaluation.cost >= self.upper {
+            return false;
+        }
+        let Some(value) = evaluation.value(network, assignment) else { return false };
+        self.upper = evaluation.cost;
+        if self.value.is_none_or(|best| network.units().is_better(value, best)) {
+            self.value = Some(value);
+        }
+        let (solution, source) = (assignment.into(), source.to_string());
+        tell(Message::Solution { cost: self.upper, value, solution, source, totals });
+        true
     }
 
     /// The least cost in the network's units and the best value, where there is a solution.

@@ -9,6 +9,7 @@ pub(crate) mod handover;
 pub(crate) mod initial;
 pub(crate) mod keeping;
 pub(crate) mod messages;
+mod opening;
 pub(crate) mod passes;
 mod places;
 pub(crate) mod publisher;
@@ -100,7 +101,7 @@ impl<'a> Run<'a> {
     pub fn new(
         network: &'a Network,
         options: &'a Options,
-        first: InitialSolution,
+        mut first: InitialSolution,
         stop: &'a Stop,
         tell: &'a mut dyn FnMut(Message),
     ) -> Result<Option<Self>, Error> {
@@ -110,7 +111,17 @@ impl<'a> Run<'a> {
         let mut rng = Rng::new(draw);
         // where no thread can be started the reductions come first
         let beside = if Reducing::suits(network, options) { Reducing::start(network, stop).ok() } else { None };
-        let core = reducing::first_core(network, options, beside.is_some(), stop)?;
+        let prepare = |rng: &mut Rng| {
+            let core = reducing::first_core(network, options, true, stop)?;
+            let context = SearchContext::of_core(network, &core, options, rng, stop)?;
+            Ok::<_, Error>((core, Some(context)))
+        };
+        let (core, context) = match &beside {
+            Some(_) if opening::suits(network) => {
+                opening::beside(network, options, &mut first, stop, tell, || prepare(&mut rng))?
+            }
+            beside => (reducing::first_core(network, options, beside.is_some(), stop)?, None),
+        };
         let least = core.problem.constant.max(network.least());
         let lower = if core.reducer.infeasible() { network.top() } else { least };
         let (totals, meeting) = (Totals::resumed(options), Meeting::new(first.upper.min(network.top()), stop));
@@ -123,7 +134,10 @@ impl<'a> Run<'a> {
             return Ok(None);
         }
         let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
-        let context = SearchContext::of_core(network, &core, options, &mut rng, stop)?;
+        let context = match context {
+            Some(context) => context,
+            None => SearchContext::of_core(network, &core, options, &mut rng, stop)?,
+        };
         // a run that must be repeated, and what needs a device, begin there
         let waits = options.rounds.is_some() || for_devices;
         let (handover, device) = DeviceHandover::unless_there(&options.device, waits, &context, meeting.met(), stop)?;
@@ -142,7 +156,7 @@ impl<'a> Run<'a> {
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
         let bounds = ConcurrentBounds::new(options, gpu.zip(for_bounds), meeting.clone());
         let values = ValueBounds::new(&core.reducer, stop)?;
-        if options.facts && beside.is_none() {
+        if options.facts && !beside.as_ref().is_some_and(Reducing::is_on_its_way) {
             tell(Message::facts(&core, &context, options));
         }
         let has_search = fits_search(&core.problem);
@@ -187,6 +201,7 @@ impl<'a> Run<'a> {
         // drivers have better ones than the greedy solution at once, but on vast cores
         let resumed = self.options.keeping.resumed().is_some();
         let wanted = self.context.is_vast()
+            || self.reducing.is_some()
             || resumed
             || !self.options.warm_starts.is_empty()
             || self.options.heuristic.is_some();

@@ -25,7 +25,7 @@ pub(crate) fn suits(network: &Network) -> bool {
         *sum += arity;
         Some(*sum)
     });
-    network.globals().len() == 0 && network.domains().len() >= VAST[0] && places.any(|sum| sum >= VAST[1])
+    network.globals().len() == 0 && places.any(|sum| sum >= VAST)
 }
 
 /// An assignment that no move of a few variables betters much; it may hold forbidden combinations.

@@ -10,9 +10,10 @@ use crate::memory;
 use crate::model::{Network, Problem};
 use crate::reduce::{ReducedProblem, Reducer, ValueBounds};
 use crate::search::drivers::annealing::state::Elite;
+use crate::search::drivers::quadratic::is_dense;
 use crate::search::options::Options;
 use crate::search::scheduler::driver::SearchContext;
-use crate::search::tuning::run::REDUCING_BYTES;
+use crate::search::tuning::run::{REDUCING_BYTES, WORTH_MOVING};
 use crate::stop::{Cause, Stop};
 use crate::threads;
 use std::io;
@@ -35,12 +36,15 @@ impl Reducing {
     /// for all steps or for the reduced problem's variables.
     pub fn suits(network: &Network, options: &Options) -> bool {
         let is_free = options.rounds.is_none() && !options.certificate && options.heuristic.is_none();
-        options.reduce && is_free && options.threads() > 1 && passes::suits(network)
+        options.reduce && is_free && passes::suits(network) && (options.threads() > 1 || is_dense(network))
     }
 
-    /// Begins them on a thread of their own.
+    /// Begins them on a thread of their own. A dense form has none: they leave all of it.
     pub fn start(network: &Network, stop: &Stop) -> io::Result<Self> {
         let left = stop.below();
+        if is_dense(network) {
+            return Ok(Reducing { thread: None, left });
+        }
         let thread = threads::start("reducing", {
             let (network, stop, busy) = (network.clone(), left.clone(), Busy::new());
             move || {
@@ -60,6 +64,11 @@ impl Reducing {
         Ok(Reducing { thread: Some(thread), left })
     }
 
+    /// Whether something is still to come of it.
+    pub fn is_on_its_way(&self) -> bool {
+        self.thread.is_some()
+    }
+
     fn finished(&mut self) -> Option<Result<ReducedProblem, Error>> {
         let thread = self.thread.take_if(|thread| thread.is_finished())?;
         Some(thread.join().unwrap_or_else(|panic| Err(Error::Internal(threads::message(&*panic)))))
@@ -74,6 +83,11 @@ impl Run<'_> {
             Ok(new) if new.reducer.infeasible() => {
                 self.reducing = None;
                 self.raise(self.upper.min(self.network.top()), "reduce", None);
+            }
+            // the core stays, and what was made for it
+            Ok(new) if extent(&new.problem) >= WORTH_MOVING * extent(&self.core.problem) => {
+                (self.tell)(Message::facts(&self.core, &self.context, self.options));
+                threads::free(new, self.network.domains().len());
             }
             Ok(new) => {
                 let Ok(values) = ValueBounds::new(&new.reducer, self.stop) else { return };
@@ -100,6 +114,7 @@ impl Run<'_> {
         let Ok(context) = SearchContext::of_core(self.network, &new, self.options, &mut self.rng, self.stop) else {
             return false;
         };
+        context.have_form_of(&self.context);
         let old = std::mem::replace(&mut self.core, new);
         self.context = context;
         self.size = size(&self.core.problem);
@@ -118,6 +133,11 @@ impl Run<'_> {
         threads::free(old, parts);
         true
     }
+}
+
+/// Values and functions of a core.
+fn extent(problem: &Problem) -> f64 {
+    problem.domains.iter().map(|&domain| f64::from(domain)).sum::<f64>() + problem.functions.len() as f64
 }
 
 /// Values that the tables of a core hold.

@@ -22,7 +22,8 @@ use crate::search::drivers::DriverChoice;
 use crate::search::drivers::annealing::state::Elite;
 use crate::search::drivers::annealing::temperature::Schedule;
 use crate::search::drivers::annealing::tree_move::Forest;
-use crate::search::drivers::quadratic::are_pairs;
+use crate::search::drivers::quadratic::{are_pairs, is_dense};
+use crate::search::drivers::spins::form::Form;
 use crate::search::drivers::tabu::restarts::interchangeable;
 use crate::search::drivers::tabu::walk::Layout;
 use crate::search::options::Options;
@@ -51,6 +52,8 @@ pub(crate) struct SearchContext {
     layout: Lazy<Arc<Layout>>,
     /// How many values there are, where all are interchangeable, as colors are.
     pub interchangeable: Option<usize>,
+    /// Whether functions have rows in the tables, and edges in the graph.
+    has_rows: bool,
     is_large: bool,
     is_vast: bool,
     /// Temperatures.
@@ -70,6 +73,7 @@ pub(crate) struct SearchContext {
     /// The network itself where functions of it are sums, for which the core has chains of tables.
     pub sums: Option<Arc<SumSpace>>,
     is_quadratic: OnceLock<bool>,
+    form: Lazy<Option<Arc<Form>>>,
     reduced: Mutex<Reduced>,
 }
 
@@ -86,7 +90,8 @@ impl SearchContext {
         SearchContext::until((problem, u64::MAX), price, population, rng, &Stop::new()).expect("no stop is set")
     }
 
-    /// The same with copies of tables of at most so many entries, or [`Error::Stopped`].
+    /// The same with copies of tables of at most so many entries, without any rows of functions where that is 0, or
+    /// [`Error::Stopped`].
     fn until(
         (problem, copied): (&Arc<Problem>, u64),
         price: Cost,
@@ -94,6 +99,7 @@ impl SearchContext {
         rng: &mut Rng,
         stop: &Stop,
     ) -> Result<SearchContext, Error> {
+        let has_rows = copied > 0;
         let of_rows = || {
             let tables = ValueTables::copying(problem, price, copied, stop)?;
             let schedule = Schedule::of(&tables, stop)?;
@@ -101,7 +107,7 @@ impl SearchContext {
             Ok::<_, Error>((tables, schedule, interchangeable))
         };
         let of_graph = || {
-            let graph = Graph::new(problem, stop)?;
+            let graph = if has_rows { Graph::new(problem, stop)? } else { Graph::default() };
             let classes = graph.classes(stop)?;
             Ok::<_, Error>((graph, classes))
         };
@@ -109,13 +115,15 @@ impl SearchContext {
         let ((tables, schedule, interchangeable), (graph, classes)) = (of_rows?, of_graph?);
         let n = problem.variables();
         let choices = (0..n).filter(|&v| tables.domain(v) > 1 && tables.degree(v) > 0).count();
-        let sweep_work = (0..n).map(|v| 30 + tables.degree(v) as u64 * (2 + u64::from(tables.width[v]) / 4)).sum();
-        let is_large = choices > LARGE_CLASS * classes.len() || sweep_work > LARGE_SWEEP;
+        let of_variable = |v: usize| 30 + tables.degree(v) as u64 * (2 + u64::from(tables.width[v]) / 4);
+        let sweep_work = (0..n).map(of_variable).sum();
+        let is_large = !has_rows || choices > LARGE_CLASS * classes.len() || sweep_work > LARGE_SWEEP;
         Ok(SearchContext {
             tables,
             graph,
             strides: strides(classes.len(), is_large),
             classes,
+            has_rows,
             is_large,
             is_vast: false,
             forest_draw: rng.draw(),
@@ -133,6 +141,7 @@ impl SearchContext {
             network: None,
             sums: None,
             is_quadratic: OnceLock::new(),
+            form: Lazy::default(),
             reduced: Mutex::default(),
         })
     }
@@ -149,12 +158,17 @@ impl SearchContext {
         options.activity.step("preparing the search");
         let price = problem.top.saturating_sub(problem.constant).max(1);
         let sums = SumSpace::until(reducer, problem.top, stop)?;
-        let copied = if sums.is_some() { COPIED_CHAIN } else { u64::MAX };
-        let mut context = SearchContext::until((problem, copied), price, options.population, rng, stop)?;
-        context.portable = options.rounds.is_some();
         // a driver that is asked for alone searches whatever the size
         let is_free = options.driver == DriverChoice::PORTFOLIO && options.population.is_none();
-        context.is_vast = !context.portable && context.sweep_work > VAST_SWEEP && is_free;
+        let is_free = is_free && options.rounds.is_none();
+        let copied = match sums {
+            Some(_) => COPIED_CHAIN,
+            None if is_free && options.heuristic.is_none() && reducer.is_unreduced() && is_dense(network) => 0,
+            None => u64::MAX,
+        };
+        let mut context = SearchContext::until((problem, copied), price, options.population, rng, stop)?;
+        context.portable = options.rounds.is_some();
+        context.is_vast = !context.has_rows || context.sweep_work > VAST_SWEEP && is_free;
         (context.origin, context.network) = (Some(reducer.clone()), Some(network.clone()));
         context.sums = sums.map(Arc::new);
         Ok(Arc::new(context))
@@ -234,11 +248,32 @@ impl SearchContext {
         self.sums.as_ref().is_some_and(|sums| sums.is_relaxed || !self.tables.all_copied())
     }
 
+    /// Whether drivers that read tables have a chance.
+    pub fn is_for_tables(&self) -> bool {
+        self.has_rows && !self.is_for_sums()
+    }
+
     /// Whether the network, as it was read, has variables of two values and functions of two variables alone.
     pub fn is_quadratic(&self) -> bool {
         let are_pairs = |network: &Network| are_pairs(network.domains(), network.functions());
         let is = || self.network.as_ref().is_some_and(|network| network.globals().len() == 0 && are_pairs(network));
         *self.is_quadratic.get_or_init(is)
+    }
+
+    /// The network as a quadratic form, where it is one; made when first asked for, or [`Error::Stopped`] before that.
+    pub fn form_until(&self, stop: &Stop) -> Result<Option<Arc<Form>>, Error> {
+        let make =
+            || Ok(self.network.as_ref().map(|network| Form::of(network, stop)).transpose()?.flatten().map(Arc::new));
+        self.form.get(make).cloned()
+    }
+
+    /// Takes the form of the same network, if it is made.
+    pub fn have_form(&self, form: Option<Arc<Form>>) {
+        let _ = form.map(|form| self.form.get(|| Ok(Some(form))));
+    }
+
+    pub fn have_form_of(&self, other: &SearchContext) {
+        self.have_form(other.form.made().cloned().flatten());
     }
 
     /// Whether all values are interchangeable, as colors are.
@@ -302,9 +337,9 @@ pub(crate) trait Driver: Send {
         true
     }
 
-    /// Whether it works on the network's own sums where the core has chains of tables for them.
-    fn keeps_sums(&self) -> bool {
-        false
+    /// Whether it works on the core's tables by variable, and not on the network's own sums or as a quadratic form.
+    fn reads_tables(&self) -> bool {
+        true
     }
 
     /// Whether its rounds leave threads idle where there are many.

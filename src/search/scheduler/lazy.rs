@@ -18,6 +18,10 @@ impl<T> Default for Lazy<T> {
 }
 
 impl<T> Lazy<T> {
+    pub fn made(&self) -> Option<&T> {
+        self.made.get()
+    }
+
     pub fn get(&self, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
         if let Some(made) = self.made.get() {
             return Ok(made);

@@ -154,7 +154,7 @@ impl Portfolio {
         let stagnates = opens && self.timed && self.opening >= PROBING.max(self.better + self.better / 3);
         let shares = self.shares.get_or_insert_with(begin);
         let is_alone = self.drivers.len() == 1;
-        let may_help = |driver: &dyn Driver| is_alone || !context.is_for_sums() || driver.keeps_sums();
+        let may_help = |driver: &dyn Driver| is_alone || context.is_for_tables() || !driver.reads_tables();
         let due =
             |driver: &dyn Driver| may_help(driver) && driver.fits(context, pool) && self.work >= driver.begins(context);
         let waits = |driver: &dyn Driver| {

@@ -50,6 +50,7 @@ impl OneFlip {
     fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, Error> {
         if self.form.is_none() {
             let form = Quadratic::of(&context.tables.problem, stop)?;
+            let form = form.map(|form| form.with_rows(stop)).transpose()?;
             // values of another core have another constant
             form.iter().for_each(|form| self.kept.iter_mut().for_each(|(value, values)| *value = form.value(values)));
             self.kept.sort();
@@ -173,9 +174,14 @@ impl Driver for OneFlip {
 
     fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
         match &self.form {
+            _ if context.is_for_sums() => false,
             Some(form) => form.is_some(),
             None => are_pairs(&context.tables.problem.domains, &context.tables.problem.functions),
         }
+    }
+
+    fn reads_tables(&self) -> bool {
+        false
     }
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {

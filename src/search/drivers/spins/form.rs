@@ -1,7 +1,7 @@
 //! The order in which sweeps go through binary variables, and where it can be cut.
 
 use crate::error::Error;
-use crate::graph::Graph;
+use crate::graph::{by_degree, first_fit};
 use crate::model::Network;
 use crate::search::drivers::quadratic::Quadratic;
 use crate::stop::Stop;
@@ -11,7 +11,7 @@ pub(super) const WARP: usize = 32;
 
 /// A network as a quadratic form, its variables in the order of sweeps.
 #[derive(Debug)]
-pub(super) struct Form {
+pub(crate) struct Form {
     pub quadratic: Quadratic,
     /// The network's variable at each place.
     order: Vec<u32>,
@@ -31,31 +31,39 @@ impl Form {
     pub fn of(network: &Network, stop: &Stop) -> Result<Option<Form>, Error> {
         let Some(quadratic) = Quadratic::of_network(network, stop)? else { return Ok(None) };
         let n = quadratic.variables();
-        let mut edges = Vec::with_capacity(quadratic.arrays().1.len() / 2);
-        for v in stop.each(0..n as u32) {
-            let v = v?;
-            edges.extend(quadratic.links(v as usize).iter().filter(|(u, _)| *u > v).map(|(u, _)| [v, *u]));
-        }
-        edges.sort_unstable();
-        edges.dedup();
-        let classes = Graph::of_edges(n, &edges, stop)?.greedy_classes(stop)?;
-        let has_classes = n >= WARP * classes.len();
-        let (order, ends) = if has_classes {
-            let end = |end: &mut u32, class: &Vec<u32>| {
-                *end += class.len() as u32;
-                Some(*end)
-            };
-            (classes.concat(), classes.iter().scan(0, end).collect())
-        } else {
-            ((0..n as u32).collect(), vec![n as u32])
+        let links = |v: u32| quadratic.links(v as usize).iter();
+        let order = by_degree(n, |v| links(v).len());
+        // narrow classes are not worth their order
+        let classes = first_fit(&order, |v| links(v).map(|&(other, _)| other), (usize::MAX, n / WARP), stop)?;
+        let has_classes = classes.is_some();
+        let (quadratic, order, ends) = match classes {
+            Some(classes) => {
+                let end = |end: &mut u32, class: &Vec<u32>| {
+                    *end += class.len() as u32;
+                    Some(*end)
+                };
+                let order = classes.concat();
+                (quadratic.ordered(&order), order, classes.iter().scan(0, end).collect())
+            }
+            None => (quadratic, (0..n as u32).collect(), vec![n as u32]),
         };
-        let quadratic = quadratic.ordered(&order);
+        let quadratic = quadratic.with_rows(stop)?;
         let hot = (0..n).map(|v| spread(&quadratic, v)).sum::<f64>() / n as f64;
         Ok(Some(Form { quadratic, order, classes: [vec![0], ends].concat(), has_classes, hot }))
     }
 
     pub fn variables(&self) -> usize {
         self.order.len()
+    }
+
+    /// Work of a flip, where a word is one.
+    pub fn move_work(&self) -> u64 {
+        8 + self.quadratic.row_work()
+    }
+
+    /// Work of counting what an assignment of the network costs.
+    pub fn count_work(&self) -> u64 {
+        16 * self.quadratic.arrays().1.len() as u64
     }
 
     /// The network's assignment from one in the order of sweeps.

@@ -5,7 +5,7 @@
 mod cuda;
 #[cfg(test)]
 mod cuda_tests;
-mod form;
+pub(crate) mod form;
 mod walk;
 
 use self::cuda::CudaSpins;
@@ -25,7 +25,7 @@ use crate::stop::Stop;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-pub(super) const NAME: &str = "spins";
+pub(crate) const NAME: &str = "spins";
 
 pub(crate) fn sources() -> Vec<Source> {
     cuda::sources()
@@ -169,8 +169,7 @@ impl Spins {
     /// The form, once it is made.
     fn form(&mut self, context: &SearchContext, stop: &Stop) -> Result<Option<Arc<Form>>, Error> {
         if self.form.is_none() {
-            let form = context.network.as_ref().map(|network| Form::of(network, stop)).transpose()?.flatten();
-            self.form = Some(form.map(Arc::new));
+            self.form = Some(context.form_until(stop)?);
         }
         Ok(self.form.clone().flatten())
     }
@@ -255,11 +254,10 @@ impl Spins {
         };
         let mut anneals = self.open(context, (&form, origin), pool, stop)?;
         let many = self.device.is_some() && !context.portable;
-        let move_work = 8 + 4 * form.quadratic.degree() as u64;
         while sweeps < SHOWN && (many || effort.work < ROUND_WORK) && !stop.is_set() {
             sweeps += self.sweeps;
             leader = self.cycle(&mut *anneals, &form, many, stop, &mut effort)?.or(leader);
-            effort.work = effort.ratings + move_work * effort.moves;
+            effort.work = effort.ratings + form.move_work() * effort.moves;
         }
         if many {
             // a device works on all at once
@@ -284,6 +282,24 @@ impl Spins {
         }
         self.anneals = Some(anneals);
         Ok(effort)
+    }
+}
+
+/// Cycles on this thread alone, from an assignment of the network, until `over` is set. Tells `found` of better ones, no
+/// more often than they are worth the time that it takes to count their costs.
+pub(crate) fn alone(form: &Form, first: &[u32], rng: Rng, over: &Stop, found: &mut dyn FnMut(Vec<u32>)) {
+    let first = Words::new(&form.quadratic, &form.ordered(first));
+    let (mut spins, mut anneals) = (Spins::new(rng, None), CpuSpins::new(&first, 1));
+    (spins.values, spins.best) = (vec![first.value], first.value);
+    let (mut told, mut effort) = (first.value, Effort::default());
+    let is_worth = |effort: &Effort| effort.ratings + form.move_work() * effort.moves >= form.count_work();
+    while !over.is_set() {
+        // the CPU does not fail
+        let _ = spins.cycle(&mut anneals, form, false, over, &mut effort);
+        if spins.best < told && (is_worth(&effort) || over.is_set()) {
+            (told, effort) = (spins.best, Effort::default());
+            found(form.own(&anneals.slots[0].0.words));
+        }
     }
 }
 
@@ -320,6 +336,10 @@ impl Driver for Spins {
 
     fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
         context.is_quadratic() && self.form.as_ref().is_none_or(Option::is_some)
+    }
+
+    fn reads_tables(&self) -> bool {
+        false
     }
 
     fn weight(&self, context: &SearchContext, _: &Pool) -> f64 {

@@ -4,7 +4,7 @@
 use super::form::WARP;
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::mix;
-use crate::search::drivers::quadratic::Quadratic;
+use crate::search::drivers::quadratic::{Quadratic, Row};
 use crate::stop::Stop;
 
 /// A sweep without a temperature: only what makes the assignment better.
@@ -66,9 +66,16 @@ impl Words {
         self.value += i64::from(Words::change(word));
         self.words[v] = word ^ 1;
         let sign = if word & 1 == 1 { -2 } else { 2 };
-        for &(other, weight) in form.links(v) {
-            self.words[other as usize] += sign * weight;
+        match form.row(v) {
+            Row::Links(links) => links.iter().for_each(|&(other, weight)| self.words[other as usize] += sign * weight),
+            Row::Short(row) => self.add(row, sign),
+            Row::Long(row) => self.add(row, sign),
         }
+    }
+
+    #[inline(always)]
+    fn add<W: Copy + Into<i32>>(&mut self, row: &[W], sign: i32) {
+        self.words.iter_mut().zip(row).for_each(|(word, &weight)| *word += sign * weight.into());
     }
 
     /// Each variable in turn; returns how many flipped.
@@ -99,6 +106,7 @@ impl Words {
         let Room { differs, part } = room;
         differs.clear();
         differs.extend(self.words.iter().zip(&other.words).map(|(own, other)| (own ^ other) & 1 == 1));
+        let mut left = differs.iter().filter(|&&differs| differs).count();
         for first in 0..differs.len() {
             if first.is_multiple_of(LOOK_EVERY) && stop.is_set() {
                 return;
@@ -108,6 +116,7 @@ impl Words {
             }
             part.clear();
             part.push(first as u32);
+            left -= 1;
             let (mut at, mut twice) = (0, 0);
             while let Some(&v) = part.get(at) {
                 at += 1;
@@ -115,9 +124,12 @@ impl Words {
                 let (own, other) = (self.words[v as usize], other.words[v as usize]);
                 let slopes = i64::from(own >> 1) + i64::from(other >> 1);
                 twice += if own & 1 == 1 { -slopes } else { slopes };
-                for &(next, _) in form.links(v as usize) {
+                // on dense forms the first ones see all others
+                let links = if left > 0 { form.links(v as usize) } else { &[] };
+                for &(next, _) in links {
                     if std::mem::take(&mut differs[next as usize]) {
                         part.push(next);
+                        left -= 1;
                     }
                 }
             }

@@ -351,8 +351,8 @@ impl<S: DeviceSearch> Driver for WalkDriver<S> {
         here && self.search.can_walk(context) && self.search.pays(context, pool)
     }
 
-    fn keeps_sums(&self) -> bool {
-        S::KEEPS_SUMS
+    fn reads_tables(&self) -> bool {
+        !S::KEEPS_SUMS
     }
 
     fn kernels(&self, context: &SearchContext) -> Option<Source> {
