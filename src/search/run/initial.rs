@@ -1,11 +1,13 @@
 //! What a run begins with, before threads, reductions and tables are made.
 
 use super::messages::{Message, Totals};
-use super::{greedy, passes};
+use super::reducing::Reducing;
+use super::{greedy, opening, passes};
 use crate::check::{self, Evaluation};
 use crate::model::{Cost, FORBIDDEN, Network, Number};
 use crate::rng::Rng;
 use crate::search::options::Options;
+use crate::search::tuning::run::PASSES;
 use crate::stop::Stop;
 use crate::threads;
 use std::ops::ControlFlow;
@@ -114,7 +116,9 @@ impl InitialSolution {
 fn by_passes(network: &Network, options: &Options, stop: &Stop) -> Option<(Vec<u32>, Evaluation)> {
     let workers = if passes::suits(network) { threads::pool(options.threads()).ok()? } else { return None };
     let found = workers.install(|| {
-        let values = passes::assignment(network, stop).ok()?;
+        // what opens a search is better after as long as a pass takes
+        let passes = if Reducing::suits(network, options) && opening::suits(network) { 0 } else { PASSES };
+        let values = passes::assignment(network, passes, stop).ok()?;
         let evaluation = check::evaluate_unless(network, &values, || stop.is_set())?;
         Some((values, evaluation))
     });

@@ -7,7 +7,8 @@
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, Network, Table};
 use crate::rng::mix;
-use crate::search::tuning::run::{PASSES, VAST};
+use crate::search::drivers::quadratic::are_pairs;
+use crate::search::tuning::run::VAST;
 use crate::stop::Stop;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -25,14 +26,16 @@ pub(crate) fn suits(network: &Network) -> bool {
         *sum += arity;
         Some(*sum)
     });
-    network.globals().len() == 0 && places.any(|sum| sum >= VAST)
+    let (domains, functions) = (network.domains(), network.functions());
+    let is_free = domains.len() >= VAST[0] || are_pairs(domains, functions);
+    network.globals().len() == 0 && is_free && places.any(|sum| sum >= VAST[1])
 }
 
-/// An assignment that no move of a few variables betters much; it may hold forbidden combinations.
+/// An assignment that, after some passes, no move of a few variables betters much; it may hold forbidden combinations.
 ///
 /// # Errors
 /// [`Error::Stopped`].
-pub(crate) fn assignment(network: &Network, stop: &Stop) -> Result<Vec<u32>, Error> {
+pub(crate) fn assignment(network: &Network, passes: usize, stop: &Stop) -> Result<Vec<u32>, Error> {
     let domains = network.domains();
     let (mut starts, mut all) = (Vec::with_capacity(domains.len()), 0);
     for &domain in domains {
@@ -44,7 +47,7 @@ pub(crate) fn assignment(network: &Network, stop: &Stop) -> Result<Vec<u32>, Err
     sums.pass(stop, |sums, function| sums.add_means(function))?;
     let mut values: Vec<u32> = each(domains.len(), stop, |v| sums.best(v, None).0)?;
     let claims: Vec<AtomicU64> = std::iter::repeat_with(AtomicU64::default).take(domains.len()).collect();
-    for _ in 0..PASSES {
+    for _ in 0..passes {
         sums.costs.par_chunks_mut(TURN).try_for_each(|costs| {
             costs.iter_mut().for_each(|cost| *cost.get_mut() = 0);
             stop.check()
@@ -193,6 +196,7 @@ mod tests {
     use super::*;
     use crate::check;
     use crate::generate::generate;
+    use crate::search::tuning::run::PASSES;
 
     #[test]
     fn passes_come_close_to_where_no_variable_wants_another_value_on_any_number_of_threads() {
@@ -206,7 +210,7 @@ mod tests {
             let network = generate(family, parameters, 3).expect("a family");
             let by = |threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-                pool.install(|| assignment(&network, &Stop::new())).expect("no stop is set")
+                pool.install(|| assignment(&network, PASSES, &Stop::new())).expect("no stop is set")
             };
             let values = by(1);
             assert_eq!(values, by(3), "{family}");
