@@ -117,7 +117,8 @@ fn by_passes(network: &Network, options: &Options, stop: &Stop) -> Option<(Vec<u
     let workers = if passes::suits(network) { threads::pool(options.threads()).ok()? } else { return None };
     let found = workers.install(|| {
         // what opens a search is better after as long as a pass takes
-        let passes = if Reducing::suits(network, options) && opening::suits(network) { 0 } else { PASSES };
+        let passes =
+            if Reducing::suits(network, options) && opening::suits(network, options.threads()) { 0 } else { PASSES };
         let values = passes::assignment(network, passes, stop).ok()?;
         let evaluation = check::evaluate_unless(network, &values, || stop.is_set())?;
         Some((values, evaluation))

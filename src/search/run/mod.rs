@@ -117,7 +117,7 @@ impl<'a> Run<'a> {
             Ok::<_, Error>((core, Some(context)))
         };
         let (core, context) = match &beside {
-            Some(_) if opening::suits(network) => {
+            Some(_) if opening::suits(network, rayon::current_num_threads()) => {
                 opening::beside(network, options, &mut first, stop, tell, || prepare(&mut rng))?
             }
             beside => (reducing::first_core(network, options, beside.is_some(), stop)?, None),

@@ -16,10 +16,8 @@ use crate::stop::{Cause, Stop};
 use std::sync::Arc;
 
 /// Whether a network has one: with a thread for it.
-pub(super) fn suits(network: &Network) -> bool {
-    rayon::current_num_threads() > 1
-        && network.globals().len() == 0
-        && are_pairs(network.domains(), network.functions())
+pub(super) fn suits(network: &Network, threads: usize) -> bool {
+    threads > 1 && network.globals().len() == 0 && are_pairs(network.domains(), network.functions())
 }
 
 /// Ends the opening, also where the preparation panics.
@@ -88,7 +86,9 @@ mod tests {
             let mut first = InitialSolution::new(&network, &options, network.least(), &stop, &mut |_| {});
             let before = first.upper;
             let (sender, heard) = channel();
-            let mut tell = |message| drop(sender.send(matches!(message, Message::Solution { .. })));
+            let mut tell = |message| {
+                let _ = sender.send(matches!(message, Message::Solution { .. }));
+            };
             // whatever it finds, it ends with the preparation
             let prepare = move || Ok((heard.recv_timeout(Duration::from_secs(60)), None));
             let prepared = beside(&network, &options, &mut first, &stop, &mut tell, prepare);
