@@ -27,9 +27,9 @@ pub(super) mod core {
     /// Work of a sweep above which a core is vast: all threads make one state's sweeps together, some 200000 variables
     /// with three functions each. Smaller ones were not tried.
     pub const VAST_SWEEP: u64 = 10_000_000;
-    /// Functions a variable from which on binary variables in pairs have no tables: an entry of a form takes eight bytes,
-    /// rows of a function a hundred, and what reads rows found nothing on random networks of 3000 variables with 1200
-    /// functions each (results/binary).
+    /// Functions a variable from which on binary variables in pairs have no tables: an entry of a form takes eight
+    /// bytes, rows of a function a hundred, and what reads rows found nothing on random networks of 3000 variables with
+    /// 1200 functions each (results/binary).
     pub const DENSE: usize = 32;
     /// Variables of a tree of a forest, at most, where a core is large: a device assigns the levels of a tree one after
     /// the other.

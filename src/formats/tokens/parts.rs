@@ -51,6 +51,9 @@ impl Tokens<'_> {
 
     /// Takes a decimal number, exactly as it is written.
     pub(in crate::formats) fn real(&mut self, expected: &str) -> Result<Real, Error> {
+        if let Some(value) = self.plain_integer() {
+            return Ok(Real::integer(value));
+        }
         let end = self.find_word()?;
         self.next = end;
         real::parse(&self.buffer[self.current..end]).ok_or_else(|| self.error(expected))

@@ -8,6 +8,9 @@ use crate::search::tuning::core::DENSE;
 use crate::stop::Stop;
 use rayon::prelude::*;
 
+/// Functions of a thread's turn, between two looks at the stop flag.
+const TURN: usize = 1 << 12;
+
 /// Rows are read where at least one in so many of their weights is there: eight lanes of a vector beside one link.
 const SPARSE: usize = 8;
 
@@ -84,46 +87,68 @@ impl Quadratic {
             zero += costs[0];
             *linear = costs[1] - costs[0];
         }
-        let mut starts = vec![0u32; n + 1];
-        let mut pairs: Vec<([u32; 2], Cost)> = Vec::with_capacity(functions.len());
-        for function in stop.each(functions) {
-            let function = function?;
-            if function.table.costs().any(|cost| cost >= FORBIDDEN) {
-                return Ok(None);
-            }
-            let cost = |a: u32, b: u32| function.cost_at(domains, |v| if v == function.scope[0] { a } else { b });
-            zero += cost(0, 0);
-            match function.scope[..] {
-                [] => {}
-                [x] => linear[x as usize] += cost(1, 0) - cost(0, 0),
-                [x, y, ..] => {
-                    let [[none, second], [first, both]] = [0, 1].map(|a| [0, 1].map(|b| cost(a, b)));
-                    linear[x as usize] += first - none;
-                    linear[y as usize] += second - none;
-                    pairs.push(([x, y], none + both - first - second));
-                    starts[x as usize + 1] += 1;
-                    starts[y as usize + 1] += 1;
+        let of_part = |functions: &[CostFunction]| -> Result<Option<Cost>, Error> {
+            stop.check()?;
+            let is_allowed = |function: &CostFunction| function.table.costs().all(|cost| cost < FORBIDDEN);
+            let least = |function: &CostFunction| function.cost_at(domains, |_| 0);
+            Ok(functions.iter().all(is_allowed).then(|| functions.iter().map(least).sum()))
+        };
+        let parts: Result<Vec<Option<Cost>>, Error> = functions.par_chunks(TURN).map(of_part).collect();
+        let Some(parts) = parts?.into_iter().collect::<Option<Vec<Cost>>>() else { return Ok(None) };
+        zero += parts.iter().sum::<Cost>();
+        // each thread looks at all functions for its part of the variables, so that links stand in the file's order
+        let width = n.div_ceil(rayon::current_num_threads());
+        let mut counts = vec![0u32; n];
+        let of_variables = linear.par_chunks_mut(width).zip(counts.par_chunks_mut(width)).enumerate();
+        of_variables.try_for_each(|(part, (linear, counts))| {
+            let own_variables = linear.len();
+            for function in stop.each(functions) {
+                let function = function?;
+                let places = function.scope.iter().map(|&v| (v as usize).wrapping_sub(part * width)).enumerate();
+                for (place, own) in places.filter(|&(_, own)| own < own_variables) {
+                    linear[own] += slope(function, domains, place);
+                    counts[own] += u32::from(function.scope.len() == 2);
                 }
             }
+            Ok::<_, Error>(())
+        })?;
+        let mut starts = Vec::with_capacity(n + 1);
+        starts.push(0);
+        counts.iter().for_each(|count| starts.push(starts[starts.len() - 1] + count));
+        let mut links = vec![(0, 0); starts[n] as usize];
+        let (mut parts, mut rest) = (Vec::new(), &mut links[..]);
+        for first in (0..n).step_by(width) {
+            let own;
+            let (begin, end) = (starts[first] as usize, starts[n.min(first + width)] as usize);
+            (own, rest) = rest.split_at_mut(end - begin);
+            parts.push((first..n.min(first + width), own));
         }
-        (1..=n).for_each(|v| starts[v] += starts[v - 1]);
-        let mut free = starts.clone();
-        let mut links = vec![(0, 0); 2 * pairs.len()];
-        let (mut reach, mut total) = (linear.iter().map(|cost| cost.abs()).collect::<Vec<_>>(), vec![0; n]);
-        for pair in stop.each(&pairs) {
-            let &([x, y], weight) = pair?;
-            for (v, other) in [(x as usize, y), (y as usize, x)] {
-                // one that is too large is refused below
-                links[free[v] as usize] = (other, weight as i32);
-                free[v] += 1;
-                reach[v] += weight.abs();
-                total[v] += weight;
+        let reach_and_total = parts.into_par_iter().map(|(variables, own)| {
+            let begin = starts[variables.start];
+            let mut free: Vec<u32> = starts[variables.clone()].iter().map(|start| start - begin).collect();
+            let mut sums: Vec<(Cost, Cost)> = linear[variables.clone()].iter().map(|cost| (cost.abs(), 0)).collect();
+            for function in stop.each(functions) {
+                let function = function?;
+                let [x, y] = function.scope[..] else { continue };
+                for (v, other) in [(x, y), (y, x)] {
+                    let at = (v as usize).wrapping_sub(variables.start);
+                    if at < sums.len() {
+                        let weight = weight(function, domains);
+                        // one that is too large is refused below
+                        own[free[at] as usize] = (other, weight as i32);
+                        free[at] += 1;
+                        sums[at].0 += weight.abs();
+                        sums[at].1 += weight;
+                    }
+                }
             }
-        }
-        if reach.iter().any(|&reach| reach >= LARGEST) {
+            Ok::<_, Error>(sums)
+        });
+        let sums = reach_and_total.collect::<Result<Vec<_>, Error>>()?.concat();
+        if sums.iter().any(|&(reach, _)| reach >= LARGEST) {
             return Ok(None);
         }
-        let symmetric = linear.iter().zip(&total).all(|(cost, weights)| 2 * cost + weights == 0);
+        let symmetric = linear.iter().zip(&sums).all(|(cost, (_, weights))| 2 * cost + weights == 0);
         let linear = linear.into_iter().map(|cost| cost as i32).collect();
         Ok(Some(Quadratic { linear, starts, links, rows: Rows::None, zero, symmetric }))
     }
@@ -189,6 +214,10 @@ impl Quadratic {
         }
     }
 
+    pub fn has_rows(&self) -> bool {
+        !matches!(self.rows, Rows::None)
+    }
+
     /// Work of reading them, in nanoseconds or so.
     pub fn row_work(&self) -> u64 {
         match self.rows {
@@ -239,6 +268,18 @@ impl Quadratic {
         };
         (0..values.len()).filter(|&v| values[v]).map(one).sum::<Cost>() / 2
     }
+}
+
+/// What a function costs more where the variable at a place of its scope is 1, and the other is 0.
+fn slope(function: &CostFunction, domains: &[u32], place: usize) -> Cost {
+    let one = function.scope[place];
+    function.cost_at(domains, |v| u32::from(v == one)) - function.cost_at(domains, |_| 0)
+}
+
+/// What it costs more than that for each where both are.
+fn weight(function: &CostFunction, domains: &[u32]) -> Cost {
+    let both = function.cost_at(domains, |_| 1) - function.cost_at(domains, |_| 0);
+    both - slope(function, domains, 0) - slope(function, domains, 1)
 }
 
 /// Whether a network is a form of so many terms that it is searched as one, without tables.

@@ -46,8 +46,8 @@ pub(super) fn beside<T: Send>(
             let _over = Over(&over);
             prepared = prepare();
         });
-        // where that was stopped, drivers make it
-        let form = Form::of(network, &over).ok().flatten().map(Arc::new)?;
+        // also where the core is there first: drivers want it
+        let form = Form::of(network, stop).ok().flatten().map(Arc::new)?;
         let begin = first.assignments.first().cloned().unwrap_or_else(|| vec![0; network.domains().len()]);
         let totals = Totals::resumed(options);
         alone(&form, &begin, Rng::new(mix(options.seed, 0)), &over, &mut |values| {

@@ -201,11 +201,12 @@ impl Spins {
         let mut random = || -> Vec<bool> { (0..form.variables()).map(|_| self.rng.below(2) == 1).collect() };
         let first = heard.unwrap_or_else(|| Words::new(&form.quadratic, &random()));
         let anneals: Box<dyn Anneals> = match &self.device {
-            Some(cuda) => {
+            // rows are read sooner than a device follows links
+            Some(cuda) if !form.quadratic.has_rows() => {
                 let count = |room| if context.portable { PORTABLE } else { room };
                 Box::new(CudaSpins::open(cuda, form, &first, count)?)
             }
-            None => {
+            _ => {
                 let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
                 Box::new(CpuSpins::new(&first, count))
             }
@@ -253,7 +254,7 @@ impl Spins {
             return Ok(Effort { work: ROUND_WORK, ..effort });
         };
         let mut anneals = self.open(context, (&form, origin), pool, stop)?;
-        let many = self.device.is_some() && !context.portable;
+        let many = self.device.is_some() && !context.portable && !form.quadratic.has_rows();
         while sweeps < SHOWN && (many || effort.work < ROUND_WORK) && !stop.is_set() {
             sweeps += self.sweeps;
             leader = self.cycle(&mut *anneals, &form, many, stop, &mut effort)?.or(leader);
@@ -285,8 +286,8 @@ impl Spins {
     }
 }
 
-/// Cycles on this thread alone, from an assignment of the network, until `over` is set. Tells `found` of better ones, no
-/// more often than they are worth the time that it takes to count their costs.
+/// Cycles on this thread alone, from an assignment of the network, until `over` is set. Tells `found` of better ones,
+/// no more often than they are worth the time that it takes to count their costs.
 pub(crate) fn alone(form: &Form, first: &[u32], rng: Rng, over: &Stop, found: &mut dyn FnMut(Vec<u32>)) {
     let first = Words::new(&form.quadratic, &form.ordered(first));
     let (mut spins, mut anneals) = (Spins::new(rng, None), CpuSpins::new(&first, 1));
@@ -352,7 +353,8 @@ impl Driver for Spins {
 
     fn kernels(&self, _: &SearchContext) -> Option<Source> {
         let cuda = self.device.as_ref().filter(|_| self.anneals.is_none())?;
-        Some(cuda::source(&cuda.info, self.form.as_ref()?.as_ref()?))
+        let form = self.form.as_ref()?.as_ref().filter(|form| !form.quadratic.has_rows())?;
+        Some(cuda::source(&cuda.info, form))
     }
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
