@@ -28,7 +28,7 @@ pub(super) mod core {
     /// with three functions each. Smaller ones were not tried.
     pub const VAST_SWEEP: u64 = 10_000_000;
     /// Functions a variable from which on binary variables in pairs have no tables: an entry of a form takes eight
-    /// bytes, rows of a function a hundred, and what reads rows found nothing on random networks of 3000 variables with
+    /// bytes, rows of a function a hundred, and what reads rows found little on random networks of 3000 variables with
     /// 1200 functions each (results/binary).
     pub const DENSE: usize = 32;
     /// Variables of a tree of a forest, at most, where a core is large: a device assigns the levels of a tree one after
