@@ -284,11 +284,12 @@ fn weight(function: &CostFunction, domains: &[u32]) -> Cost {
 
 /// Whether a network is a form of so many terms that it is searched as one, without tables.
 pub(crate) fn is_dense(network: &Network) -> bool {
-    let (domains, functions) = (network.domains(), network.functions());
-    network.globals().len() == 0
-        && passes::suits(network)
-        && functions.len() >= DENSE * domains.len()
-        && are_pairs(domains, functions)
+    network.functions().len() >= DENSE * network.domains().len() && passes::suits(network) && is_form(network)
+}
+
+/// Whether a network has variables of two values and functions of at most two variables alone.
+pub(crate) fn is_form(network: &Network) -> bool {
+    network.globals().len() == 0 && are_pairs(network.domains(), network.functions())
 }
 
 /// Whether all variables have two values and no function more than two variables.

@@ -7,7 +7,7 @@ use crate::check;
 use crate::error::Error;
 use crate::model::Network;
 use crate::rng::{Rng, mix};
-use crate::search::drivers::quadratic::are_pairs;
+use crate::search::drivers::quadratic::is_form;
 use crate::search::drivers::spins::form::Form;
 use crate::search::drivers::spins::{NAME, alone};
 use crate::search::options::Options;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Whether a network has one: with a thread for it.
 pub(super) fn suits(network: &Network, threads: usize) -> bool {
-    threads > 1 && network.globals().len() == 0 && are_pairs(network.domains(), network.functions())
+    threads > 1 && is_form(network)
 }
 
 /// Ends the opening, also where the preparation panics.

@@ -27,8 +27,8 @@ pub(crate) fn suits(network: &Network) -> bool {
         Some(*sum)
     });
     let (domains, functions) = (network.domains(), network.functions());
-    let is_free = domains.len() >= VAST[0] || are_pairs(domains, functions);
-    network.globals().len() == 0 && is_free && places.any(|sum| sum >= VAST[1])
+    let is_free = || domains.len() >= VAST[0] || are_pairs(domains, functions);
+    network.globals().len() == 0 && places.any(|sum| sum >= VAST[1]) && is_free()
 }
 
 /// An assignment that, after some passes, no move of a few variables betters much; it may hold forbidden combinations.

@@ -22,7 +22,7 @@ use crate::search::drivers::DriverChoice;
 use crate::search::drivers::annealing::state::Elite;
 use crate::search::drivers::annealing::temperature::Schedule;
 use crate::search::drivers::annealing::tree_move::Forest;
-use crate::search::drivers::quadratic::{are_pairs, is_dense};
+use crate::search::drivers::quadratic::{is_dense, is_form};
 use crate::search::drivers::spins::form::Form;
 use crate::search::drivers::tabu::restarts::interchangeable;
 use crate::search::drivers::tabu::walk::Layout;
@@ -255,9 +255,7 @@ impl SearchContext {
 
     /// Whether the network, as it was read, has variables of two values and functions of two variables alone.
     pub fn is_quadratic(&self) -> bool {
-        let are_pairs = |network: &Network| are_pairs(network.domains(), network.functions());
-        let is = || self.network.as_ref().is_some_and(|network| network.globals().len() == 0 && are_pairs(network));
-        *self.is_quadratic.get_or_init(is)
+        *self.is_quadratic.get_or_init(|| self.network.as_ref().is_some_and(is_form))
     }
 
     /// The network as a quadratic form, where it is one; made when first asked for, or [`Error::Stopped`] before that.
