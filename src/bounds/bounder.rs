@@ -7,7 +7,7 @@ use super::{
 };
 use crate::activity::Activity;
 use crate::device::DeviceError;
-use crate::elimination::{Gpu, Plan, Progress, Run, spill_folder};
+use crate::elimination::{Gpu, Limits, Plan, Progress, Run, Slices, spill_folder};
 use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::order::{Method, Order, OrderSearch};
@@ -44,6 +44,8 @@ pub struct Bounder {
     options: BounderOptions,
     activity: Activity,
     gpu: Option<Arc<Gpu>>,
+    /// Further devices, which share the slices of an elimination.
+    others: Vec<Arc<Gpu>>,
     device_use: DeviceUse,
     notices: VecDeque<Notice>,
     /// Orders of the problem that the caller has, or that are searched for, until a schedule follows them.
@@ -113,7 +115,7 @@ impl Bounder {
         self.device_use = device_use;
         match self.running.as_mut().map(|running| &mut running.work) {
             Some(Work::Run(attempt, run)) if is_for_device(device_use, attempt, run.plan()) => {
-                **run = Run::on(Some(&gpu), attempt.problem().clone(), run.plan().clone());
+                **run = run_on(&gpu, &self.others, attempt, run.plan().clone());
             }
             Some(Work::Search(turn)) => turn.search.use_device(&gpu),
             _ => {}
@@ -124,6 +126,11 @@ impl Bounder {
         self.schedule = schedule.map(|schedule| schedule.on(Some(&gpu), device_use).exact_work(exact_work));
         // what was too much for the CPU may not be for it
         (self.gpu, self.done) = (Some(gpu), self.strategies().are_none());
+    }
+
+    /// From now on further devices share what can be shared. To be said before [`Bounder::use_device`].
+    pub fn share(&mut self, others: Vec<Arc<Gpu>>) {
+        self.others = others;
     }
 
     /// The problem has changed: what has not begun is planned again.
@@ -259,7 +266,10 @@ impl Bounder {
                 // a device that fails loses what it had done
                 self.work += run.work_done().saturating_sub(before).max(1);
                 let (trouble, failure) = (run.trouble().cloned(), run.take_failure());
-                if self.lose_device(trouble) && self.exact_work(false) < u64::MAX {
+                for (place, error) in run.take_lost() {
+                    self.lose(place, error);
+                }
+                if self.lose_device(trouble) && (self.gpu.is_some() || self.exact_work(false) < u64::MAX) {
                     // the plan may be too much for the CPU
                     let orders = std::mem::take(&mut self.orders);
                     self.running = None;
@@ -279,11 +289,19 @@ impl Bounder {
         }
     }
 
-    /// From now on the CPU does what the device was meant to; whether that is new.
+    /// From now on another device does what the first one was meant to, or the CPU; whether that is new.
     fn lose_device(&mut self, trouble: Option<DeviceError>) -> bool {
-        let Some(trouble) = trouble.filter(|_| self.gpu.take().is_some()) else { return false };
-        self.notices.push_back(Notice::DeviceLost(trouble));
-        true
+        trouble.filter(|_| self.gpu.is_some()).map(|error| self.lose(0, error)).is_some()
+    }
+
+    /// A device has failed, by its place among those that are left.
+    fn lose(&mut self, place: usize, error: DeviceError) {
+        if let Some(other) = place.checked_sub(1) {
+            let _ = self.others.remove(other);
+        } else {
+            self.gpu = (!self.others.is_empty()).then(|| self.others.remove(0));
+        }
+        self.notices.push_back(Notice::DeviceLost(place, error));
     }
 
     /// Goes on without the plan at work, and without files or with half of the memory.
@@ -301,6 +319,16 @@ impl Bounder {
         };
         self.notices.push_back(Notice::PlanFailed(format!("{error}; going on {goes_on}")));
         self.schedule.iter_mut().for_each(|schedule| schedule.after(error));
+    }
+
+    /// What an exact plan may take. The replay of a certificate knows no slices.
+    pub(super) fn limits(&self, certified: bool) -> Limits {
+        let BounderOptions { memory, spill, repeatable, .. } = self.options;
+        // what is free on a device differs from run to run
+        let room = self.gpu.as_ref().filter(|_| !repeatable).and_then(|gpu| gpu.budget().ok());
+        let devices = 1 + self.others.len() as u32;
+        let slices = Slices { bytes: room.unwrap_or(memory), devices };
+        Limits { spill, slices: (!certified).then_some(slices), ..Limits::new(memory) }
     }
 
     fn strategies(&self) -> Strategies {
@@ -421,8 +449,10 @@ impl Bounder {
                         format!("{name}: tables of {all} bytes, {spilled} of them in files in {}", folder.display());
                     self.notices.push_back(Notice::Spilling(text));
                 }
-                let gpu = self.gpu.as_ref().filter(|_| is_for_device(self.device_use, &attempt, &plan));
-                let run = Run::on(gpu, attempt.problem().clone(), plan);
+                let run = match self.gpu.as_ref().filter(|_| is_for_device(self.device_use, &attempt, &plan)) {
+                    Some(gpu) => run_on(gpu, &self.others, &attempt, plan),
+                    None => Run::new(attempt.problem().clone(), plan),
+                };
                 (Work::Run(attempt, Box::new(run)), reduced.clone())
             }
             Some(Stage::Search(search, work)) => {
@@ -443,11 +473,11 @@ impl Bounder {
         let searched = self.ordering.take().map(OrderSearch::into_orders);
         let orders = if self.orders.is_empty() { searched.unwrap_or_default() } else { self.orders.clone() };
         self.induced_width = orders.first().map(|order| order.width);
-        let BounderOptions { z, memory, spill, .. } = self.options;
-        let exact_work = self.exact_work(self.gpu.is_some());
-        let mut sizes = SizeSchedule::new(orders, memory, z).exact_work(exact_work);
-        (sizes.spill, sizes.work) = (spill, self.highest / 2);
         let certified = reduced.reducer.steps().is_some();
+        let Limits { max_bytes, spill, slices, .. } = self.limits(certified);
+        let exact_work = self.exact_work(self.gpu.is_some());
+        let mut sizes = SizeSchedule::new(orders, max_bytes, self.options.z).exact_work(exact_work);
+        (sizes.spill, sizes.slices, sizes.work) = (spill, slices, self.highest / 2);
         let strategies = self.strategies();
         let strategies = if self.is_vast(&reduced.problem) { strategies.shifting_alone() } else { strategies };
         let schedule = BoundSchedule::new(&reduced.problem, sizes, strategies).keep_journal(certified);
@@ -455,6 +485,11 @@ impl Bounder {
         schedule.resume(std::mem::take(&mut self.searches));
         schedule
     }
+}
+
+fn run_on(gpu: &Arc<Gpu>, others: &[Arc<Gpu>], attempt: &Attempt, plan: Plan) -> Run {
+    let gpus: Vec<Arc<Gpu>> = std::iter::once(gpu).chain(others).cloned().collect();
+    Run::on_all(&gpus, attempt.problem().clone(), plan)
 }
 
 /// Whether a device should run a plan. Beside a search there, many small launches would each wait for the search's, so

@@ -7,7 +7,7 @@ use super::{
 use crate::activity::Activity;
 use crate::check;
 use crate::device::{Choice, Opened, Opening};
-use crate::elimination::{Gpu, Limits, Plan};
+use crate::elimination::{Gpu, Limits, MOST_WORK, Plan};
 use crate::error::Error;
 use crate::model::{Cost, Network, Number, Problem};
 use crate::order::{Method, Order, Ordering};
@@ -276,13 +276,16 @@ impl<'n> Proving<'n> {
 
     /// Refuses exact elimination beyond the memory limit: it was requested at any cost but that.
     fn must_fit(&self, problem: &Problem, order: &Order, stop: &Stop) -> Result<(), Error> {
-        let BounderOptions { memory, spill, .. } = self.options.bounder;
-        if Plan::until(problem, order, &Limits::new(memory).with(|limits| limits.spill = spill), stop)?.exact {
+        let limits = self.bounder.limits(self.options.certified);
+        if Plan::until(problem, order, &limits, stop)?.exact {
             return Ok(());
         }
+        let Limits { max_bytes, spill, slices, .. } = limits;
+        let slices =
+            slices.map_or(String::new(), |_| format!(", nor into slices of {MOST_WORK} times the work in all"));
         Err(Error::Memory(format!(
-            "bucket elimination does not fit into {memory} bytes and {spill} of files: induced width {}, {:.2e} joint \
-             entries, the largest table has {:.2e} entries",
+            "bucket elimination does not fit into {max_bytes} bytes and {spill} of files{slices}: induced width {}, \
+             {:.2e} joint entries, the largest table has {:.2e} entries",
             order.width, order.joint_entries, order.largest
         )))
     }
@@ -371,6 +374,7 @@ impl<'n> Proving<'n> {
         }
         let opened = self.options.device.wait(stop)?;
         if let Some(cuda) = &opened.cuda {
+            self.bounder.share(opened.others.iter().flatten().cloned().map(Gpu::new).collect());
             self.bounder.use_device(Gpu::new(cuda.clone()), DeviceUse::Exclusive);
         }
         self.proved.device = opened.name();
@@ -383,9 +387,13 @@ impl<'n> Proving<'n> {
         while let Some(notice) = self.bounder.take_notice() {
             let message = match notice {
                 Notice::PlanFailed(text) => text,
-                Notice::DeviceLost(error) => {
+                Notice::DeviceLost(place, error) => {
                     let Some(device) = &mut self.device else { continue };
-                    let Some(text) = device.lose(&error) else { continue };
+                    let text = match place.checked_sub(1) {
+                        Some(other) => Some(device.lose_other(other, &error)),
+                        None => device.lose(&error),
+                    };
+                    let Some(text) = text else { continue };
                     self.proved.device = device.name();
                     text
                 }

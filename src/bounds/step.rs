@@ -112,6 +112,8 @@ pub struct TableSizes {
     pub streamed: bool,
     /// Bytes of messages in files.
     pub spilled_bytes: u64,
+    /// Slices that have such tables one after the other; the joint entries are those of all.
+    pub slices: u64,
 }
 
 /// Something worth telling besides results.
@@ -124,8 +126,11 @@ pub enum Notice {
     PlanFailed(String),
     /// The method that was asked for does not run, and why.
     Refused(Error),
-    /// The device has failed, and bounds go on on the CPU.
-    DeviceLost(DeviceError),
+    /// A device has failed, by its place among those that were left: 0 is what [`Bounder::use_device`] was given. Bounds
+    /// go on on the others, or on the CPU.
+    ///
+    /// [`Bounder::use_device`]: super::Bounder::use_device
+    DeviceLost(usize, DeviceError),
 }
 
 impl BoundResult {
@@ -154,6 +159,7 @@ impl TableSizes {
             joint_entries: plan.joint_entries,
             streamed,
             spilled_bytes,
+            slices: plan.slices(),
         }
     }
 }

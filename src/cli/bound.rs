@@ -49,6 +49,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         joint_entries: 0,
         streamed: false,
         spilled_bytes: 0,
+        slices: 1,
         time_s: 0.0,
         device: "cpu".into(),
         maximise: false,

@@ -3,7 +3,7 @@
 use super::input::{Input, InputFlags};
 use super::{Exit, coloring, dcop, help, output, values};
 use clap::Args;
-use fangs::elimination::{Limits, Plan};
+use fangs::elimination::{Limits, Plan, Slices};
 use fangs::formats::{self, Format};
 use fangs::marginals::{Evidence, Options, Prepared, Tree};
 use fangs::model::{FORBIDDEN, Number, Problem};
@@ -142,7 +142,9 @@ fn eliminations(problem: &Problem, order: &Order, config: &Config) -> Vec<Elimin
         }
         lines.push(line);
     }
-    lines.push(Elimination::new(&plan(None)));
+    let slices = Slices { bytes: config.memory, devices: 1 };
+    let limits = Limits::new(config.memory).with(|limits| limits.slices = Some(slices));
+    lines.push(Elimination::new(&Plan::new(problem, order, &limits)));
     lines.dedup_by(|a, b| (a.z, a.joint_entries) == (b.z, b.joint_entries));
     lines
 }
@@ -246,6 +248,8 @@ struct Elimination {
     largest_table: u64,
     table_bytes: u64,
     peak_bytes: u64,
+    /// More than one where some variables have each of their values in turn; sizes of tables are those of one.
+    slices: u64,
 }
 
 impl Elimination {
@@ -257,6 +261,7 @@ impl Elimination {
             largest_table: plan.largest_table,
             table_bytes: plan.placement.table_bytes,
             peak_bytes: plan.placement.peak_bytes,
+            slices: plan.slices(),
         }
     }
 }
@@ -317,11 +322,14 @@ impl fmt::Display for Description {
             HumanBytes(self.memory)
         )?;
         writeln!(f, "{:<7}{:>20}{:>18}{:>16}{:>16}", "z", "joint entries", "largest table", "tables", "at the peak")?;
-        for Elimination { z, exact, joint_entries, largest_table, table_bytes, peak_bytes } in &self.eliminations {
+        for Elimination { z, exact, joint_entries, largest_table, table_bytes, peak_bytes, slices } in
+            &self.eliminations
+        {
             let name = if *exact { "exact".into() } else { z.to_string() };
+            let slices = if *slices > 1 { format!(", in {} slices", grouped(slices)) } else { String::new() };
             let [joint, largest] = [joint_entries, largest_table].map(grouped);
             let [tables, peak] = [table_bytes, peak_bytes].map(|bytes| HumanBytes(*bytes).to_string());
-            writeln!(f, "{name:<7}{joint:>20}{largest:>18}{tables:>16}{peak:>16}")?;
+            writeln!(f, "{name:<7}{joint:>20}{largest:>18}{tables:>16}{peak:>16}{slices}")?;
         }
         if let Some(tree) = &self.marginals {
             let [cliques, all, largest] = [tree.cliques, tree.clique_entries, tree.largest_clique].map(grouped);

@@ -133,8 +133,14 @@ impl Agent {
         let factors = Knowledge { agent: self, received };
         let entry_bytes = size_of::<E>() as u64;
         let table_bytes = self.plan.steps.iter().map(|step| step.entries).sum::<u64>() * entry_bytes;
-        let placement =
-            Placement { keep_messages: true, table_bytes, peak_bytes: table_bytes, rows: None, spill: None };
+        let placement = Placement {
+            keep_messages: true,
+            table_bytes,
+            peak_bytes: table_bytes,
+            rows: None,
+            spill: None,
+            cutset: None,
+        };
         let task = Task { plan: &self.plan, placement: &placement, factors: &factors, semiring: MinSum { cap } };
         let failed = |failure: Failure| match failure {
             Failure::Host(error) => error,

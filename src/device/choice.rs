@@ -143,7 +143,7 @@ impl Choice {
     pub fn of_one(text: &str) -> Result<Choice, String> {
         match text.parse() {
             Ok(Choice::Several(_) | Choice::All) => {
-                Err(format!("{ONE}: this works on one device, `fangs solve` on several"))
+                Err(format!("{ONE}: this works on one device, `fangs solve` and `fangs bound` on several"))
             }
             choice => choice.map_err(|_| ONE.into()),
         }

@@ -10,10 +10,12 @@
 //! minimum over some variables of a function that is too large.
 
 pub(crate) mod backward;
+mod conditioned;
 #[cfg(test)]
 mod conformance;
 pub(crate) mod cpu;
 pub(crate) mod cuda;
+mod cutset;
 pub(crate) mod decode;
 mod eliminate;
 pub(crate) mod executor;
@@ -36,6 +38,8 @@ pub(crate) use cuda::{
     Chip, Content, DeviceTable, Expected, Machine, Made, Pairing, Program, Propagation, Running, Wanted,
 };
 pub use cuda::{Gpu, Measured, measure, sources};
+pub use cutset::{Cutset, Slices};
+pub(crate) use cutset::{MOST_WORK, widest};
 pub use decode::CostToGo;
 pub use eliminate::{Count, count, eliminate};
 pub use executor::{Factors, Progress};

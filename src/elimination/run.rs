@@ -1,9 +1,10 @@
 //! Elimination of costs: runs of plans, on the host or on a device, and what they find.
 
+use super::conditioned::Conditioned;
 use super::cpu::Dense;
 use super::cuda::{Decoder, Element, Execution, Gpu, Streamed};
 use super::executor::{Executor, Failure, Messages, Progress, Task};
-use super::plan::{CostRange, Plan, Width};
+use super::plan::{CostRange, Placement, Plan, Width};
 use super::sparse::{Listed, Sparse};
 use super::spill::{Spilled, folder};
 use crate::algebra::{CostEntry, MinSum};
@@ -41,7 +42,16 @@ impl Run {
     /// the CPU. A plan that the host does not hold either, and whatever fails on the device later, leaves the work to
     /// the CPU ([`Run::trouble`] says why).
     pub fn on(gpu: Option<&Arc<Gpu>>, problem: Arc<Problem>, plan: Plan) -> Run {
-        let Some(gpu) = gpu else { return Run::new(problem, plan) };
+        Run::on_all(gpu.map_or(&[], std::slice::from_ref), problem, plan)
+    }
+
+    /// The same on several devices, which share the slices of a plan that has some; all else the first one does.
+    pub fn on_all(gpus: &[Arc<Gpu>], problem: Arc<Problem>, plan: Plan) -> Run {
+        let Some(gpu) = gpus.first() else { return Run::new(problem, plan) };
+        if let Some(cutset) = &plan.placement.cutset {
+            let executor: Option<Box<dyn CostExecutor>> = Some(Box::new(Conditioned::new(gpus, cutset)));
+            return Run { problem, plan, executor, done: false, streamed: false, failure: None, trouble: None };
+        }
         let executor = match (plan.placement.rows, plan.costs.width) {
             (Some(limits), _) => Sparse::on(gpu, &plan, limits)
                 .map(|rows| rows.map(|rows| (Box::new(rows) as Box<dyn CostExecutor>, false))),
@@ -61,10 +71,11 @@ impl Run {
     /// The CPU, with files where the plan says so.
     fn begin_on_host(&mut self) {
         let (problem, plan) = (&self.problem, &self.plan);
-        let executor = match (plan.placement.rows, plan.costs.width) {
-            (Some(limits), _) => Ok(Box::new(Sparse::new(plan, limits)) as Box<dyn CostExecutor>),
-            (None, Width::I32) => on_host::<i32>(problem, plan),
-            (None, Width::I64) => on_host::<i64>(problem, plan),
+        let executor = match (&plan.placement, plan.costs.width) {
+            (Placement { rows: Some(limits), .. }, _) => Ok(Box::new(Sparse::new(plan, *limits)) as Box<_>),
+            (Placement { cutset: Some(cutset), .. }, _) => Ok(Box::new(Conditioned::new(&[], cutset)) as Box<_>),
+            (_, Width::I32) => on_host::<i32>(problem, plan),
+            (_, Width::I64) => on_host::<i64>(problem, plan),
         };
         match executor {
             Ok(executor) => self.executor = Some(executor),
@@ -94,6 +105,12 @@ impl Run {
     /// Why the CPU does what a device was meant to.
     pub fn trouble(&self) -> Option<&DeviceError> {
         self.trouble.as_ref()
+    }
+
+    /// Devices that have failed and whose work the others do, each by its place among those that were left then; told
+    /// once.
+    pub fn take_lost(&mut self) -> Vec<(usize, DeviceError)> {
+        self.executor.as_mut().map_or(Vec::new(), |executor| executor.take_lost())
     }
 
     /// Whether a device does the work.
@@ -151,6 +168,10 @@ pub(crate) trait CostExecutor: Debug + Send {
     fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Failure>;
     fn work_done(&self) -> u64;
     fn on_device(&self) -> bool;
+    /// As [`Run::take_lost`].
+    fn take_lost(&mut self) -> Vec<(usize, DeviceError)> {
+        Vec::new()
+    }
     /// The sum of the messages without variables, up to the cap, and all messages. The plan gets what was found only on
     /// the way.
     fn finish(self: Box<Self>, plan: &mut Plan) -> (Cost, Box<dyn CostMessages>);

@@ -129,7 +129,7 @@ fn plans_shrink_to_memory() {
         let order = shuffled(&problem, &mut rng);
         for max_bytes in [0, 16, 60, 300, 3000, 20_000] {
             for keep_messages in [false, true] {
-                let limits = Limits { z: None, max_bytes, spill: 0, keep_messages, ub: None };
+                let limits = Limits { keep_messages, ..Limits::new(max_bytes) };
                 let plan = Plan::new(&problem, &order, &limits);
                 assert!(
                     max_bytes < 20_000 || plan.placement.peak_bytes <= max_bytes,

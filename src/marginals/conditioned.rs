@@ -5,7 +5,7 @@
 use super::propagate::{Planned, Posteriors, Propagated, Trouble};
 use super::sliced::{Sliced, slice};
 use super::{Tabled, tuning};
-use crate::elimination::EliminationPlan;
+use crate::elimination::{MOST_WORK, widest};
 use crate::error::Error;
 use crate::model::{ROUNDOFF, Scaled};
 use crate::order::Order;
@@ -41,7 +41,7 @@ impl Allowed {
     /// A few times as many combinations as the whole, and no more than can be done in time.
     pub fn new(whole: &Tabled, until: Option<Instant>) -> Self {
         let in_time = |until: Instant| remaining(until).as_secs_f64() * tuning::COMBINATIONS_OF_A_SECOND;
-        let entries = whole.order.joint_entries * tuning::SLICES;
+        let entries = whole.order.joint_entries * MOST_WORK as f64;
         Allowed { entries: until.map_or(entries, |until| entries.min(in_time(until))), until }
     }
 }
@@ -186,24 +186,6 @@ fn next(values: &mut [u32], sizes: &[u32]) -> bool {
         *value = 0;
     }
     false
-}
-
-/// The variable, of those that `may`, by whose values the cliques of a plan lose most, beside how many parts that
-/// makes.
-pub(super) fn widest(plan: &EliminationPlan, may: impl Fn(usize) -> bool, stop: &Stop) -> Result<Option<u32>, Error> {
-    let mut gains = vec![0.0; plan.sequence.len()];
-    for index in stop.each(0..plan.steps.len()) {
-        let scope = plan.scope(index?);
-        let entries: f64 = scope.iter().map(|&p| f64::from(plan.domains[p as usize])).product();
-        for p in scope {
-            let domain = f64::from(plan.domains[p as usize]);
-            // what is left of the clique in each of its parts, by what is cut off for each part
-            let gain = entries.min(1e300) * (1.0 - 1.0 / domain) / domain.ln().max(0.1);
-            gains[plan.sequence[p as usize] as usize] += gain;
-        }
-    }
-    let able = (0..gains.len()).filter(|&v| may(v));
-    Ok(able.max_by(|&a, &b| gains[a].total_cmp(&gains[b])).map(|best| best as u32))
 }
 
 /// Sums over slices.

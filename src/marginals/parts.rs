@@ -8,7 +8,6 @@
 //! 2017, on one path at a time; branch and bound as in Yuan and Hansen, 2009).
 
 use super::bounds::{Fold, Found};
-use super::conditioned::widest;
 use super::map::{Made, largest};
 use super::propagate::{Planned, Trouble};
 use super::simplify::Keep;
@@ -16,7 +15,7 @@ use super::sliced::Sliced;
 use super::weighted::{Weights, upper};
 use super::{Evidence, Options, tuning};
 use crate::algebra::{SumProduct, WideSumProduct};
-use crate::elimination::{EliminationPlan, Limits};
+use crate::elimination::{EliminationPlan, Limits, widest};
 use crate::error::Error;
 use crate::memory;
 use crate::model::{Potentials, Problem, Scaled};

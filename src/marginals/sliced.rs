@@ -9,7 +9,7 @@ use crate::model::{
     Cost, CostFunction, FORBIDDEN, Factor, Potentials, Problem, ROUNDOFF, Scaled, SparseTable, Table, Variable,
 };
 use crate::stop::Stop;
-use crate::tensor::{self, storage::Storage};
+use crate::tensor::{self, places, storage::Storage};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -254,20 +254,8 @@ pub(super) fn slice(function: &Factor, domains: &[u32], observed: &[Option<u32>]
     if function.scope.iter().all(|&v| observed[v as usize].is_none()) {
         return function.clone();
     }
-    let (mut base, mut scope, mut axes) = (0, Vec::new(), Vec::new());
-    for (&v, stride) in function.scope.iter().zip(strides(function, domains)) {
-        match observed[v as usize] {
-            Some(value) => base += value as usize * stride,
-            None => {
-                scope.push(v);
-                axes.push((domains[v as usize] as usize, stride));
-            }
-        }
-    }
-    let mut places = vec![base];
-    for (size, stride) in axes {
-        places = places.into_iter().flat_map(|at| (0..size).map(move |value| at + value * stride)).collect();
-    }
+    let scope: Vec<u32> = function.scope.iter().copied().filter(|&v| observed[v as usize].is_none()).collect();
+    let places = places(function.scope.iter().map(|&v| (domains[v as usize] as usize, observed[v as usize])));
     // a part of a table fits doubles as the whole does
     let mut factors = Factor::of(&scope, places.len(), |index| function.entry(places[index]));
     factors.swap_remove(0)

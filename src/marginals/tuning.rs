@@ -12,9 +12,6 @@ pub(super) const SLICE: u64 = 1_000_000;
 /// tenth goes to a better order.
 pub(super) const STEPS_OF_AN_ENTRY: f64 = 0.3;
 
-/// Slices may make so many times the combinations of the whole: beyond that bounds tell more in the time.
-pub(super) const SLICES: f64 = 4.0;
-
 /// The first slice may take one part in so many of the time, or its share where that is more: it says how long all
 /// take.
 pub(super) const FIRST_SLICE: f64 = 16.0;

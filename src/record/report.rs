@@ -297,6 +297,8 @@ pub struct BoundReport {
     pub streamed: bool,
     /// Bytes of tables in files, as they exceeded memory.
     pub spilled_bytes: u64,
+    /// How often there are such tables, one after the other, as they exceeded memory or devices share the work.
+    pub slices: u64,
     pub time_s: f64,
     pub device: String,
     /// For the text form: which way the objective is better, and its name.
@@ -344,7 +346,11 @@ impl Display for BoundReport {
                 0 => String::new(),
                 bytes => format!(", {} of them in files in {}", HumanBytes(bytes), terminal::path(&spill_folder())),
             };
-            line("tables", &format_args!("{}{streamed}{spilled}", HumanBytes(self.table_bytes)))?;
+            let slices = match self.slices {
+                0 | 1 => String::new(),
+                slices => format!(" in each of {} slices", grouped(slices)),
+            };
+            line("tables", &format_args!("{}{slices}{streamed}{spilled}", HumanBytes(self.table_bytes)))?;
             let [largest, joint] = [self.largest_table, self.joint_entries].map(grouped);
             line("", &format_args!("the largest {largest} entries, {joint} joint entries"))?;
         }

@@ -13,3 +13,11 @@ pub(crate) fn strides(sizes: &[usize]) -> Vec<usize> {
     }
     strides
 }
+
+/// Where a table has the entries that are left once some axes, each given by its size, have one value; in their order.
+pub(crate) fn places(axes: impl Iterator<Item = (usize, Option<u32>)>) -> Vec<usize> {
+    axes.fold(vec![0], |places, (size, fixed)| {
+        let values = fixed.map_or(0..size, |value| value as usize..value as usize + 1);
+        places.into_iter().flat_map(|place| values.clone().map(move |value| place * size + value)).collect()
+    })
+}

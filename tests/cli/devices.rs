@@ -82,7 +82,8 @@ fn lists_of_devices_that_are_none_are_refused() -> Result {
     if !usable {
         solve("cuda:all", &["fangs: device cuda:all: ", "auto"])?;
     }
-    for command in ["bound", "marginals", "dcop", "decide"] {
+    refused(fangs().args(["bound", "--device", "cuda:0,4096"]).arg(&path), &["device cuda:0,4096: ", there])?;
+    for command in ["marginals", "dcop", "decide"] {
         for device in ["cuda:0,1", "cuda:all"] {
             refused(fangs().args([command, "--device", device]).arg(&path), &["one device", "`fangs solve`"])?;
         }

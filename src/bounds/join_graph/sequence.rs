@@ -220,7 +220,7 @@ impl GraphStrategy {
 
     fn plan(&self, problem: &Problem, z: u32, ub: Option<Cost>, stop: &Stop) -> Result<Plan, Error> {
         // its messages are never made
-        let limits = Limits { z: Some(z), max_bytes: u64::MAX, spill: 0, keep_messages: true, ub };
+        let limits = Limits { z: Some(z), ub, ..Limits::new(u64::MAX) };
         Plan::until(problem, &self.order, &limits, stop)
     }
 

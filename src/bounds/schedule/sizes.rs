@@ -1,7 +1,7 @@
 //! Which elimination plan comes next.
 
 use crate::bounds::tuning::EXACT_WORK;
-use crate::elimination::{Limits, Plan};
+use crate::elimination::{Limits, Plan, Slices};
 use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::order::Order;
@@ -19,6 +19,8 @@ pub struct SizeSchedule {
     /// Bytes of messages that files take for an exact plan that does not fit into memory: it is [`SizeSchedule::last`],
     /// or the only step where it takes little work or [`SizeSchedule::exact_work`] sets no limit.
     pub(in crate::bounds) spill: u64,
+    /// Slices of an exact plan that does not fit, or that several devices share.
+    pub(in crate::bounds) slices: Option<Slices>,
     fixed: Option<u32>,
     exact_work: u64,
     z: u32,
@@ -162,16 +164,17 @@ impl SizeSchedule {
         Ok(Some(found))
     }
 
-    /// The exact plan with files, for when nothing else is left; `None` where z is fixed or there is no room, and once
-    /// `stop` is set.
+    /// The exact plan with files or in slices, for when nothing else is left; `None` where z is fixed or there is no
+    /// room, and once `stop` is set.
     pub fn last(&self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Option<Plan> {
-        let wanted = self.spill > 0 && self.fixed.is_none() && !self.orders.is_empty();
+        let wanted = (self.spill > 0 || self.slices.is_some()) && self.fixed.is_none() && !self.orders.is_empty();
         let plan = if wanted { self.plan(problem, ub, None, stop).ok()? } else { return None };
-        (plan.spilled_bytes() > 0).then_some(plan)
+        (plan.spilled_bytes() > 0 || plan.slices() > 1).then_some(plan)
     }
 
     fn plan(&self, problem: &Problem, ub: Option<Cost>, z: Option<u32>, stop: &Stop) -> Result<Plan, Error> {
-        let limits = Limits { z, max_bytes: self.memory, spill: self.spill, keep_messages: true, ub };
+        let slices = self.slices.map(|slices| Slices { bytes: slices.bytes.min(self.memory), ..slices });
+        let limits = Limits { z, spill: self.spill, slices, ub, ..Limits::new(self.memory) };
         Plan::until(problem, &self.orders[self.order], &limits, stop)
     }
 }

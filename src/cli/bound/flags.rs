@@ -41,9 +41,10 @@ pub struct BoundFlags {
     /// Leave out the exact reductions that come before elimination, but for variables that no function reads
     #[arg(long, help_heading = help::BOUNDS)]
     no_reduce: bool,
-    /// Where to run: auto (a CUDA device where one works), cpu, cuda or cuda:I
-    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Choice::of_one,
-        help_heading = help::BOUNDS)]
+    /// Where to run: auto (a CUDA device where one works), cpu, cuda or cuda:I; several as cuda:0,1 or cuda:all
+    ///
+    /// Several devices share large exact eliminations, cut into slices; all else is the first one's.
+    #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::BOUNDS)]
     device: Choice,
     /// CPU threads [default: all]
     #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::BOUNDS)]

@@ -127,6 +127,7 @@ impl Found {
             report.joint_entries = tables.joint_entries;
             report.streamed = tables.streamed;
             report.spilled_bytes = tables.spilled_bytes;
+            report.slices = tables.slices;
         }
         let ended = recorder.finish(stop);
         report.bound = network.bound(lower);

@@ -60,7 +60,7 @@ fn programs_of_random_plans_make_the_messages_of_the_cpu() {
         let ub = [None, Some(rng.below(60) as Cost)][rng.index(2)];
         let max_bytes = [60, 400, 3000, 1 << 30][rng.index(4)];
         let mut plan =
-            Plan::new(&problem, &order, &Limits { z, max_bytes, spill: 0, keep_messages: round % 3 > 0, ub });
+            Plan::new(&problem, &order, &Limits { z, keep_messages: round % 3 > 0, ub, ..Limits::new(max_bytes) });
         if round.is_multiple_of(5) {
             plan.costs.width = Width::I64;
         }
@@ -235,7 +235,7 @@ fn parts_of_plans_make_the_messages_of_the_cpu() {
         let z = [None, Some(1), Some(2), Some(3)][rng.index(4)];
         let max_bytes = [60, 400, 3000, 1 << 30][rng.index(4)];
         let mut plan =
-            Plan::new(&problem, &order, &Limits { z, max_bytes, spill: 0, keep_messages: round % 3 > 0, ub: None });
+            Plan::new(&problem, &order, &Limits { z, keep_messages: round % 3 > 0, ..Limits::new(max_bytes) });
         if round.is_multiple_of(5) {
             plan.costs.width = Width::I64;
         }

@@ -7,6 +7,7 @@
 
 mod planner;
 
+use super::cutset::{Cutset, Slices};
 use super::sparse::RowLimits;
 use super::spill::Spill;
 use crate::model::Cost;
@@ -25,6 +26,8 @@ pub struct Limits {
     pub max_bytes: u64,
     /// Bytes of messages that files may take beyond that, for an exact plan that does not fit otherwise.
     pub spill: u64,
+    /// Whether an exact plan that does not fit, or that several devices share, may be cut into slices.
+    pub slices: Option<Slices>,
     /// Keep every message: needed to assign values or to rate partial assignments afterwards.
     pub keep_messages: bool,
     /// Only solutions below this are of interest, besides the problem's own `top`.
@@ -34,7 +37,7 @@ pub struct Limits {
 impl Limits {
     /// Keeps messages within `max_bytes`.
     pub fn new(max_bytes: u64) -> Self {
-        Limits { z: None, max_bytes, spill: 0, keep_messages: true, ub: None }
+        Limits { z: None, max_bytes, spill: 0, slices: None, keep_messages: true, ub: None }
     }
 
     /// These with a change.
@@ -97,7 +100,7 @@ pub struct EliminationPlan {
     pub z: u32,
     /// No bucket was split and no function lowered: the result is that of the whole network.
     pub exact: bool,
-    /// Work: value combinations of all mini-buckets together.
+    /// Work: value combinations of all mini-buckets together, in all slices.
     pub joint_entries: u64,
     /// Entries of the largest message.
     pub largest_table: u64,
@@ -149,6 +152,15 @@ pub struct Placement {
     pub rows: Option<RowLimits>,
     /// What lies in files.
     pub(crate) spill: Option<Arc<Spill>>,
+    /// What has each of its values in turn. Tables, and all sizes but the combinations, are those of one slice.
+    pub cutset: Option<Arc<Cutset>>,
+}
+
+impl Placement {
+    /// Combinations of all mini-buckets, and what could be looked at while files are written and read.
+    pub(crate) fn work(&self, plan: &EliminationPlan) -> u64 {
+        plan.joint_entries.saturating_add(self.spill.as_ref().map_or(0, |spill| spill.work()))
+    }
 }
 
 /// The entry type of all tables of a plan.
@@ -219,6 +231,11 @@ impl Plan {
 
     /// Combinations of all mini-buckets, and what could be looked at while files are written and read.
     pub fn work(&self) -> u64 {
-        self.joint_entries.saturating_add(self.placement.spill.as_ref().map_or(0, |spill| spill.work()))
+        self.placement.work(&self.structure)
+    }
+
+    /// How many slices there are: one, but where variables have each of their values in turn.
+    pub fn slices(&self) -> u64 {
+        self.placement.cutset.as_ref().map_or(1, |cutset| cutset.slices())
     }
 }

@@ -3,6 +3,7 @@
 use super::{CostRange, EliminationPlan, Input, Limits, Placement, Plan, Source, Step, Width};
 use crate::algebra::TERMS;
 use crate::elimination::cpu::kernel::Shape;
+use crate::elimination::cutset;
 use crate::elimination::slices::entries;
 use crate::elimination::sparse::{self, RowLimits};
 use crate::elimination::spill::share;
@@ -51,7 +52,7 @@ impl Plan {
     /// is known only as it goes.
     /// `None` where keys would be too wide, and once `stop` is set.
     pub fn by_rows(problem: &Problem, order: &Order, ub: Option<Cost>, rows: RowLimits, stop: &Stop) -> Option<Plan> {
-        let limits = Limits { z: None, max_bytes: u64::MAX, spill: 0, keep_messages: true, ub };
+        let limits = Limits { ub, ..Limits::new(u64::MAX) };
         let costs = CostRange { width: Width::I64, ..CostRange::below(problem, ub, stop).ok()? };
         let (structure, mut placement) = Context::new(problem, order, &limits, costs.width.bytes(), stop)
             .ok()?
@@ -97,10 +98,15 @@ impl EliminationPlan {
         let mut high = limits.z.unwrap_or(widest).clamp(1, widest.max(1));
         let message = limits.max_bytes / entry_bytes;
         high = high.min(context.most_variables(message).saturating_add(1)).max(1);
-        if let Some(plan) = context.plan(high, message, true)? {
-            return Ok(plan);
-        }
-        if let Some(plan) = EliminationPlan::spilled(problem, order, limits, entry_bytes, stop)? {
+        let largest = context.plan(high, message, true)?;
+        let is_exact = largest.as_ref().is_some_and(|(plan, _)| plan.exact);
+        let sliced = EliminationPlan::sliced(problem, order, limits, is_exact, (entry_bytes, stop))?;
+        let spilled = match is_exact {
+            true => None,
+            false => EliminationPlan::spilled(problem, order, limits, entry_bytes, stop)?,
+        };
+        let others = [sliced, spilled].into_iter().flatten();
+        if let Some(plan) = others.min_by_key(|(plan, placement)| placement.work(plan)).or(largest) {
             return Ok(plan);
         }
         let mut best = None;
@@ -126,6 +132,34 @@ impl EliminationPlan {
             }
         }
         Ok(context.plan(1, 1, false)?.expect("a plan without a memory limit"))
+    }
+
+    /// The exact plan in slices: where it does not fit, or several devices share its work.
+    fn sliced(
+        problem: &Problem,
+        order: &Order,
+        limits: &Limits,
+        fits: bool,
+        (entry_bytes, stop): (u64, &Stop),
+    ) -> Result<Option<(EliminationPlan, Placement)>, Error> {
+        let Limits { z: None, slices: Some(slices), .. } = *limits else { return Ok(None) };
+        if fits && (slices.devices < 2 || order.joint_entries < cutset::WORTH_SHARING) {
+            return Ok(None);
+        }
+        // an assignment comes from the best slice again
+        let Limits { keep_messages, .. } = *limits;
+        let limits = Limits { max_bytes: u64::MAX, keep_messages: false, ..*limits };
+        let mut context = Context::new(problem, order, &limits, entry_bytes, stop)?;
+        let exact = |context: &Context<'_>| {
+            context.plan(u32::MAX, u64::MAX, false).map(|plan| plan.expect("without bounds there is a plan"))
+        };
+        let (whole, _) = exact(&context)?;
+        let without = |position| {
+            context.leave_out(position);
+            exact(&context)
+        };
+        let sliced = cutset::choose(&whole, slices, without, stop)?;
+        Ok(sliced.map(|(plan, placement)| (plan, Placement { keep_messages, ..placement })))
     }
 
     /// The exact plan, with files for what the memory does not hold.
@@ -189,6 +223,14 @@ impl<'a> Context<'a> {
         Ok(Context { problem, order, limits, entry_bytes, scopes, domains, stop })
     }
 
+    /// Takes a position out of all scopes: it has one value, whose cost is a constant.
+    fn leave_out(&mut self, position: u32) {
+        self.domains[position as usize] = 1;
+        for scope in self.scopes.iter_mut().filter(|scope| scope.contains(&position)) {
+            *scope = scope.iter().copied().filter(|&p| p != position).collect();
+        }
+    }
+
     /// No message within `entries` has more variables than this, so that no larger z makes a difference.
     fn most_variables(&self, entries: u64) -> u32 {
         let mut sizes = self.domains.clone();
@@ -212,7 +254,8 @@ impl<'a> Context<'a> {
         let mut buckets: Large<Vec<Input>> = (0..n).map(|_| Vec::new()).collect();
         for item in self.stop.each(self.scopes.iter().enumerate()) {
             let (index, scope) = item?;
-            buckets[scope[0] as usize].push(Input { source: Source::Function(index as u32), scope: scope.clone() });
+            let Some(&first) = scope.first() else { continue };
+            buckets[first as usize].push(Input { source: Source::Function(index as u32), scope: scope.clone() });
         }
         let mut plan = EliminationPlan {
             sequence: self.order.sequence.clone(),
@@ -225,7 +268,8 @@ impl<'a> Context<'a> {
             largest_table: 0,
         };
         let keep_messages = self.limits.keep_messages;
-        let mut placement = Placement { keep_messages, table_bytes: 0, peak_bytes: 0, rows: None, spill: None };
+        let mut placement =
+            Placement { keep_messages, table_bytes: 0, peak_bytes: 0, rows: None, spill: None, cutset: None };
         let mut alive = 0u64;
         let mut widest = 0;
         for position in 0..n {
@@ -331,7 +375,8 @@ impl<'a> Context<'a> {
             parts.push(MiniBucket { scope: vec![position], combinations: domain, inputs: Vec::new() });
         }
         let variable = self.order.sequence[position as usize] as usize;
-        if table::nonzero(&self.problem.unary[variable]) {
+        let is_left = self.problem.domains[variable] == self.domains[position as usize];
+        if is_left && table::nonzero(&self.problem.unary[variable]) {
             parts[0].inputs.push(Input { source: Source::Unary, scope: [position].into() });
         }
         parts

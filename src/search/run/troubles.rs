@@ -34,7 +34,7 @@ impl Run<'_> {
                 Notice::Spilling(text) => Message::Note(text),
                 Notice::PlanFailed(text) => Message::Warning(text),
                 Notice::Refused(why) => Message::Warning(why.to_string()),
-                Notice::DeviceLost(error) => Message::Warning(format!("bounds go on on the CPU: {error}")),
+                Notice::DeviceLost(_, error) => Message::Warning(format!("bounds go on on the CPU: {error}")),
             });
         }
     }

@@ -1,0 +1,312 @@
+//! Exact elimination in slices, each by a run of its own; several devices take one after the other.
+
+use super::cuda::Gpu;
+use super::cutset::{Cutset, Slices};
+use super::executor::{Failure, Progress};
+use super::plan::{EliminationPlan, Limits, Placement, Plan};
+use super::run::{CostExecutor, CostMessages, Run};
+use crate::device::DeviceError;
+use crate::error::Error;
+use crate::model::{Cost, Problem};
+use crate::order::Order;
+use crate::stop::Stop;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Combinations of each of several devices before they wait for each other: some tenths of a second of a large one.
+const TURN: u64 = 1 << 38;
+
+/// The slices of a plan on their way.
+#[derive(Debug)]
+pub(super) struct Conditioned {
+    cutset: Arc<Cutset>,
+    /// A device each; the host where there is none.
+    workers: Vec<Worker>,
+    state: Mutex<State>,
+    /// The best slice once more, for its assignment.
+    again: Option<Box<Run>>,
+    /// Devices that have failed, each by its place among those that were left then, until they are told.
+    lost: Vec<(usize, DeviceError)>,
+    work: u64,
+}
+
+#[derive(Debug)]
+struct Worker {
+    gpu: Option<Arc<Gpu>>,
+    /// A slice at work.
+    run: Option<(u64, Run)>,
+}
+
+/// What is left and what is done.
+#[derive(Debug, Default)]
+struct State {
+    /// The first slice that was not begun, and those that a device has left.
+    next: u64,
+    left: Vec<u64>,
+    /// The least cost, without the problem's constant, and the first slice that has it.
+    best: Option<(Cost, u64)>,
+}
+
+/// What all workers look at.
+struct Turn<'a> {
+    cutset: &'a Cutset,
+    problem: &'a Problem,
+    plan: Plan,
+    work: u64,
+    state: &'a Mutex<State>,
+    stop: &'a Stop,
+}
+
+impl Conditioned {
+    /// Nothing is done yet; on the host where there are no devices.
+    pub fn new(gpus: &[Arc<Gpu>], cutset: &Arc<Cutset>) -> Self {
+        let devices = gpus.iter().cloned().map(|gpu| Worker { gpu: Some(gpu), run: None });
+        let workers = if gpus.is_empty() { vec![Worker { gpu: None, run: None }] } else { devices.collect() };
+        Conditioned { cutset: cutset.clone(), workers, state: Mutex::default(), again: None, lost: Vec::new(), work: 0 }
+    }
+}
+
+impl State {
+    fn take(&mut self, slices: u64) -> Option<u64> {
+        let slice = self.left.pop().or((self.next < slices).then_some(self.next))?;
+        self.next = self.next.max(slice + 1);
+        Some(slice)
+    }
+}
+
+impl Turn<'_> {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next slice that may have a solution of interest, begun.
+    fn begin(&self, gpu: Option<&Arc<Gpu>>, done: &mut u64) -> Option<(u64, Run)> {
+        loop {
+            let slice = self.state().take(self.cutset.slices())?;
+            let problem = self.cutset.condition(self.problem, slice);
+            if problem.constant < self.plan.costs.limit {
+                return Some((slice, Run::on(gpu, problem.into(), self.plan.clone())));
+            }
+            *done += self.plan.joint_entries;
+        }
+    }
+
+    /// Slices until that was about enough work, which is added up.
+    fn advance(&self, worker: &mut Worker, done: &mut u64) -> Result<(), Failure> {
+        while *done < self.work && !self.stop.is_set() {
+            let begun = worker.run.take().or_else(|| self.begin(worker.gpu.as_ref(), done));
+            let Some((slice, mut run)) = begun else { break };
+            let before = run.work_done();
+            let progress = run.advance(self.work.saturating_sub(*done), self.stop);
+            if let Some(error) = run.trouble().filter(|_| worker.gpu.is_some()) {
+                self.state().left.push(slice);
+                return Err(Failure::Device(error.clone()));
+            }
+            if let Some(error) = run.take_failure() {
+                return Err(Failure::Host(error));
+            }
+            *done += run.work_done().saturating_sub(before).max(1);
+            match progress {
+                Progress::More => worker.run = Some((slice, run)),
+                Progress::Done => self.finish(slice, run),
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&self, slice: u64, run: Run) {
+        let bound = run.finish().map_or(Cost::MAX, |outcome| outcome.lower_bound());
+        if bound < self.plan.costs.limit {
+            let best = &mut self.state().best;
+            let own = (bound - self.problem.constant, slice);
+            *best = Some(best.map_or(own, |best| best.min(own)));
+        }
+    }
+}
+
+impl Conditioned {
+    /// Slices of all workers, until each has done about enough work; whether all slices are done.
+    fn slices(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<bool, Failure> {
+        let Conditioned { cutset, workers, state, .. } = self;
+        let joint_entries = plan.steps.iter().map(|step| step.joint).fold(0, u64::saturating_add);
+        let turn = Turn {
+            cutset,
+            problem,
+            plan: Plan {
+                structure: EliminationPlan { joint_entries, ..plan.structure.clone() },
+                placement: Placement { cutset: None, keep_messages: false, ..plan.placement.clone() },
+                costs: plan.costs,
+            },
+            work: if workers.len() > 1 { work.max(TURN) } else { work },
+            state,
+            stop,
+        };
+        let advance = |worker: &mut Worker| {
+            let mut done = 0;
+            (turn.advance(worker, &mut done), done)
+        };
+        let ended: Vec<(Result<(), Failure>, u64)> = match &mut workers[..] {
+            [worker] => vec![advance(worker)],
+            workers => std::thread::scope(|scope| {
+                let threads: Vec<_> = workers.iter_mut().map(|worker| scope.spawn(|| advance(worker))).collect();
+                let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                };
+                threads.into_iter().map(join).collect()
+            }),
+        };
+        let mut place = 0;
+        for (result, done) in ended {
+            self.work += done;
+            match result {
+                Ok(()) => place += 1,
+                Err(Failure::Device(error)) if self.workers.len() > 1 => {
+                    let _ = self.workers.remove(place);
+                    self.lost.push((place, error));
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        let is_idle = self.workers.iter().all(|worker| worker.run.is_none());
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        Ok(is_idle && state.left.is_empty() && state.next == self.cutset.slices())
+    }
+
+    /// The best slice with its messages, in smaller slices where they do not fit.
+    fn again(&self, problem: &Problem, plan: &Plan, slice: u64, stop: &Stop) -> Result<Box<Run>, Error> {
+        let bytes = self.cutset.bytes;
+        let problem = Arc::new(self.cutset.condition(problem, slice));
+        let order = Order::given(&problem, &plan.sequence, stop)?;
+        let limits =
+            Limits { slices: Some(Slices { bytes, devices: 1 }), ub: Some(plan.costs.limit), ..Limits::new(bytes) };
+        let plan = Plan::until(&problem, &order, &limits, stop)?;
+        Ok(Box::new(Run::on(self.workers[0].gpu.as_ref(), problem, plan)))
+    }
+}
+
+impl CostExecutor for Conditioned {
+    /// A device that fails leaves its slice to the others.
+    fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Failure> {
+        if self.again.is_none() {
+            if !self.slices(problem, plan, work, stop)? {
+                return Ok(Progress::More);
+            }
+            let best = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).best;
+            let Some((_, slice)) = best.filter(|_| plan.placement.keep_messages) else { return Ok(Progress::Done) };
+            match self.again(problem, plan, slice, stop) {
+                Ok(run) => self.again = Some(run),
+                Err(Error::Stopped) => return Ok(Progress::More),
+                Err(error) => return Err(Failure::Host(error)),
+            }
+        }
+        let Some(run) = &mut self.again else { return Ok(Progress::Done) };
+        let before = run.work_done();
+        let progress = run.advance(work, stop);
+        self.work += run.work_done().saturating_sub(before).max(1);
+        // it goes on on the host
+        if let Some(error) = run.trouble()
+            && self.workers[0].gpu.take().is_some()
+        {
+            self.lost.push((0, error.clone()));
+        }
+        Ok(progress)
+    }
+
+    fn work_done(&self) -> u64 {
+        self.work
+    }
+
+    fn on_device(&self) -> bool {
+        self.workers.iter().any(|worker| worker.gpu.is_some())
+    }
+
+    fn take_lost(&mut self) -> Vec<(usize, DeviceError)> {
+        std::mem::take(&mut self.lost)
+    }
+
+    fn finish(self: Box<Self>, plan: &mut Plan) -> (Cost, Box<dyn CostMessages>) {
+        let Some((cost, slice)) = self.state.into_inner().unwrap_or_else(PoisonError::into_inner).best else {
+            return (plan.costs.cap, Box::new(Assigned(None)));
+        };
+        let mut assignment = self.again.and_then(|run| run.finish()?.assign());
+        for (variable, value) in self.cutset.values(slice) {
+            assignment.iter_mut().for_each(|values| values[variable as usize] = value);
+        }
+        (cost, Box::new(Assigned(assignment)))
+    }
+}
+
+/// An assignment without the messages that it was made from.
+#[derive(Debug)]
+struct Assigned(Option<Vec<u32>>);
+
+impl CostMessages for Assigned {
+    fn entries(&self, _: &[(u32, u64)]) -> Result<Vec<Cost>, Failure> {
+        Err(Failure::Host(Error::Internal("slices leave no messages".into())))
+    }
+
+    fn decode(&self, _: &Problem, _: &Plan) -> Option<Vec<u32>> {
+        self.0.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elimination::tests::{assignments, random, run, shuffled};
+    use crate::rng::Rng;
+
+    /// Advances to the end and returns the cost, with the problem's constant, and the assignment.
+    fn end(mut executor: Conditioned, problem: &Problem, plan: &Plan, work: u64) -> (Cost, Option<Vec<u32>>) {
+        let stop = Stop::new();
+        while executor.advance(problem, plan, work, &stop).expect("there is memory") == Progress::More {}
+        assert!(executor.work_done() >= plan.joint_entries, "{} of {}", executor.work, plan.joint_entries);
+        let (total, messages) = Box::new(executor).finish(&mut plan.clone());
+        let cost = if total >= plan.costs.cap { plan.costs.limit } else { problem.constant + total };
+        (cost, messages.decode(problem, plan))
+    }
+
+    #[test]
+    fn slices_find_the_optimum_on_any_number_of_workers() {
+        let mut rng = Rng::new(43);
+        let (mut sliced, mut improved) = (0, 0);
+        let gpu = crate::common::gpu().map(Gpu::new);
+        for case in 0..1500 {
+            let problem = Arc::new(random(&mut rng, 7));
+            let optimum = assignments(&problem).map(|values| problem.cost(&values)).min().expect("there is one");
+            let order = shuffled(&problem, &mut rng);
+            let roomy = Plan::new(&problem, &order, &Limits::new(1 << 30));
+            let bytes = rng.below(roomy.placement.peak_bytes + 2);
+            let ub = (rng.below(3) == 0).then_some(optimum + 1 - rng.below(3) as Cost);
+            let devices = 1 + rng.below(2) as u32;
+            let slices = Some(Slices { bytes, devices });
+            let plan = Plan::new(&problem, &order, &Limits { slices, ub, ..Limits::new(bytes) });
+            let Some(cutset) = plan.placement.cutset.clone() else { continue };
+            assert!(plan.exact && plan.placement.peak_bytes <= bytes && plan.slices() > 1, "case {case}");
+            assert!(plan.joint_entries / 4 <= roomy.joint_entries, "case {case}");
+            sliced += 1;
+            let outcome = run(&problem, plan.clone());
+            let limit = plan.costs.limit;
+            assert_eq!(outcome.lower_bound(), optimum.min(limit), "case {case}");
+            let assignment = outcome.assign();
+            if optimum < limit {
+                assert_eq!(assignment.as_ref().map(|values| problem.cost(values)), Some(optimum), "case {case}");
+                improved += 1;
+            }
+            for workers in 1..=3 {
+                let mut executor = Conditioned::new(&[], &cutset);
+                executor.workers = (0..workers).map(|_| Worker { gpu: None, run: None }).collect();
+                let work = if rng.below(2) == 0 { 1 } else { u64::MAX };
+                assert_eq!(
+                    end(executor, &problem, &plan, work),
+                    (optimum.min(limit), assignment.clone()),
+                    "case {case}"
+                );
+            }
+            if let Some(gpu) = &gpu {
+                let executor = Conditioned::new(&[gpu.clone(), gpu.clone()], &cutset);
+                assert_eq!(end(executor, &problem, &plan, 1), (optimum.min(limit), assignment), "case {case}");
+            }
+        }
+        assert!(sliced > 100 && improved > 50, "{sliced} {improved}");
+    }
+}
