@@ -312,7 +312,7 @@ impl Reader<'_, '_, '_> {
         }
         drop(known);
         let range = listed.range();
-        let function = listed.build(&mut self.builder, scope);
+        let function = self.builder.table(scope, &listed.table());
         let function = function.map_err(|error| self.tokens.error_with("a table that fits", error.to_string()))?;
         self.define(name, function, range)
     }

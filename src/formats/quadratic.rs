@@ -8,7 +8,7 @@ pub(super) use write::{write, write_sparse};
 use super::ReadOptions;
 use super::limits::ANNOUNCED;
 use super::real::{Range, Real, Unit};
-use super::tokens::Tokens;
+use super::tokens::{Reach, Tokens};
 use crate::error::Error;
 use crate::model::{Builder, Network, Variable};
 use rustc_hash::FxHashMap;
@@ -57,17 +57,20 @@ fn read_entries(
     tokens: &mut Tokens<'_>,
     variables: usize,
     count: u64,
-    fits: impl Fn(u32, u32) -> bool,
+    fits: impl Fn(u32, u32) -> bool + Sync,
 ) -> Result<Vec<([u32; 2], Real)>, Error> {
     let limit = u32::try_from(variables).unwrap_or(u32::MAX);
-    let mut terms = Vec::new();
-    for _ in 0..count {
+    let entry = |tokens: &mut Tokens<'_>| {
         let pair = [vertex(tokens, limit)?, vertex(tokens, limit)?];
         if !fits(pair[0], pair[1]) {
             return Err(tokens.error_with("a column of at least the row", "the upper triangle of the matrix"));
         }
         let value = tokens.real("a number")?;
-        terms.push((pair, if pair[0] == pair[1] { value } else { value.times(2) }));
+        Ok((pair, if pair[0] == pair[1] { value } else { value.times(2) }))
+    };
+    let terms = tokens.items(count, Reach::of_threads(), entry)?;
+    if (terms.len() as u64) < count {
+        let _ = vertex(tokens, limit)?;
     }
     tokens.finish(|| format!("the first line announces {count} entries"))?;
     Ok(terms)
@@ -86,12 +89,11 @@ pub(super) fn vertex(tokens: &mut Tokens<'_>, limit: u32) -> Result<u32, Error> 
 pub(super) fn read_coordinates(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     let kind = read_vartype(tokens)?;
     tokens.skip_comments();
-    let (mut terms, mut variables) = (Vec::new(), 0);
-    while !tokens.at_end()? {
+    let terms = tokens.items(u64::MAX, Reach::of_threads(), |tokens| {
         let pair = [tokens.index(u32::MAX, "a variable")?, tokens.index(u32::MAX, "a variable")?];
-        variables = pair.iter().fold(variables, |most, &v| most.max(v as usize + 1));
-        terms.push((pair, tokens.real("a number")?));
-    }
+        Ok((pair, tokens.real("a number")?))
+    })?;
+    let variables = terms.iter().flat_map(|(pair, _)| pair).map(|&v| v as usize + 1).max().unwrap_or(0);
     Quadratic { kind, maximise: false, variables, terms }.network(tokens, options)
 }
 

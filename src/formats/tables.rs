@@ -1,8 +1,8 @@
 //! Tables as files list them: a default cost and tuples, which become dense where that pays.
 
 use super::tokens::Tokens;
-use crate::error::{Error, ModelError};
-use crate::model::{Builder, Cost, FORBIDDEN};
+use crate::error::Error;
+use crate::model::{Cost, FORBIDDEN, SparseTable, Table};
 
 /// Tables of up to this number of combinations are dense, however few tuples are listed: a page or two, found by one
 /// index.
@@ -85,11 +85,11 @@ impl<'s> Listed<'s> {
         range(self.default, self.dense.as_deref().unwrap_or(&self.costs))
     }
 
-    /// Adds the function to a network.
-    pub fn build(self, builder: &mut Builder, scope: &[u32]) -> Result<u32, ModelError> {
+    /// The table.
+    pub fn table(self) -> Table {
         match self.dense {
-            Some(costs) => builder.dense(scope, costs),
-            None => builder.sparse(scope, self.default, self.values, self.costs),
+            Some(costs) => Table::dense(costs),
+            None => Table::Sparse(SparseTable::new(self.sizes.len(), self.default, self.values, self.costs).into()),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Blank-separated words from a stream: one fixed buffer, positions for messages, a stop flag asked at every refill.
 
+mod ahead;
 mod parts;
+
+pub(super) use ahead::{Part, Reach};
 
 use super::decimal;
 use crate::error::{Error, ParseError, Warning};
@@ -56,7 +59,10 @@ pub(super) type Place = (u64, u64);
 impl<'a> Tokens<'a> {
     /// Words of `source`; `file` is its name in messages.
     pub(super) fn new(source: Box<dyn Read + 'a>, file: String, stop: &'a Stop) -> Self {
-        let buffer = vec![0; BUFFER].into_boxed_slice();
+        Tokens::with_buffer(source, file, stop, vec![0; BUFFER].into())
+    }
+
+    fn with_buffer(source: Box<dyn Read + 'a>, file: String, stop: &'a Stop, buffer: Box<[u8]>) -> Self {
         Tokens {
             source,
             file,
@@ -344,7 +350,9 @@ impl<'a> Tokens<'a> {
         if self.stop.is_set() {
             return Err(Error::Stopped);
         }
-        self.buffer.copy_within(self.next..self.end, 0);
+        if self.next > 0 {
+            self.buffer.copy_within(self.next..self.end, 0);
+        }
         self.line_start -= self.next as i64;
         self.end -= self.next;
         (self.next, self.current) = (0, 0);

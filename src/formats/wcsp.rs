@@ -5,6 +5,7 @@
 //! A negative arity offers the function for sharing; a negative number of tuples -k takes the table of the k-th one
 //! offered. A default of -1 before a word is a global cost function.
 
+mod parts;
 mod write;
 
 pub(super) use write::write;
@@ -13,10 +14,10 @@ use super::ReadOptions;
 use super::global::{self, Form};
 use super::limits::{Domains, Sums};
 use super::tables::Listed;
-use super::tokens::Tokens;
+use super::tokens::{Reach, Tokens};
 use crate::error::Error;
 use crate::globals::Decomposer;
-use crate::model::{Builder, COST_LIMIT, Cost, FORBIDDEN, Network};
+use crate::model::{Builder, COST_LIMIT, Cost, FORBIDDEN, Network, Scope, Table};
 
 /// Reads a network.
 pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, Error> {
@@ -28,6 +29,11 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
 
 /// Reads a network that other text may follow.
 pub(super) fn read_network(tokens: &mut Tokens<'_>) -> Result<Network, Error> {
+    read_ahead(tokens, Reach::of_threads())
+}
+
+/// The same; all threads read what the reach has.
+fn read_ahead(tokens: &mut Tokens<'_>, mut reach: Option<Reach>) -> Result<Network, Error> {
     let _ = tokens.word("the name of the problem")?;
     let variables = tokens.count("the number of variables")?;
     let _ = tokens.count("the largest domain size")?;
@@ -45,15 +51,20 @@ pub(super) fn read_network(tokens: &mut Tokens<'_>) -> Result<Network, Error> {
         tokens,
         builder,
         form: Form::Wcsp { top },
-        variables: variables as u32, // as many as were declared, so it fits
         scope: Vec::new(),
         sizes: Vec::new(),
         ranges: Vec::new(),
         offered: Vec::new(),
         decomposer: Decomposer::default(),
     };
-    for _ in 0..functions {
-        reader.function()?;
+    let mut left = functions;
+    while left > 0 {
+        let read = reach.map_or(Ok(0), |reach| reader.functions(left, reach))?;
+        if read == 0 {
+            reach = None;
+            reader.function()?;
+        }
+        left -= read.max(1);
     }
     let Reader { builder, ranges, decomposer, .. } = reader;
     let mut sums = Sums::default();
@@ -67,7 +78,6 @@ struct Reader<'r, 't> {
     builder: Builder,
     /// With `top` as the file has it; [`Network::top`] is [`FORBIDDEN`] where it exceeds every cost.
     form: Form<'static>,
-    variables: u32,
     scope: Vec<u32>,
     /// Domain sizes along the scope.
     sizes: Vec<u32>,
@@ -81,7 +91,7 @@ struct Reader<'r, 't> {
 impl Reader<'_, '_> {
     fn function(&mut self) -> Result<(), Error> {
         let arity = self.tokens.integer("the arity of a function")?;
-        self.read_scope(arity.unsigned_abs())?;
+        read_scope(self.tokens, self.builder.domains(), arity.unsigned_abs(), &mut self.scope, &mut self.sizes)?;
         let default = self.form.cost(self.tokens, "a default cost")?;
         if is_keyword(self.tokens.peek()?) {
             return self.global(arity < 0);
@@ -105,24 +115,6 @@ impl Reader<'_, '_> {
         global::read(tokens, (&keyword, at), global::Place { form: *form, scope, builder, decomposer })
     }
 
-    fn read_scope(&mut self, arity: u64) -> Result<(), Error> {
-        self.scope.clear();
-        self.sizes.clear();
-        if arity > u64::from(self.variables) {
-            return Err(self.tokens.error(format!("an arity of at most {}", self.variables)));
-        }
-        for _ in 0..arity {
-            let variable = self.tokens.index(self.variables, "a variable")?;
-            // the builder sorts long scopes
-            if arity <= 64 && self.scope.contains(&variable) {
-                return Err(self.tokens.error("a variable that the function does not have yet"));
-            }
-            self.scope.push(variable);
-            self.sizes.extend(self.builder.domain(variable));
-        }
-        Ok(())
-    }
-
     fn share(&mut self, number: u64) -> Result<u32, Error> {
         let offered = self.offered.len();
         let original = usize::try_from(number - 1).ok().and_then(|index| self.offered.get(index).copied());
@@ -140,19 +132,83 @@ impl Reader<'_, '_> {
     }
 
     fn table(&mut self, default: Cost, tuples: u64) -> Result<u32, Error> {
-        let mut listed = Listed::new(&self.sizes, default);
-        for _ in 0..tuples {
-            let (tokens, form) = (&mut *self.tokens, self.form);
-            listed.push(
-                tokens,
-                |tokens, size, _| tokens.index(size, "a value"),
-                |tokens| form.cost(tokens, "a cost"),
-            )?;
-        }
+        let listed = read_tuples(self.tokens, self.form, &self.sizes, default, tuples)?;
         self.ranges.push(listed.range());
-        let function = listed.build(&mut self.builder, &self.scope);
+        self.add(&listed.table())
+    }
+
+    fn add(&mut self, table: &Table) -> Result<u32, Error> {
+        let function = self.builder.table(&self.scope, table);
         function.map_err(|error| self.tokens.error_with("a table that fits its scope", error.to_string()))
     }
+
+    /// Reads some of the next functions, which all threads share; none where one by one has to do.
+    fn functions(&mut self, most: usize, reach: Reach) -> Result<usize, Error> {
+        let parts = parts::parts(self.tokens.ahead(reach.ahead)?, most, reach.part);
+        let (form, domains) = (self.form, self.builder.domains());
+        let read = self.tokens.read_parts(&parts, |tokens, part| {
+            let (mut scope, mut sizes, mut functions) = (Vec::new(), Vec::new(), Vec::new());
+            for _ in 0..part.items {
+                let arity = tokens.count("the arity of a function")?;
+                read_scope(tokens, domains, arity as u64, &mut scope, &mut sizes)?;
+                let default = form.cost(tokens, "a default cost")?;
+                let tuples = tokens.count("a number of tuples")?;
+                let listed = read_tuples(tokens, form, &sizes, default, tuples as u64)?;
+                functions.push((Scope::from(&scope[..]), listed.range(), listed.table()));
+            }
+            Ok(functions)
+        })?;
+        self.tokens.pass(&parts[..read.len()]);
+        let mut count = 0;
+        for (scope, range, table) in read.into_iter().flatten() {
+            self.scope.clear();
+            self.scope.extend_from_slice(&scope);
+            self.ranges.push(range);
+            let _ = self.add(&table)?;
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+fn read_scope(
+    tokens: &mut Tokens<'_>,
+    domains: &[u32],
+    arity: u64,
+    scope: &mut Vec<u32>,
+    sizes: &mut Vec<u32>,
+) -> Result<(), Error> {
+    scope.clear();
+    sizes.clear();
+    if arity > domains.len() as u64 {
+        return Err(tokens.error(format!("an arity of at most {}", domains.len())));
+    }
+    for _ in 0..arity {
+        // as many as were declared, so their number fits
+        let variable = tokens.index(domains.len() as u32, "a variable")?;
+        // the builder sorts long scopes
+        if arity <= 64 && scope.contains(&variable) {
+            return Err(tokens.error("a variable that the function does not have yet"));
+        }
+        scope.push(variable);
+        sizes.push(domains[variable as usize]);
+    }
+    Ok(())
+}
+
+fn read_tuples<'s>(
+    tokens: &mut Tokens<'_>,
+    form: Form<'_>,
+    sizes: &'s [u32],
+    default: Cost,
+    tuples: u64,
+) -> Result<Listed<'s>, Error> {
+    let mut listed = Listed::new(sizes, default);
+    for _ in 0..tuples {
+        let value = |tokens: &mut Tokens<'_>, size, _| tokens.index(size, "a value");
+        listed.push(tokens, value, |tokens| form.cost(tokens, "a cost"))?;
+    }
+    Ok(listed)
 }
 
 /// Whether a word names a global cost function: some names are comparisons.

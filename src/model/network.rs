@@ -30,6 +30,8 @@ pub struct Network {
     variables: Arc<Vec<Variable>>,
     domains: Arc<Vec<u32>>,
     functions: Arc<Vec<CostFunction>>,
+    /// No function has had more variables.
+    largest_arity: usize,
     /// The least costs of all functions together.
     least: Cost,
     top: Cost,
@@ -62,6 +64,7 @@ impl Network {
             variables: Arc::default(),
             domains: Arc::default(),
             functions: Arc::default(),
+            largest_arity: 0,
             least: 0,
             top: FORBIDDEN,
             units: Units::INTEGER,
@@ -72,6 +75,11 @@ impl Network {
             globals: None,
             warnings: Vec::new(),
         })
+    }
+
+    /// No function but a global one has more variables.
+    pub(crate) fn largest_arity(&self) -> usize {
+        self.largest_arity
     }
 
     /// The variables in file order.
@@ -227,6 +235,7 @@ impl Network {
                 let own = &mut Arc::make_mut(globals).expanded.functions;
                 Arc::make_mut(own).push(CostFunction { scope: [variable].into(), table: table.clone() });
             }
+            self.largest_arity = self.largest_arity.max(1);
             Arc::make_mut(&mut self.functions).push(CostFunction { scope: [variable].into(), table });
         }
         Ok(())

@@ -127,6 +127,11 @@ impl Builder {
         self.add(scope, table, Some(original))
     }
 
+    /// The domain sizes of the variables added before.
+    pub(crate) fn domains(&self) -> &[u32] {
+        &self.network.domains
+    }
+
     /// The domain size of a variable added before.
     pub fn domain(&self, variable: u32) -> Option<u32> {
         self.network.domains.get(variable as usize).copied()
@@ -257,6 +262,7 @@ impl Builder {
         let least = original.map_or_else(least, |original| self.leasts[original as usize]);
         self.leasts.push(least);
         self.network.least = add(self.network.least, least);
+        self.network.largest_arity = self.network.largest_arity.max(scope.len());
         Arc::make_mut(&mut self.network.functions).push(function);
         Ok(self.network.functions.len() as u32 - 1)
     }

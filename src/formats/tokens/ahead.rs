@@ -1,0 +1,171 @@
+//! Text that all threads read, each some parts of what lies ahead.
+
+use super::Tokens;
+use crate::error::Error;
+use crate::stop::Stop;
+use memchr::{memchr, memchr_iter};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Bytes that are looked at ahead, and those of a part, at least.
+#[derive(Clone, Copy)]
+pub(in crate::formats) struct Reach {
+    pub ahead: usize,
+    pub part: usize,
+}
+
+impl Reach {
+    /// A few hundred parts of some hundred microseconds.
+    const LONG: Reach = Reach { ahead: 1 << 24, part: 1 << 16 };
+
+    /// That of several threads; one reads word by word.
+    pub fn of_threads() -> Option<Reach> {
+        (rayon::current_num_threads() > 1).then_some(Reach::LONG)
+    }
+}
+
+/// Some whole lines of the text ahead.
+#[derive(Clone, Debug, Default)]
+pub(in crate::formats) struct Part {
+    /// Bytes of what lies ahead.
+    pub bytes: Range<usize>,
+    /// Line ends in it.
+    pub lines: u64,
+    /// What is to be read from it.
+    pub items: u64,
+}
+
+/// Cuts text into parts of at least so many bytes, each of whole lines.
+fn lines(text: &[u8], least: usize) -> Vec<Part> {
+    let (mut parts, mut begin) = (Vec::new(), 0);
+    while let Some(end) = text.get(begin + least..).and_then(|rest| memchr(b'\n', rest)) {
+        let bytes = begin..begin + least + end + 1;
+        begin = bytes.end;
+        parts.push(Part { lines: memchr_iter(b'\n', &text[bytes.clone()]).count() as u64, bytes, items: 0 });
+    }
+    parts
+}
+
+impl Tokens<'_> {
+    /// The text ahead: so many bytes, or all that is left.
+    pub(in crate::formats) fn ahead(&mut self, bytes: usize) -> Result<&[u8], Error> {
+        if self.buffer.len() < bytes {
+            let mut larger = vec![0; bytes].into_boxed_slice();
+            larger[..self.end].copy_from_slice(&self.buffer[..self.end]);
+            self.buffer = larger;
+        }
+        // what has been taken makes room
+        while self.end - self.next < bytes && self.refill()? {}
+        Ok(&self.buffer[self.next..self.end.min(self.next + bytes)])
+    }
+
+    /// Reads parts of the text ahead, which follow each other from its beginning, each by `read`. Returns what the first
+    /// of them came to, up to one that cannot be read to its end: what is wrong there is found where its words are taken
+    /// one by one. Takes nothing: see [`Tokens::pass`].
+    pub(in crate::formats) fn read_parts<T: Send>(
+        &self,
+        parts: &[Part],
+        read: impl Fn(&mut Tokens<'_>, &Part) -> Result<T, Error> + Sync,
+    ) -> Result<Vec<T>, Error> {
+        let (ahead, comments, stop) = (&self.buffer[self.next..self.end], self.comments, self.stop);
+        let read = |part: &Part| {
+            stop.check()?;
+            let mut tokens = Tokens { comments, ..Tokens::over(&ahead[part.bytes.clone()], stop) };
+            let value = read(&mut tokens, part)?;
+            if tokens.at_end()? { Ok(value) } else { Err(tokens.error("the end of the part")) }
+        };
+        let outcomes: Vec<Result<T, Error>> = parts.par_iter().map(read).collect();
+        stop.check()?;
+        Ok(outcomes.into_iter().map_while(Result::ok).collect())
+    }
+
+    /// Goes on behind the first parts of the text ahead.
+    pub(in crate::formats) fn pass(&mut self, parts: &[Part]) {
+        let Some(last) = parts.last() else { return };
+        self.next += last.bytes.end;
+        self.line += parts.iter().map(|part| part.lines).sum::<u64>();
+        (self.current, self.line_start) = (self.next, self.next as i64);
+    }
+
+    /// Reads items that may begin on any line, `most` at most, each by `read`; all threads share them where there are
+    /// several.
+    pub(in crate::formats) fn items<T: Send>(
+        &mut self,
+        most: u64,
+        reach: Option<Reach>,
+        read: impl Fn(&mut Tokens<'_>) -> Result<T, Error> + Sync,
+    ) -> Result<Vec<T>, Error> {
+        let mut items = Vec::new();
+        let mut reach = reach;
+        while (items.len() as u64) < most && !(reach.is_none() && self.at_end()?) {
+            let Some(Reach { ahead, part }) = reach else {
+                items.push(read(self)?);
+                continue;
+            };
+            let parts = lines(self.ahead(ahead)?, part);
+            let mut of_parts = self.read_parts(&parts, |tokens, _| {
+                let mut items = Vec::new();
+                while !tokens.at_end()? {
+                    items.push(read(tokens)?);
+                }
+                Ok(items)
+            })?;
+            let mut left = most - items.len() as u64;
+            let mut fits = |own: &Vec<T>| left.checked_sub(own.len() as u64).map(|less| left = less).is_some();
+            let count = of_parts.iter().take_while(|own| fits(own)).count();
+            items.extend(of_parts.drain(..count).flatten());
+            self.pass(&parts[..count]);
+            if count < parts.len() || parts.is_empty() {
+                reach = None;
+            }
+        }
+        Ok(items)
+    }
+}
+
+impl<'a> Tokens<'a> {
+    /// Words of a text that ends with a line; places are those within it.
+    fn over(text: &[u8], stop: &'a Stop) -> Tokens<'a> {
+        let tokens = Tokens::with_buffer(Box::new(std::io::empty()), String::new(), stop, text.into());
+        Tokens { end: text.len(), unread: false, ..tokens }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Drip;
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn items_of_parts_are_those_of_the_whole() {
+        let mut rng = Rng::new(9);
+        let (mut errors, mut right) = (0, 0);
+        for case in 0..500 {
+            let word = |rng: &mut Rng| match rng.below(200) {
+                0 => "x".into(),
+                1 => "\n".into(),
+                2 => "# 5 5".into(),
+                _ => rng.below(1000).to_string(),
+            };
+            let lines = (0..rng.below(60)).map(|_| format!("{} {}\n", word(&mut rng), word(&mut rng)));
+            let text: String = lines.collect();
+            let most = [u64::MAX, rng.below(60)][rng.index(2)];
+            let (stop, drips) = (Stop::new(), rng.below(4) == 0);
+            let read = |reach: Option<Reach>| {
+                let bytes = text.as_bytes();
+                let source: Box<dyn std::io::Read> = if drips { Box::new(Drip(bytes)) } else { Box::new(bytes) };
+                let mut tokens = Tokens::new(source, "t".into(), &stop);
+                tokens.skip_comments();
+                let item = |tokens: &mut Tokens<'_>| Ok((tokens.index(990, "a number")?, tokens.count("another")?));
+                let items = tokens.items(most, reach, item);
+                format!("{items:?} {:?}", tokens.finish(String::new))
+            };
+            let reach = Reach { ahead: 8 << rng.below(10), part: 1 << rng.below(8) };
+            let one_by_one = read(None);
+            assert_eq!(read(Some(reach)), one_by_one, "case {case}: {text}");
+            *(if one_by_one.starts_with("Err") { &mut errors } else { &mut right }) += 1;
+        }
+        assert!(errors > 50 && right > 50, "{errors} {right}");
+    }
+}
