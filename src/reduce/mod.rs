@@ -262,12 +262,17 @@ impl Reducer {
         self.infeasible
     }
 
-    /// Statistics of the reductions.
+    /// Statistics of the reductions. One that is [unreduced](Reducer::is_unreduced) has no functions to count: see
+    /// [`ReducedProblem::report`].
     pub fn report(&self) -> Reduction {
+        self.report_of(self.functions.iter().flatten().map(|function| (&function.scope[..], &function.table)))
+    }
+
+    /// The same, of functions over its variables.
+    fn report_of<'a>(&self, functions: impl Iterator<Item = (&'a [u32], &'a Table)> + Clone) -> Reduction {
         let mut report = self.report.clone();
-        report.after = self.size();
-        let scopes = self.functions.iter().flatten().map(|function| &function.scope[..]);
-        let groups = components::groups(self.domains.len(), scopes, &Stop::new());
+        report.after = self.size(functions.clone());
+        let groups = components::groups(self.domains.len(), functions.map(|(scope, _)| scope), &Stop::new());
         // each variable removed is one of its own
         report.components = groups.map_or(0, |groups| groups.len() + self.core.len() - self.domains.len());
         report
@@ -401,6 +406,12 @@ impl ReducedProblem {
         let reducer = reducer.into();
         let problem = Arc::new(reducer.fitting_problem(stop)?);
         Ok(ReducedProblem { reducer, problem })
+    }
+
+    /// Statistics of the reductions, and the size of what they left.
+    pub fn report(&self) -> Reduction {
+        let functions = self.problem.functions.iter().map(|function| (&function.scope[..], &function.table));
+        if self.reducer.is_unreduced() { self.reducer.report_of(functions) } else { self.reducer.report() }
     }
 }
 

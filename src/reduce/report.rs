@@ -90,11 +90,9 @@ pub struct Reduction {
 
 impl Reducer {
     /// The size of the reduced problem, without functions of one variable.
-    pub(super) fn size(&self) -> Size {
+    pub(super) fn size<'a>(&self, functions: impl Iterator<Item = (&'a [u32], &'a Table)>) -> Size {
         let mut size = Size::over(self.core.iter().map(|&v| self.domains[v as usize]));
-        for function in self.functions.iter().flatten() {
-            size.count(function.scope.len(), &function.table);
-        }
+        functions.for_each(|(scope, table)| size.count(scope.len(), table));
         size
     }
 }

@@ -166,6 +166,7 @@ mod tests {
     use super::*;
     use crate::check;
     use crate::generate::generate;
+    use crate::reduce::ReducedProblem;
     use crate::rng::Rng;
 
     #[test]
@@ -208,6 +209,10 @@ mod tests {
                     assert_eq!(problem.cost(&core), evaluation.cost, "{}", network.name);
                 }
             }
+            let (functions, variables) = (problem.functions.len(), problem.variables());
+            let report = ReducedProblem { reducer: reducer.into(), problem: problem.into() }.report();
+            assert_eq!((report.after.functions(), report.after.variables), (functions, variables), "{}", network.name);
+            assert!(report.components < variables, "{}", network.name);
         }
     }
 }

@@ -289,13 +289,17 @@ pub(crate) fn is_dense(network: &Network) -> bool {
 
 /// Whether a network has variables of two values and functions of at most two variables alone.
 pub(crate) fn is_form(network: &Network) -> bool {
-    network.globals().len() == 0 && are_pairs(network.domains(), network.functions())
+    let is_pairs = network.globals().len() == 0 && network.largest_arity() <= 2;
+    is_pairs && are_binary(network.domains())
 }
 
 /// Whether all variables have two values and no function more than two variables.
 pub(crate) fn are_pairs(domains: &[u32], functions: &[CostFunction]) -> bool {
-    let has_pairs = || functions.iter().all(|function| function.scope.len() <= 2);
-    !domains.is_empty() && domains.iter().all(|&domain| domain == 2) && has_pairs()
+    are_binary(domains) && functions.iter().all(|function| function.scope.len() <= 2)
+}
+
+fn are_binary(domains: &[u32]) -> bool {
+    !domains.is_empty() && domains.iter().all(|&domain| domain == 2)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::{greedy, opening, passes};
 use crate::check::{self, Evaluation};
 use crate::model::{Cost, FORBIDDEN, Network, Number};
 use crate::rng::Rng;
+use crate::search::drivers::quadratic::is_dense;
 use crate::search::options::Options;
 use crate::search::tuning::run::PASSES;
 use crate::stop::Stop;
@@ -116,9 +117,9 @@ impl InitialSolution {
 fn by_passes(network: &Network, options: &Options, stop: &Stop) -> Option<(Vec<u32>, Evaluation)> {
     let workers = if passes::suits(network) { threads::pool(options.threads()).ok()? } else { return None };
     let found = workers.install(|| {
-        // what opens a search is better after as long as a pass takes
-        let passes =
-            if Reducing::suits(network, options) && opening::suits(network, options.threads()) { 0 } else { PASSES };
+        // what opens a search, or searches a form as it is, is better after as long as a pass takes
+        let is_begun = opening::suits(network, options.threads()) || is_dense(network);
+        let passes = if Reducing::suits(network, options) && is_begun { 0 } else { PASSES };
         let values = passes::assignment(network, passes, stop).ok()?;
         let evaluation = check::evaluate_unless(network, &values, || stop.is_set())?;
         Some((values, evaluation))

@@ -68,7 +68,7 @@ impl Message {
     /// What a run works on.
     pub fn facts(core: &ReducedProblem, context: &SearchContext, options: &Options) -> Message {
         Message::Facts(Box::new(Facts {
-            reduction: core.reducer.report(),
+            reduction: core.report(),
             table_bytes: context.tables.bytes(),
             state_bytes: state_bytes(context) as u64,
             bound_bytes: bound_memory(options),

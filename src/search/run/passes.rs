@@ -7,7 +7,7 @@
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, Network, Table};
 use crate::rng::mix;
-use crate::search::drivers::quadratic::are_pairs;
+use crate::search::drivers::quadratic::is_form;
 use crate::search::tuning::run::VAST;
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -26,8 +26,7 @@ pub(crate) fn suits(network: &Network) -> bool {
         *sum += arity;
         Some(*sum)
     });
-    let (domains, functions) = (network.domains(), network.functions());
-    let is_free = || domains.len() >= VAST[0] || are_pairs(domains, functions);
+    let is_free = || network.domains().len() >= VAST[0] || is_form(network);
     network.globals().len() == 0 && places.any(|sum| sum >= VAST[1]) && is_free()
 }
 
