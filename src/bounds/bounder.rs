@@ -326,7 +326,7 @@ impl Bounder {
         let BounderOptions { memory, spill, repeatable, .. } = self.options;
         // what is free on a device differs from run to run
         let room = self.gpu.as_ref().filter(|_| !repeatable).and_then(|gpu| gpu.budget().ok());
-        let devices = 1 + self.others.len() as u32;
+        let devices = self.gpu.iter().chain(&self.others).count() as u32;
         let slices = Slices { bytes: room.unwrap_or(memory), devices };
         Limits { spill, slices: (!certified).then_some(slices), ..Limits::new(memory) }
     }

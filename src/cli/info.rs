@@ -142,7 +142,7 @@ fn eliminations(problem: &Problem, order: &Order, config: &Config) -> Vec<Elimin
         }
         lines.push(line);
     }
-    let slices = Slices { bytes: config.memory, devices: 1 };
+    let slices = Slices { bytes: config.memory, devices: 0 };
     let limits = Limits::new(config.memory).with(|limits| limits.slices = Some(slices));
     lines.push(Elimination::new(&Plan::new(problem, order, &limits)));
     lines.dedup_by(|a, b| (a.z, a.joint_entries) == (b.z, b.joint_entries));

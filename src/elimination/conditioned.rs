@@ -173,11 +173,11 @@ impl Conditioned {
 
     /// The best slice with its messages, in smaller slices where they do not fit.
     fn again(&self, problem: &Problem, plan: &Plan, slice: u64, stop: &Stop) -> Result<Box<Run>, Error> {
-        let bytes = self.cutset.bytes;
+        let (bytes, devices) = (self.cutset.bytes, self.on_device().into());
         let problem = Arc::new(self.cutset.condition(problem, slice));
         let order = Order::given(&problem, &plan.sequence, stop)?;
         let limits =
-            Limits { slices: Some(Slices { bytes, devices: 1 }), ub: Some(plan.costs.limit), ..Limits::new(bytes) };
+            Limits { slices: Some(Slices { bytes, devices }), ub: Some(plan.costs.limit), ..Limits::new(bytes) };
         let plan = Plan::until(&problem, &order, &limits, stop)?;
         Ok(Box::new(Run::on(self.workers[0].gpu.as_ref(), problem, plan)))
     }
@@ -277,7 +277,7 @@ mod tests {
             let roomy = Plan::new(&problem, &order, &Limits::new(1 << 30));
             let bytes = rng.below(roomy.placement.peak_bytes + 2);
             let ub = (rng.below(3) == 0).then_some(optimum + 1 - rng.below(3) as Cost);
-            let devices = 1 + rng.below(2) as u32;
+            let devices = rng.below(3) as u32;
             let slices = Some(Slices { bytes, devices });
             let plan = Plan::new(&problem, &order, &Limits { slices, ub, ..Limits::new(bytes) });
             let Some(cutset) = plan.placement.cutset.clone() else { continue };

@@ -2,6 +2,7 @@
 //! share one plan (Pearl, "Probabilistic reasoning in intelligent systems", 1988, section 4.3; Bidyuk and Dechter,
 //! "Cutset sampling for Bayesian networks", 2007, for cutsets that leave a bounded width).
 
+use super::cuda::Gpu;
 use super::plan::{EliminationPlan, Placement};
 use crate::error::Error;
 use crate::model::{CostFunction, Problem, SparseTable, Table, add};
@@ -14,6 +15,10 @@ use std::sync::Arc;
 pub(crate) const MOST_WORK: u64 = 4;
 /// Slices for each device, at least, so that none waits long for the last of another.
 const SLICES: u64 = 4;
+/// Entries of a table of a slice on a device, at most: kernels that make one entry a thread count it by 32 bits.
+const MOST_ENTRIES: u64 = 1 << 32;
+/// The part of the memory, one in so many, that a device keeps for descriptors.
+const DESCRIPTORS: u64 = 32;
 /// Combinations from which on several devices share an elimination that fits one of them: a tenth of a second.
 pub(super) const WORTH_SHARING: f64 = 1e11;
 
@@ -22,7 +27,7 @@ pub(super) const WORTH_SHARING: f64 = 1e11;
 pub struct Slices {
     /// Bytes that tables of a slice may take.
     pub bytes: u64,
-    /// Devices that share the slices: for several also a plan that fits is cut.
+    /// Devices that share the slices, none for the host: for several also a plan that fits is cut.
     pub devices: u32,
 }
 
@@ -114,8 +119,13 @@ pub(super) fn choose(
     whole: &EliminationPlan,
     slices: Slices,
     mut plan_without: impl FnMut(u32) -> Result<(EliminationPlan, Placement), Error>,
-    stop: &Stop,
+    (entry_bytes, stop): (u64, &Stop),
 ) -> Result<Option<(EliminationPlan, Placement)>, Error> {
+    // a device makes all steps of a level at a time
+    let on_device = |plan: &EliminationPlan| {
+        let bytes = Gpu::bytes_of(plan, false, entry_bytes);
+        plan.largest_table <= MOST_ENTRIES && bytes <= slices.bytes - slices.bytes / DESCRIPTORS
+    };
     let enough = if slices.devices > 1 { SLICES * u64::from(slices.devices) } else { 1 };
     let mut places = vec![0; whole.sequence.len()];
     whole.sequence.iter().enumerate().for_each(|(place, &v)| places[v as usize] = place);
@@ -135,7 +145,8 @@ pub(super) fn choose(
         if work / MOST_WORK > whole.joint_entries {
             return Ok(None);
         }
-        if placement.peak_bytes <= slices.bytes && count >= enough {
+        let fits = placement.peak_bytes <= slices.bytes && (slices.devices == 0 || on_device(&slice));
+        if fits && count >= enough {
             placement.cutset = Some(Arc::new(cutset));
             return Ok(Some((EliminationPlan { joint_entries: work, ..slice }, placement)));
         }

@@ -14,8 +14,8 @@ use super::ReadOptions;
 use super::global::{self, Form};
 use super::limits::{Domains, Sums};
 use super::tables::Listed;
-use super::tokens::{Reach, Tokens};
-use crate::error::Error;
+use super::tokens::{Part, Reach, Tokens};
+use crate::error::{Error, ModelError};
 use crate::globals::Decomposer;
 use crate::model::{Builder, COST_LIMIT, Cost, FORBIDDEN, Network, Scope, Table};
 
@@ -33,7 +33,7 @@ pub(super) fn read_network(tokens: &mut Tokens<'_>) -> Result<Network, Error> {
 }
 
 /// The same; all threads read what the reach has.
-fn read_ahead(tokens: &mut Tokens<'_>, mut reach: Option<Reach>) -> Result<Network, Error> {
+fn read_ahead(tokens: &mut Tokens<'_>, reach: Option<Reach>) -> Result<Network, Error> {
     let _ = tokens.word("the name of the problem")?;
     let variables = tokens.count("the number of variables")?;
     let _ = tokens.count("the largest domain size")?;
@@ -57,14 +57,20 @@ fn read_ahead(tokens: &mut Tokens<'_>, mut reach: Option<Reach>) -> Result<Netwo
         offered: Vec::new(),
         decomposer: Decomposer::default(),
     };
-    let mut left = functions;
+    // each time that the text ahead is of another kind, twice as many functions pass before it is looked at again
+    let (mut left, mut next, mut pause) = (functions, functions, 1);
     while left > 0 {
-        let read = reach.map_or(Ok(0), |reach| reader.functions(left, reach))?;
-        if read == 0 {
-            reach = None;
-            reader.function()?;
+        if let Some(reach) = reach.filter(|_| left <= next) {
+            let read = reader.ahead(left, reach)?;
+            left -= read;
+            pause = if read > 0 { 1 } else { 2 * pause };
+            next = left.saturating_sub(pause);
+            if left == 0 {
+                break;
+            }
         }
-        left -= read.max(1);
+        reader.function()?;
+        left -= 1;
     }
     let Reader { builder, ranges, decomposer, .. } = reader;
     let mut sums = Sums::default();
@@ -134,41 +140,53 @@ impl Reader<'_, '_> {
     fn table(&mut self, default: Cost, tuples: u64) -> Result<u32, Error> {
         let listed = read_tuples(self.tokens, self.form, &self.sizes, default, tuples)?;
         self.ranges.push(listed.range());
-        self.add(&listed.table())
-    }
-
-    fn add(&mut self, table: &Table) -> Result<u32, Error> {
-        let function = self.builder.table(&self.scope, table);
+        let function = self.builder.table(&self.scope, &listed.table());
         function.map_err(|error| self.tokens.error_with("a table that fits its scope", error.to_string()))
     }
 
-    /// Reads some of the next functions, which all threads share; none where one by one has to do.
-    fn functions(&mut self, most: usize, reach: Reach) -> Result<usize, Error> {
-        let parts = parts::parts(self.tokens.ahead(reach.ahead)?, most, reach.part);
-        let (form, domains) = (self.form, self.builder.domains());
-        let read = self.tokens.read_parts(&parts, |tokens, part| {
+    /// Reads the next functions, which all threads share, as far as they are plain; how many these were.
+    fn ahead(&mut self, most: usize, reach: Reach) -> Result<usize, Error> {
+        let (form, domains) = (self.form, self.builder.domains().clone());
+        let read = |tokens: &mut Tokens<'_>, part: &Part| {
             let (mut scope, mut sizes, mut functions) = (Vec::new(), Vec::new(), Vec::new());
             for _ in 0..part.items {
                 let arity = tokens.count("the arity of a function")?;
-                read_scope(tokens, domains, arity as u64, &mut scope, &mut sizes)?;
+                read_scope(tokens, &domains, arity as u64, &mut scope, &mut sizes)?;
                 let default = form.cost(tokens, "a default cost")?;
                 let tuples = tokens.count("a number of tuples")?;
                 let listed = read_tuples(tokens, form, &sizes, default, tuples as u64)?;
                 functions.push((Scope::from(&scope[..]), listed.range(), listed.table()));
             }
             Ok(functions)
-        })?;
-        self.tokens.pass(&parts[..read.len()]);
-        let mut count = 0;
-        for (scope, range, table) in read.into_iter().flatten() {
-            self.scope.clear();
-            self.scope.extend_from_slice(&scope);
-            self.ranges.push(range);
-            let _ = self.add(&table)?;
-            count += 1;
+        };
+        let (mut count, mut before) = (0, Vec::new());
+        loop {
+            let Reader { tokens, builder, ranges, .. } = self;
+            let ahead = tokens.ahead(reach.ahead)?;
+            let parts = parts::parts(ahead.text, most - count, reach.part);
+            // those of before are added meanwhile
+            let add = || add(builder, ranges, std::mem::take(&mut before));
+            let (added, read) = rayon::join(add, || ahead.read(&parts, read));
+            added.map_err(|error| tokens.error_with("a table that fits its scope", error.to_string()))?;
+            before = read?;
+            let read = &parts[..before.len()];
+            tokens.pass(read);
+            count += read.iter().map(|part| part.items as usize).sum::<usize>();
+            if read.is_empty() {
+                return Ok(count);
+            }
         }
-        Ok(count)
     }
+}
+
+type Function = (Scope, (Cost, Cost), Table);
+
+fn add(builder: &mut Builder, ranges: &mut Vec<(Cost, Cost)>, functions: Vec<Vec<Function>>) -> Result<(), ModelError> {
+    for (scope, range, table) in functions.into_iter().flatten() {
+        let _ = builder.table(&scope, &table)?;
+        ranges.push(range);
+    }
+    Ok(())
 }
 
 fn read_scope(

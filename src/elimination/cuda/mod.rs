@@ -114,7 +114,7 @@ impl Gpu {
         Gpu::bytes_of(plan, plan.placement.keep_messages, plan.costs.width.bytes())
     }
 
-    fn bytes_of(plan: &EliminationPlan, keep_messages: bool, entry_bytes: u64) -> u64 {
+    pub(super) fn bytes_of(plan: &EliminationPlan, keep_messages: bool, entry_bytes: u64) -> u64 {
         let room = Room { keep_messages, bytes: entry_bytes, entries: 0 };
         // it is laid out as far as its size
         let program = program::Program::new(plan, room, &Chip::default());

@@ -190,8 +190,7 @@ impl Program {
         if self.entries > self.room.entries {
             return Err(self.entries);
         }
-        self.describe(&tasks, chip);
-        Ok(self)
+        if self.describe(&tasks, chip) { Ok(self) } else { Err(u64::MAX) }
     }
 
     fn table(&mut self, scope: Box<[u32]>, content: Content, made: u32) -> usize {

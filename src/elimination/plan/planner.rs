@@ -158,7 +158,7 @@ impl EliminationPlan {
             context.leave_out(position);
             exact(&context)
         };
-        let sliced = cutset::choose(&whole, slices, without, stop)?;
+        let sliced = cutset::choose(&whole, slices, without, (entry_bytes, stop))?;
         Ok(sliced.map(|(plan, placement)| (plan, Placement { keep_messages, ..placement })))
     }
 

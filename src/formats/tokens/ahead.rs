@@ -35,6 +35,36 @@ pub(in crate::formats) struct Part {
     pub items: u64,
 }
 
+/// Text that lies ahead.
+#[derive(Clone, Copy)]
+pub(in crate::formats) struct Ahead<'t> {
+    pub text: &'t [u8],
+    comments: Option<u8>,
+    stop: &'t Stop,
+}
+
+impl Ahead<'_> {
+    /// Reads parts, which follow each other from the beginning, each by `read`. Returns what the first of them came to,
+    /// up to one that cannot be read to its end: what is wrong there is found where its words are taken one by one.
+    /// Takes nothing: see [`Tokens::pass`].
+    pub fn read<T: Send>(
+        &self,
+        parts: &[Part],
+        read: impl Fn(&mut Tokens<'_>, &Part) -> Result<T, Error> + Sync,
+    ) -> Result<Vec<T>, Error> {
+        let read = |part: &Part| {
+            self.stop.check()?;
+            let mut tokens =
+                Tokens { comments: self.comments, ..Tokens::over(&self.text[part.bytes.clone()], self.stop) };
+            let value = read(&mut tokens, part)?;
+            if tokens.at_end()? { Ok(value) } else { Err(tokens.error("the end of the part")) }
+        };
+        let outcomes: Vec<Result<T, Error>> = parts.par_iter().map(read).collect();
+        self.stop.check()?;
+        Ok(outcomes.into_iter().map_while(Result::ok).collect())
+    }
+}
+
 /// Cuts text into parts of at least so many bytes, each of whole lines.
 fn lines(text: &[u8], least: usize) -> Vec<Part> {
     let (mut parts, mut begin) = (Vec::new(), 0);
@@ -48,7 +78,7 @@ fn lines(text: &[u8], least: usize) -> Vec<Part> {
 
 impl Tokens<'_> {
     /// The text ahead: so many bytes, or all that is left.
-    pub(in crate::formats) fn ahead(&mut self, bytes: usize) -> Result<&[u8], Error> {
+    pub(in crate::formats) fn ahead(&mut self, bytes: usize) -> Result<Ahead<'_>, Error> {
         if self.buffer.len() < bytes {
             let mut larger = vec![0; bytes].into_boxed_slice();
             larger[..self.end].copy_from_slice(&self.buffer[..self.end]);
@@ -56,27 +86,8 @@ impl Tokens<'_> {
         }
         // what has been taken makes room
         while self.end - self.next < bytes && self.refill()? {}
-        Ok(&self.buffer[self.next..self.end.min(self.next + bytes)])
-    }
-
-    /// Reads parts of the text ahead, which follow each other from its beginning, each by `read`. Returns what the first
-    /// of them came to, up to one that cannot be read to its end: what is wrong there is found where its words are taken
-    /// one by one. Takes nothing: see [`Tokens::pass`].
-    pub(in crate::formats) fn read_parts<T: Send>(
-        &self,
-        parts: &[Part],
-        read: impl Fn(&mut Tokens<'_>, &Part) -> Result<T, Error> + Sync,
-    ) -> Result<Vec<T>, Error> {
-        let (ahead, comments, stop) = (&self.buffer[self.next..self.end], self.comments, self.stop);
-        let read = |part: &Part| {
-            stop.check()?;
-            let mut tokens = Tokens { comments, ..Tokens::over(&ahead[part.bytes.clone()], stop) };
-            let value = read(&mut tokens, part)?;
-            if tokens.at_end()? { Ok(value) } else { Err(tokens.error("the end of the part")) }
-        };
-        let outcomes: Vec<Result<T, Error>> = parts.par_iter().map(read).collect();
-        stop.check()?;
-        Ok(outcomes.into_iter().map_while(Result::ok).collect())
+        let text = &self.buffer[self.next..self.end.min(self.next + bytes)];
+        Ok(Ahead { text, comments: self.comments, stop: self.stop })
     }
 
     /// Goes on behind the first parts of the text ahead.
@@ -102,8 +113,9 @@ impl Tokens<'_> {
                 items.push(read(self)?);
                 continue;
             };
-            let parts = lines(self.ahead(ahead)?, part);
-            let mut of_parts = self.read_parts(&parts, |tokens, _| {
+            let ahead = self.ahead(ahead)?;
+            let parts = lines(ahead.text, part);
+            let mut of_parts = ahead.read(&parts, |tokens, _| {
                 let mut items = Vec::new();
                 while !tokens.at_end()? {
                     items.push(read(tokens)?);

@@ -128,7 +128,7 @@ impl Builder {
     }
 
     /// The domain sizes of the variables added before.
-    pub(crate) fn domains(&self) -> &[u32] {
+    pub(crate) fn domains(&self) -> &Arc<Vec<u32>> {
         &self.network.domains
     }
 

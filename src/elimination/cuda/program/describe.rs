@@ -8,6 +8,9 @@ use rustc_hash::FxHashMap;
 /// Combinations of a launch, about: some milliseconds, so that a run can stop.
 const LAUNCH: u64 = 1 << 34;
 
+/// Blocks of a launch, at most.
+const MOST_BLOCKS: u64 = i32::MAX as u64;
+
 /// That no table divides another.
 pub(crate) const NEVER: u64 = u64::MAX;
 
@@ -25,8 +28,8 @@ fn fewer_kernels(steps: &mut [(&Task, Shape, Geometry)]) {
 }
 
 impl Program {
-    /// Descriptors and launches.
-    pub(super) fn describe(&mut self, tasks: &[Task], chip: &Chip) {
+    /// Descriptors and launches; false where a step has more blocks than a launch may.
+    pub(super) fn describe(&mut self, tasks: &[Task], chip: &Chip) -> bool {
         let bytes = self.room.bytes;
         let mut settling: Vec<(u32, usize)> = (0..self.settling.len()).map(|own| (self.made(own), own)).collect();
         settling.sort_unstable();
@@ -48,6 +51,9 @@ impl Program {
             let own = std::iter::from_fn(|| settling.next_if(|&(level, _)| level <= made));
             let mut own: FxHashMap<usize, usize> = own.map(|(_, own)| (self.settling[own].table, own)).collect();
             for (task, shape, geometry) in &steps {
+                if geometry.blocks.saturating_mul(shape.parts.into()) > MOST_BLOCKS {
+                    return false;
+                }
                 match geometry.variant {
                     Variant::Each | Variant::Down => {
                         let small = self.tables[task.output].entries <= SETTLED;
@@ -63,6 +69,7 @@ impl Program {
             own.sort_unstable();
             self.settle(&own, made, bytes);
         }
+        true
     }
 
     /// The level of a table that is settled.
