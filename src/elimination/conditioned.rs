@@ -78,13 +78,13 @@ impl Turn<'_> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next slice that may have a solution of interest, begun.
-    fn begin(&self, gpu: Option<&Arc<Gpu>>, done: &mut u64) -> Option<(u64, Run)> {
+    /// The next slice that may have a solution of interest.
+    fn next(&self, done: &mut u64) -> Option<(u64, Arc<Problem>)> {
         loop {
             let slice = self.state().take(self.cutset.slices())?;
             let problem = self.cutset.condition(self.problem, slice);
             if problem.constant < self.plan.costs.limit {
-                return Some((slice, Run::on(gpu, problem.into(), self.plan.clone())));
+                return Some((slice, problem.into()));
             }
             *done += self.plan.joint_entries;
         }
@@ -93,8 +93,13 @@ impl Turn<'_> {
     /// Slices until that was about enough work, which is added up.
     fn advance(&self, worker: &mut Worker, done: &mut u64) -> Result<(), Failure> {
         while *done < self.work && !self.stop.is_set() {
-            let begun = worker.run.take().or_else(|| self.begin(worker.gpu.as_ref(), done));
-            let Some((slice, mut run)) = begun else { break };
+            let (slice, mut run) = match worker.run.take() {
+                Some(begun) => begun,
+                None => {
+                    let Some((slice, problem)) = self.next(done) else { break };
+                    (slice, Run::on(worker.gpu.as_ref(), problem, self.plan.clone()))
+                }
+            };
             let before = run.work_done();
             let progress = run.advance(self.work.saturating_sub(*done), self.stop);
             if let Some(error) = run.trouble().filter(|_| worker.gpu.is_some()) {
@@ -105,16 +110,39 @@ impl Turn<'_> {
                 return Err(Failure::Host(error));
             }
             *done += run.work_done().saturating_sub(before).max(1);
-            match progress {
-                Progress::More => worker.run = Some((slice, run)),
-                Progress::Done => self.finish(slice, run),
+            if progress == Progress::More {
+                worker.run = Some((slice, run));
+                continue;
             }
+            let Some((next, problem)) = self.next(done) else {
+                self.end(slice, run);
+                break;
+            };
+            let run = match run.restart(problem.clone()) {
+                Ok(Some(bound)) => {
+                    self.note(slice, bound);
+                    run
+                }
+                Ok(None) => {
+                    self.end(slice, run);
+                    Run::on(worker.gpu.as_ref(), problem, self.plan.clone())
+                }
+                Err(failure) => {
+                    self.state().left.extend([slice, next]);
+                    return Err(failure);
+                }
+            };
+            worker.run = Some((next, run));
         }
         Ok(())
     }
 
-    fn finish(&self, slice: u64, run: Run) {
-        let bound = run.finish().map_or(Cost::MAX, |outcome| outcome.lower_bound());
+    fn end(&self, slice: u64, run: Run) {
+        self.note(slice, run.finish().map_or(Cost::MAX, |outcome| outcome.lower_bound()));
+    }
+
+    /// A slice has come to a bound.
+    fn note(&self, slice: u64, bound: Cost) {
         if bound < self.plan.costs.limit {
             let best = &mut self.state().best;
             let own = (bound - self.problem.constant, slice);
@@ -173,13 +201,15 @@ impl Conditioned {
 
     /// The best slice with its messages, in smaller slices where they do not fit.
     fn again(&self, problem: &Problem, plan: &Plan, slice: u64, stop: &Stop) -> Result<Box<Run>, Error> {
-        let (bytes, devices) = (self.cutset.bytes, self.on_device().into());
+        let bytes = self.cutset.bytes;
+        let devices = self.workers.iter().filter(|worker| worker.gpu.is_some()).count() as u32;
         let problem = Arc::new(self.cutset.condition(problem, slice));
         let order = Order::given(&problem, &plan.sequence, stop)?;
         let limits =
             Limits { slices: Some(Slices { bytes, devices }), ub: Some(plan.costs.limit), ..Limits::new(bytes) };
         let plan = Plan::until(&problem, &order, &limits, stop)?;
-        Ok(Box::new(Run::on(self.workers[0].gpu.as_ref(), problem, plan)))
+        let gpus: Vec<Arc<Gpu>> = self.workers.iter().filter_map(|worker| worker.gpu.clone()).collect();
+        Ok(Box::new(Run::on_all(&gpus, problem, plan)))
     }
 }
 

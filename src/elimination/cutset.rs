@@ -15,8 +15,6 @@ use std::sync::Arc;
 pub(crate) const MOST_WORK: u64 = 4;
 /// Slices for each device, at least, so that none waits long for the last of another.
 const SLICES: u64 = 4;
-/// Entries of a table of a slice on a device, at most: kernels that make one entry a thread count it by 32 bits.
-const MOST_ENTRIES: u64 = 1 << 32;
 /// The part of the memory, one in so many, that a device keeps for descriptors.
 const DESCRIPTORS: u64 = 32;
 /// Combinations from which on several devices share an elimination that fits one of them: a tenth of a second.
@@ -122,10 +120,8 @@ pub(super) fn choose(
     (entry_bytes, stop): (u64, &Stop),
 ) -> Result<Option<(EliminationPlan, Placement)>, Error> {
     // a device makes all steps of a level at a time
-    let on_device = |plan: &EliminationPlan| {
-        let bytes = Gpu::bytes_of(plan, false, entry_bytes);
-        plan.largest_table <= MOST_ENTRIES && bytes <= slices.bytes - slices.bytes / DESCRIPTORS
-    };
+    let room = slices.bytes - slices.bytes / DESCRIPTORS;
+    let on_device = |plan: &EliminationPlan| Gpu::holds(plan, entry_bytes, room);
     let enough = if slices.devices > 1 { SLICES * u64::from(slices.devices) } else { 1 };
     let mut places = vec![0; whole.sequence.len()];
     whole.sequence.iter().enumerate().for_each(|(place, &v)| places[v as usize] = place);

@@ -108,6 +108,15 @@ pub(crate) trait Executor<S: Semiring>: Debug + Send {
         false
     }
 
+    /// The result, once all is done, and begins again with other factors of the same plan in the memory that it has;
+    /// nothing where it cannot.
+    ///
+    /// # Errors
+    /// As [`Executor::advance`].
+    fn restart(&mut self, _: Task<'_, S>) -> Result<Option<S::Entry>, Failure> {
+        Ok(None)
+    }
+
     /// The result and the messages, once all is done.
     fn finish(self: Box<Self>) -> (S::Entry, Box<dyn Messages<S>>);
 }

@@ -151,13 +151,27 @@ impl Run {
         &self.plan
     }
 
+    /// The bound, once all is done, and begins the same plan again for another problem, in the memory that it has;
+    /// nothing where it cannot.
+    pub(super) fn restart(&mut self, problem: Arc<Problem>) -> Result<Option<Cost>, Failure> {
+        let Some(executor) = self.executor.as_mut().filter(|_| self.done) else { return Ok(None) };
+        let Some(total) = executor.restart(&problem, &self.plan)? else { return Ok(None) };
+        let bound = self.bound(total);
+        (self.problem, self.done) = (problem, false);
+        Ok(Some(bound))
+    }
+
+    fn bound(&self, total: Cost) -> Cost {
+        let CostRange { cap, limit, .. } = self.plan.costs;
+        if total >= cap { limit } else { (self.problem.constant + total).min(limit) }
+    }
+
     /// The result, once [`Run::advance`] said that it is done; `None` before, and after a failure. A run by rows that
     /// has passed its limits comes to a bound that is not exact, and keeps no messages.
     pub fn finish(mut self) -> Option<Outcome> {
-        let executor = self.executor.filter(|_| self.done)?;
+        let executor = self.executor.take().filter(|_| self.done)?;
         let (total, messages) = executor.finish(&mut self.plan);
-        let CostRange { cap, limit, .. } = self.plan.costs;
-        let lower_bound = if total >= cap { limit } else { (self.problem.constant + total).min(limit) };
+        let lower_bound = self.bound(total);
         Some(Outcome { problem: self.problem, plan: self.plan, lower_bound, messages })
     }
 }
@@ -168,6 +182,10 @@ pub(crate) trait CostExecutor: Debug + Send {
     fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Failure>;
     fn work_done(&self) -> u64;
     fn on_device(&self) -> bool;
+    /// As [`Executor::restart`].
+    fn restart(&mut self, _: &Problem, _: &Plan) -> Result<Option<Cost>, Failure> {
+        Ok(None)
+    }
     /// As [`Run::take_lost`].
     fn take_lost(&mut self) -> Vec<(usize, DeviceError)> {
         Vec::new()
@@ -225,6 +243,10 @@ impl<E: CostTable> CostExecutor for Typed<E> {
 
     fn on_device(&self) -> bool {
         self.0.on_device()
+    }
+
+    fn restart(&mut self, problem: &Problem, plan: &Plan) -> Result<Option<Cost>, Failure> {
+        Ok(self.0.restart(task(problem, plan))?.map(E::cost))
     }
 
     fn finish(self: Box<Self>, _: &mut Plan) -> (Cost, Box<dyn CostMessages>) {

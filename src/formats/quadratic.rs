@@ -12,7 +12,6 @@ use super::tokens::{Reach, Tokens};
 use crate::error::Error;
 use crate::model::{Builder, Network, Variable};
 use rustc_hash::FxHashMap;
-use std::collections::hash_map::Entry;
 
 /// What the values of the variables are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,8 +29,27 @@ struct Quadratic {
     kind: Kind,
     maximise: bool,
     variables: usize,
-    /// Twice the same variable for a linear term.
-    terms: Vec<([u32; 2], Real)>,
+    /// One part of the text after the other.
+    parts: Vec<Terms>,
+}
+
+/// Terms with what different numbers they have: far fewer than terms, in most files.
+#[derive(Default)]
+struct Terms {
+    /// Twice the same variable for a linear term; the number by its place among the values.
+    terms: Vec<([u32; 2], u32)>,
+    values: Vec<Real>,
+    places: FxHashMap<Real, u32>,
+}
+
+impl Terms {
+    fn add(&mut self, pair: [u32; 2], value: Real) {
+        let place = *self.places.entry(value).or_insert(self.values.len() as u32);
+        if place as usize == self.values.len() {
+            self.values.push(value);
+        }
+        self.terms.push((pair, place));
+    }
 }
 
 /// Reads a `.qpbo`: `n m`, then |m| triples `i j q` from 1. A negative n stands for spins, a negative m for
@@ -41,16 +59,16 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
     let count = tokens.integer("the number of entries")?;
     let kind = if variables < 0 { Kind::Spins } else { Kind::Binary };
     let variables = variables.unsigned_abs() as usize;
-    let terms = read_entries(tokens, variables, count.unsigned_abs(), |_, _| true)?;
-    Quadratic { kind, maximise: count < 0, variables, terms }.network(tokens, options)
+    let parts = read_entries(tokens, variables, count.unsigned_abs(), |_, _| true)?;
+    Quadratic { kind, maximise: count < 0, variables, parts }.network(tokens, options)
 }
 
 /// Reads a `.sparse`: `n m`, then m triples `i j q` from 1 with i <= j, the upper triangle of a symmetric matrix.
 pub(super) fn read_sparse(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     let variables = tokens.count("the number of variables")?;
     let count = tokens.count("the number of entries")? as u64;
-    let terms = read_entries(tokens, variables, count, |i, j| i <= j)?;
-    Quadratic { kind: Kind::Binary, maximise: false, variables, terms }.network(tokens, options)
+    let parts = read_entries(tokens, variables, count, |i, j| i <= j)?;
+    Quadratic { kind: Kind::Binary, maximise: false, variables, parts }.network(tokens, options)
 }
 
 fn read_entries(
@@ -58,22 +76,23 @@ fn read_entries(
     variables: usize,
     count: u64,
     fits: impl Fn(u32, u32) -> bool + Sync,
-) -> Result<Vec<([u32; 2], Real)>, Error> {
+) -> Result<Vec<Terms>, Error> {
     let limit = u32::try_from(variables).unwrap_or(u32::MAX);
-    let entry = |tokens: &mut Tokens<'_>| {
+    let entry = |tokens: &mut Tokens<'_>, terms: &mut Terms| {
         let pair = [vertex(tokens, limit)?, vertex(tokens, limit)?];
         if !fits(pair[0], pair[1]) {
             return Err(tokens.error_with("a column of at least the row", "the upper triangle of the matrix"));
         }
         let value = tokens.real("a number")?;
-        Ok((pair, if pair[0] == pair[1] { value } else { value.times(2) }))
+        terms.add(pair, if pair[0] == pair[1] { value } else { value.times(2) });
+        Ok(())
     };
-    let terms = tokens.items(count, Reach::of_threads(), entry)?;
-    if (terms.len() as u64) < count {
+    let (parts, read) = tokens.items(count, Reach::of_threads(), entry)?;
+    if read < count {
         let _ = vertex(tokens, limit)?;
     }
     tokens.finish(|| format!("the first line announces {count} entries"))?;
-    Ok(terms)
+    Ok(parts)
 }
 
 /// Takes a number from 1 on; returns it from 0 on.
@@ -89,12 +108,14 @@ pub(super) fn vertex(tokens: &mut Tokens<'_>, limit: u32) -> Result<u32, Error> 
 pub(super) fn read_coordinates(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     let kind = read_vartype(tokens)?;
     tokens.skip_comments();
-    let terms = tokens.items(u64::MAX, Reach::of_threads(), |tokens| {
+    let (parts, _) = tokens.items(u64::MAX, Reach::of_threads(), |tokens, terms: &mut Terms| {
         let pair = [tokens.index(u32::MAX, "a variable")?, tokens.index(u32::MAX, "a variable")?];
-        Ok((pair, tokens.real("a number")?))
+        terms.add(pair, tokens.real("a number")?);
+        Ok(())
     })?;
-    let variables = terms.iter().flat_map(|(pair, _)| pair).map(|&v| v as usize + 1).max().unwrap_or(0);
-    Quadratic { kind, maximise: false, variables, terms }.network(tokens, options)
+    let named = parts.iter().flat_map(|part| &part.terms).flat_map(|(pair, _)| pair);
+    let variables = named.map(|&v| v as usize + 1).max().unwrap_or(0);
+    Quadratic { kind, maximise: false, variables, parts }.network(tokens, options)
 }
 
 fn read_vartype(tokens: &mut Tokens<'_>) -> Result<Kind, Error> {
@@ -116,33 +137,37 @@ fn read_vartype(tokens: &mut Tokens<'_>) -> Result<Kind, Error> {
 
 impl Quadratic {
     fn network(self, tokens: &Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
-        let most = ANNOUNCED.max(2 * self.terms.len());
+        let most = ANNOUNCED.max(2 * self.parts.iter().map(|part| part.terms.len()).sum::<usize>());
         if self.variables > most {
             let hint = format!("there are {}", self.variables);
             return Err(tokens.error_with(format!("at most {most} variables"), hint));
         }
         let mut range = Range::default();
-        self.terms.iter().for_each(|&(_, value)| range.add(&[value]));
+        for Terms { terms, values, .. } in &self.parts {
+            range.add_all(values, terms.iter().map(|&(_, place)| place as usize));
+        }
         let mut unit = range.unit(tokens, options)?;
         let mut builder = Network::builder(tokens.file());
         for _ in 0..self.variables {
             let _ = builder.named_variable(Variable { domain: 2, name: None, values: self.kind.names() })?;
         }
-        // terms are far more than different numbers
         let mut known: [FxHashMap<Real, (u32, u64)>; 2] = Default::default();
-        for term in tokens.stop().each(&self.terms) {
-            let &([i, j], value) = term?;
-            match known[usize::from(i == j)].entry(value) {
-                Entry::Occupied(first) => {
-                    let (first, rounded) = *first.get();
+        for Terms { terms, values, .. } in &self.parts {
+            let mut of_part = vec![[None; 2]; values.len()];
+            for term in tokens.stop().each(terms) {
+                let &([i, j], place) = term?;
+                let (value, kind) = (values[place as usize], usize::from(i == j));
+                let first = &mut of_part[place as usize][kind];
+                *first = first.or_else(|| known[kind].get(&value).copied());
+                if let Some((first, rounded)) = *first {
                     unit.rounded += rounded;
-                    let _ = builder.shared(&[i, j][usize::from(i == j)..], first)?;
+                    let _ = builder.shared(&[i, j][kind..], first)?;
+                    continue;
                 }
-                Entry::Vacant(free) => {
-                    let before = unit.rounded;
-                    let first = self.add(&mut builder, &mut unit, [i, j], value)?;
-                    let _ = free.insert((first, unit.rounded - before));
-                }
+                let before = unit.rounded;
+                let added = (self.add(&mut builder, &mut unit, [i, j], value)?, unit.rounded - before);
+                *first = Some(added);
+                let _ = known[kind].insert(value, added);
             }
         }
         let _ = builder.units(unit.units(self.maximise));

@@ -129,6 +129,13 @@ impl Range {
         self.sum += function.iter().map(|real| real.as_f64().abs()).fold(0.0, f64::max);
     }
 
+    /// Adds functions of one cost each, as places among some.
+    pub fn add_all(&mut self, costs: &[Real], places: impl Iterator<Item = usize>) {
+        self.decimals = costs.iter().map(|real| real.decimals()).fold(self.decimals, u32::max);
+        let sizes: Vec<f64> = costs.iter().map(|real| real.as_f64().abs()).collect();
+        places.for_each(|place| self.sum += sizes[place]);
+    }
+
     /// The unit: as many digits as the numbers have or `--precision` asks for, fewer where 64 bits cannot hold the sum.
     ///
     /// # Errors

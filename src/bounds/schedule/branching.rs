@@ -107,9 +107,9 @@ impl BoundSchedule {
 
     /// The turn of the light search that it has before an exact plan and while join graphs grow: up to a part of the
     /// work, up to all of it where such a part will do for the rest. It proves small networks in less time than graphs
-    /// take to grow.
+    /// take to grow. So may the search for cores, which begins here as well: later on it has its part of the time.
     pub(super) fn light_search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
-        if self.searchers.last().is_some_and(|searcher| searcher.steady == Some(Steady::Light)) {
+        if self.searchers.last().is_some_and(|searcher| searcher.steady.is_some()) {
             return self.search(ub, stop);
         }
         let at = self.waiting(Steady::Light)?;

@@ -114,7 +114,13 @@ impl Gpu {
         Gpu::bytes_of(plan, plan.placement.keep_messages, plan.costs.width.bytes())
     }
 
-    pub(super) fn bytes_of(plan: &EliminationPlan, keep_messages: bool, entry_bytes: u64) -> u64 {
+    /// Whether a device with so many bytes of free memory can hold a plan whose messages are not kept.
+    pub(super) fn holds(plan: &EliminationPlan, entry_bytes: u64, bytes: u64) -> bool {
+        let room = Room { keep_messages: false, bytes: entry_bytes, entries: bytes / entry_bytes };
+        program::Program::new(plan, room, &Chip::default()).is_ok()
+    }
+
+    fn bytes_of(plan: &EliminationPlan, keep_messages: bool, entry_bytes: u64) -> u64 {
         let room = Room { keep_messages, bytes: entry_bytes, entries: 0 };
         // it is laid out as far as its size
         let program = program::Program::new(plan, room, &Chip::default());

@@ -210,8 +210,19 @@ pub(super) fn upload<E: Element>(
     program: &Program,
     lay_out: &dyn Fn(&DeviceTable) -> Storage<E>,
 ) -> Result<CudaSlice<E>, DeviceError> {
+    let mut memory = gpu.cuda().reserve::<E>(program.entries.max(1) as usize)?;
+    fill(gpu, program, lay_out, &mut memory)?;
+    Ok(memory)
+}
+
+/// Fills the tables of the host in the memory of a program.
+pub(super) fn fill<E: Element>(
+    gpu: &Gpu,
+    program: &Program,
+    lay_out: &dyn Fn(&DeviceTable) -> Storage<E>,
+    memory: &mut CudaSlice<E>,
+) -> Result<(), DeviceError> {
     let (cuda, tables) = (gpu.cuda(), &program.tables);
-    let mut memory = cuda.reserve::<E>(program.entries.max(1) as usize)?;
     let filled: Vec<usize> = (0..tables.len()).filter(|&table| tables[table].content != Content::Made).collect();
     // a table may be cut by windows: it is laid out once
     let mut last = (usize::MAX, Storage::default());
@@ -233,11 +244,10 @@ pub(super) fn upload<E: Element>(
             let at = window.at as usize;
             cuda.write(&entries, &mut memory.slice_mut(at..at + entries.len()))?;
         }
-        return Ok(memory);
+        return Ok(());
     }
     let mut staging = Staging::new(cuda)?;
-    let _ = staging.send(&windows, (&mut memory, 0), cuda.stream(), &Stop::new(), fill)?;
-    Ok(memory)
+    staging.send(&windows, (memory, 0), cuda.stream(), &Stop::new(), fill).map(drop)
 }
 
 /// Some tables, copied to the host; none where its memory does not take them.

@@ -98,40 +98,41 @@ impl Tokens<'_> {
         (self.current, self.line_start) = (self.next, self.next as i64);
     }
 
-    /// Reads items that may begin on any line, `most` at most, each by `read`; all threads share them where there are
-    /// several.
-    pub(in crate::formats) fn items<T: Send>(
+    /// Reads items that may begin on any line, `most` at most, each by `read` to the list that it has; all threads share
+    /// them where there are several. Returns the lists, in the text's order, and how many items were read.
+    pub(in crate::formats) fn items<L: Default + Send>(
         &mut self,
         most: u64,
-        reach: Option<Reach>,
-        read: impl Fn(&mut Tokens<'_>) -> Result<T, Error> + Sync,
-    ) -> Result<Vec<T>, Error> {
-        let mut items = Vec::new();
-        let mut reach = reach;
-        while (items.len() as u64) < most && !(reach.is_none() && self.at_end()?) {
+        mut reach: Option<Reach>,
+        read: impl Fn(&mut Tokens<'_>, &mut L) -> Result<(), Error> + Sync,
+    ) -> Result<(Vec<L>, u64), Error> {
+        let (mut lists, mut last, mut left) = (Vec::new(), L::default(), most);
+        while left > 0 && !(reach.is_none() && self.at_end()?) {
             let Some(Reach { ahead, part }) = reach else {
-                items.push(read(self)?);
+                read(self, &mut last)?;
+                left -= 1;
                 continue;
             };
             let ahead = self.ahead(ahead)?;
             let parts = lines(ahead.text, part);
             let mut of_parts = ahead.read(&parts, |tokens, _| {
-                let mut items = Vec::new();
+                let (mut list, mut count) = (L::default(), 0);
                 while !tokens.at_end()? {
-                    items.push(read(tokens)?);
+                    read(tokens, &mut list)?;
+                    count += 1;
                 }
-                Ok(items)
+                Ok((list, count))
             })?;
-            let mut left = most - items.len() as u64;
-            let mut fits = |own: &Vec<T>| left.checked_sub(own.len() as u64).map(|less| left = less).is_some();
+            let mut fits = |own: &(L, u64)| left.checked_sub(own.1).map(|less| left = less).is_some();
             let count = of_parts.iter().take_while(|own| fits(own)).count();
-            items.extend(of_parts.drain(..count).flatten());
+            lists.extend(of_parts.drain(..count).map(|(list, _)| list));
             self.pass(&parts[..count]);
             if count < parts.len() || parts.is_empty() {
                 reach = None;
             }
         }
-        Ok(items)
+        lists.push(last);
+        Ok((lists, most - left))
     }
 }
 
@@ -169,8 +170,11 @@ mod tests {
                 let source: Box<dyn std::io::Read> = if drips { Box::new(Drip(bytes)) } else { Box::new(bytes) };
                 let mut tokens = Tokens::new(source, "t".into(), &stop);
                 tokens.skip_comments();
-                let item = |tokens: &mut Tokens<'_>| Ok((tokens.index(990, "a number")?, tokens.count("another")?));
-                let items = tokens.items(most, reach, item);
+                let item = |tokens: &mut Tokens<'_>, list: &mut Vec<(u32, usize)>| {
+                    list.push((tokens.index(990, "a number")?, tokens.count("another")?));
+                    Ok(())
+                };
+                let items = tokens.items(most, reach, item).map(|(lists, count)| (lists.concat(), count));
                 format!("{items:?} {:?}", tokens.finish(String::new))
             };
             let reach = Reach { ahead: 8 << rng.below(10), part: 1 << rng.below(8) };

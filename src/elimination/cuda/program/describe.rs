@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 /// Combinations of a launch, about: some milliseconds, so that a run can stop.
 const LAUNCH: u64 = 1 << 34;
 
-/// Blocks of a launch, at most.
-const MOST_BLOCKS: u64 = i32::MAX as u64;
+/// Blocks of a step, at most: each may have a word of memory, here and there.
+const MOST_BLOCKS: u64 = 1 << 26;
 
 /// That no table divides another.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -28,7 +28,7 @@ fn fewer_kernels(steps: &mut [(&Task, Shape, Geometry)]) {
 }
 
 impl Program {
-    /// Descriptors and launches; false where a step has more blocks than a launch may.
+    /// Descriptors and launches; false where a step has more blocks than it may.
     pub(super) fn describe(&mut self, tasks: &[Task], chip: &Chip) -> bool {
         let bytes = self.room.bytes;
         let mut settling: Vec<(u32, usize)> = (0..self.settling.len()).map(|own| (self.made(own), own)).collect();
