@@ -138,7 +138,7 @@ impl BoundSchedule {
     /// A search has had its turn, which began with a bound of `before`.
     pub fn searched(&mut self, search: Box<dyn Search>, before: Cost) {
         let bound = search.lower_bound();
-        self.best = self.best.max(bound);
+        self.reached(bound, search.steady() == Some(Steady::Cores));
         if !search.is_done() {
             self.searches.push((search, bound - before));
         }
