@@ -296,6 +296,18 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_cut_beyond_counting() {
+        let wide: [(&str, &str); 3] = [("n", "40"), ("d", "9"), ("p2", "0")];
+        let network = crate::generate::generate("random", &wide, 1).expect("a kind");
+        let stop = Stop::new();
+        let problem = crate::reduce::Reducer::new(&network, false, &stop).expect("no limit").problem();
+        let order = crate::order::best_order(&problem, &[crate::order::Method::MinFill], 1, 1, &stop);
+        let slices = Some(Slices { bytes: 1 << 20, devices: 0 });
+        let plan = Plan::new(&problem, &order, &Limits { slices, ..Limits::new(1 << 20) });
+        assert!(order.joint_entries > 1e20 && !plan.exact && plan.slices() == 1, "{:e}", order.joint_entries);
+    }
+
+    #[test]
     fn slices_find_the_optimum_on_any_number_of_workers() {
         let mut rng = Rng::new(43);
         let (mut sliced, mut improved) = (0, 0);

@@ -4,7 +4,7 @@ use super::{BoundSchedule, Stage, is_behind, weight};
 use crate::bounds::tuning::schedule::{
     BEHIND, ENDING, FIRST_TURN, HOPELESS, LESS_TIME, LIGHT_PART, LIGHT_TIME, MORE_TIME, SEARCH_MEMORY, TRIED,
 };
-use crate::bounds::{Begin, Search, Steady};
+use crate::bounds::{Begin, Search, Searcher, Steady};
 use crate::error::Error;
 use crate::model::Cost;
 use crate::stop::Stop;
@@ -107,9 +107,15 @@ impl BoundSchedule {
 
     /// The turn of the light search that it has before an exact plan and while join graphs grow: up to a part of the
     /// work, up to all of it where such a part will do for the rest. It proves small networks in less time than graphs
-    /// take to grow. So may the search for cores, which begins here as well: later on it has its part of the time.
+    /// take to grow. So may the search for cores, which then begins as well and later has its part of the time.
     pub(super) fn light_search(&mut self, ub: Option<Cost>, stop: &Stop) -> Option<Stage> {
-        if self.searchers.last().is_some_and(|searcher| searcher.steady.is_some()) {
+        let grow = matches!(self.pending, Some(Stage::Shift(_)));
+        let begins = |searcher: &&Searcher| match searcher.steady {
+            Some(Steady::Light) => true,
+            Some(Steady::Cores) => grow,
+            None => false,
+        };
+        if self.searchers.last().is_some_and(begins) {
             return self.search(ub, stop);
         }
         let at = self.waiting(Steady::Light)?;

@@ -1,7 +1,7 @@
 //! Which elimination plan comes next.
 
 use crate::bounds::tuning::EXACT_WORK;
-use crate::elimination::{Limits, Plan, Slices};
+use crate::elimination::{Limits, MOST_WORK, Plan, Slices};
 use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::order::Order;
@@ -165,11 +165,19 @@ impl SizeSchedule {
     }
 
     /// The exact plan with files or in slices, for when nothing else is left; `None` where z is fixed or there is no
-    /// room, and once `stop` is set.
+    /// room, where slices take much more than what is exact at once, and once `stop` is set.
     pub fn last(&self, problem: &Problem, ub: Option<Cost>, stop: &Stop) -> Option<Plan> {
-        let wanted = (self.spill > 0 || self.slices.is_some()) && self.fixed.is_none() && !self.orders.is_empty();
-        let plan = if wanted { self.plan(problem, ub, None, stop).ok()? } else { return None };
-        (plan.spilled_bytes() > 0 || plan.slices() > 1).then_some(plan)
+        if self.fixed.is_some() || self.orders.is_empty() {
+            return None;
+        }
+        let few = |plan: &Plan| plan.work() / MOST_WORK <= self.exact_work;
+        let plan = self.plan(problem, ub, None, stop).ok()?;
+        let plan = match plan.slices() {
+            1 => plan,
+            _ if few(&plan) => return Some(plan),
+            _ => SizeSchedule { slices: None, ..self.clone() }.plan(problem, ub, None, stop).ok()?,
+        };
+        (plan.spilled_bytes() > 0).then_some(plan)
     }
 
     fn plan(&self, problem: &Problem, ub: Option<Cost>, z: Option<u32>, stop: &Stop) -> Result<Plan, Error> {

@@ -143,7 +143,10 @@ impl EliminationPlan {
         (entry_bytes, stop): (u64, &Stop),
     ) -> Result<Option<(EliminationPlan, Placement)>, Error> {
         let Limits { z: None, slices: Some(slices), .. } = *limits else { return Ok(None) };
-        if fits && (slices.devices < 2 || order.joint_entries < cutset::WORTH_SHARING) {
+        let is_worth_sharing = slices.devices > 1 && order.joint_entries >= cutset::WORTH_SHARING;
+        // beyond counting
+        let is_endless = order.joint_entries * cutset::MOST_WORK as f64 >= u64::MAX as f64;
+        if fits && !is_worth_sharing || is_endless {
             return Ok(None);
         }
         // an assignment comes from the best slice again
