@@ -126,8 +126,8 @@ pub enum Notice {
     PlanFailed(String),
     /// The method that was asked for does not run, and why.
     Refused(Error),
-    /// A device has failed, by its place among those that were left: 0 is what [`Bounder::use_device`] was given. Bounds
-    /// go on on the others, or on the CPU.
+    /// A device has failed, by its place among those that were left: 0 is what [`Bounder::use_device`] was given.
+    /// Bounds go on on the others, or on the CPU.
     ///
     /// [`Bounder::use_device`]: super::Bounder::use_device
     DeviceLost(usize, DeviceError),

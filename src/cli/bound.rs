@@ -60,7 +60,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         let (input, console, order) = (config.input.clone(), recorder.console().clone(), config.order.clone());
         let stop = stop.clone();
         move || {
-            let network = input.load(&console, &stop)?;
+            let network = rayon::scope(|_| input.load(&console, &stop))?;
             let ordering = order.resolve(network.variables().len(), &stop)?;
             Ok((network, ordering))
         }

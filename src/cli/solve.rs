@@ -13,7 +13,7 @@ use fangs::record::plot::{Chart, Curve, PictureFile};
 use fangs::record::{Console, CsvFile, Recorder, ReplacedFile, SolveReport, Verbosity};
 use fangs::search::{self, Assertions, BoundChoice, Clock, Event, Options, Status};
 use fangs::stop::Stop;
-use fangs::{Error, check, record, terminal};
+use fangs::{Error, check, record, terminal, threads};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -232,12 +232,13 @@ fn solve(config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Result
     let known = Known { maximise: input.maximises(), resumed };
     let load = {
         let (input, console, stop) = (input.clone(), recorder.console().clone(), stop.clone());
-        let (heuristic, warm_starts) = (config.heuristic, warm_starts.clone());
+        let (heuristic, warm_starts, count) = (config.heuristic, warm_starts.clone(), options.threads());
         move || {
             let graph = input.graph(&console, &stop)?;
-            let network = match &graph {
-                Some(graph) => graph.palette(&stop)?,
-                None => input.load(&console, &stop)?,
+            let network = match (&graph, threads::pool(count)) {
+                (Some(graph), _) => graph.palette(&stop)?,
+                (None, Ok(pool)) => pool.install(|| input.load(&console, &stop))?,
+                (None, Err(_)) => input.load(&console, &stop)?,
             };
             let load_s = started.elapsed().as_secs_f64();
             let heuristic = heuristic.map(|heuristic| heuristic.of(&network, &stop)).transpose()?;

@@ -10,8 +10,8 @@ use crate::stop::Stop;
 use crate::tensor::places;
 use std::sync::Arc;
 
-/// Slices may make so many times the combinations of the whole: SPOT5 505 makes 2.1 times as many where tables of 275 GB
-/// are to fit 70, Mastermind 03_08_05 1.01 times where 1.1 TB are.
+/// Slices may make so many times the combinations of the whole: SPOT5 505 makes 2.1 times as many where tables of
+/// 275 GB are to fit 70, Mastermind 03_08_05 1.3 times where 1.1 TB are.
 pub(crate) const MOST_WORK: u64 = 4;
 /// Slices for each device, at least, so that none waits long for the last of another.
 const SLICES: u64 = 4;

@@ -81,11 +81,6 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// From here on a word that begins with `#` is a comment to the end of its line.
-    pub(super) fn skip_comments(&mut self) {
-        self.skip_comments_after(COMMENT);
-    }
-
     /// The file's name in messages.
     pub(super) fn file(&self) -> &str {
         &self.file

@@ -53,8 +53,8 @@ pub struct BoundSchedule {
     gpu: Option<Arc<Gpu>>,
     device_use: DeviceUse,
     best: Cost,
-    /// The best bound of all but the search for cores, which rises fast at first: on scen06 join graphs that give way to
-    /// it are at 1843 after 8 s, else at 2174 (one H100).
+    /// The best bound of all but the search for cores, which rises fast at first: where join graphs give way to it,
+    /// scen06 is at 1843 after 8 s, else at 2174 (one H100).
     rivals: Cost,
     /// Shifting between functions has gained something. Where it has not, as on frequency assignment, mini-buckets of
     /// what join graphs leave are weaker than those of the functions: 979 against 1208 on scen06 at z = 5.

@@ -18,9 +18,11 @@ impl Reach {
     /// A few hundred parts of some hundred microseconds.
     const LONG: Reach = Reach { ahead: 1 << 24, part: 1 << 16 };
 
-    /// That of several threads; one reads word by word.
+    /// That of a pool of several threads. One thread reads word by word, and so does one outside of a pool: how many
+    /// there are to be may not be known yet.
     pub fn of_threads() -> Option<Reach> {
-        (rayon::current_num_threads() > 1).then_some(Reach::LONG)
+        let are_several = rayon::current_thread_index().is_some() && rayon::current_num_threads() > 1;
+        are_several.then_some(Reach::LONG)
     }
 }
 
@@ -98,8 +100,8 @@ impl Tokens<'_> {
         (self.current, self.line_start) = (self.next, self.next as i64);
     }
 
-    /// Reads items that may begin on any line, `most` at most, each by `read` to the list that it has; all threads share
-    /// them where there are several. Returns the lists, in the text's order, and how many items were read.
+    /// Reads items that may begin on any line, `most` at most, each by `read` to the list that it has; all threads
+    /// share them where there are several. Returns the lists, in the text's order, and how many items were read.
     pub(in crate::formats) fn items<L: Default + Send>(
         &mut self,
         most: u64,

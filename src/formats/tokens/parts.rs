@@ -1,7 +1,7 @@
 //! What some formats need besides words: other comments, words without blanks between them, real numbers kept exactly,
 //! the whole text.
 
-use super::{BYTE_ORDER_MARK, Tokens};
+use super::{BYTE_ORDER_MARK, COMMENT, Tokens};
 use crate::error::Error;
 use crate::files::{LARGEST_TEXT, cannot_read, read_all};
 use crate::formats::lax_json::LaxJson;
@@ -30,6 +30,11 @@ impl Tokens<'_> {
             let text = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
             Text { file, text }.error(Wrong::new(valid..valid, "text in UTF-8").found("a byte that is not"))
         })
+    }
+
+    /// From here on a word that begins with `#` is a comment to the end of its line.
+    pub(in crate::formats) fn skip_comments(&mut self) {
+        self.skip_comments_after(COMMENT);
     }
 
     /// From here on a word that begins with `mark` is a comment to the end of its line.

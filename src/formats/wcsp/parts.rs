@@ -1,5 +1,5 @@
-//! Where functions end, found by counting lines: almost all files have a function's first line and each of its tuples on
-//! a line of their own. Where that is not so, the functions are read one after the other.
+//! Where functions end, found by counting lines: almost all files have a function's first line and each of its tuples
+//! on a line of their own. Where that is not so, the functions are read one after the other.
 
 use crate::formats::tokens::Part;
 use memchr::{memchr, memchr_iter};
