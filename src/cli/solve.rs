@@ -17,6 +17,9 @@ use fangs::{Error, check, record, terminal, threads};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+/// Bytes of a file from which on starting threads to read it pays: one reads so much in ten milliseconds.
+const LARGE_FILE: u64 = 1 << 20;
+
 /// Budget where neither time nor rounds are given.
 const DEFAULT_TIME: Duration = Duration::from_secs(60);
 
@@ -235,10 +238,12 @@ fn solve(config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Result
         let (heuristic, warm_starts, count) = (config.heuristic, warm_starts.clone(), options.threads());
         move || {
             let graph = input.graph(&console, &stop)?;
-            let network = match (&graph, threads::pool(count)) {
+            let size = input.path().and_then(|path| Some(path.metadata().ok()?.len())).unwrap_or(0);
+            let pool = if size >= LARGE_FILE { threads::pool(count).ok() } else { None };
+            let network = match (&graph, pool) {
                 (Some(graph), _) => graph.palette(&stop)?,
-                (None, Ok(pool)) => pool.install(|| input.load(&console, &stop))?,
-                (None, Err(_)) => input.load(&console, &stop)?,
+                (None, Some(pool)) => pool.install(|| input.load(&console, &stop))?,
+                (None, None) => input.load(&console, &stop)?,
             };
             let load_s = started.elapsed().as_secs_f64();
             let heuristic = heuristic.map(|heuristic| heuristic.of(&network, &stop)).transpose()?;
