@@ -300,6 +300,10 @@ impl Bounder {
             let _ = self.others.remove(other);
         } else {
             self.gpu = (!self.others.is_empty()).then(|| self.others.remove(0));
+            if let Some(next) = self.gpu.clone() {
+                let schedule = self.schedule.take();
+                self.schedule = schedule.map(|schedule| schedule.on(Some(&next), self.device_use));
+            }
         }
         self.notices.push_back(Notice::DeviceLost(place, error));
     }

@@ -17,7 +17,7 @@ use fangs::{Error, check, record, terminal, threads};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Bytes of a file from which on starting threads to read it pays: one reads so much in ten milliseconds.
+/// Bytes of a file from which on starting threads to read it pays: one reads so much in some ten milliseconds.
 const LARGE_FILE: u64 = 1 << 20;
 
 /// Budget where neither time nor rounds are given.
@@ -239,7 +239,8 @@ fn solve(config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Result
         move || {
             let graph = input.graph(&console, &stop)?;
             let size = input.path().and_then(|path| Some(path.metadata().ok()?.len())).unwrap_or(0);
-            let pool = if size >= LARGE_FILE { threads::pool(count).ok() } else { None };
+            let is_large = graph.is_none() && size >= LARGE_FILE;
+            let pool = if is_large { threads::pool(count).ok() } else { None };
             let network = match (&graph, pool) {
                 (Some(graph), _) => graph.palette(&stop)?,
                 (None, Some(pool)) => pool.install(|| input.load(&console, &stop))?,

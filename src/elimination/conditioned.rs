@@ -12,13 +12,15 @@ use crate::order::Order;
 use crate::stop::Stop;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Combinations of each of several devices before they wait for each other: some tenths of a second of a large one.
+/// Combinations of each of several devices before they wait for each other: half a second of a large one.
 const TURN: u64 = 1 << 38;
 
 /// The slices of a plan on their way.
 #[derive(Debug)]
 pub(super) struct Conditioned {
     cutset: Arc<Cutset>,
+    /// What each slice runs.
+    plan: Plan,
     /// A device each; the host where there is none.
     workers: Vec<Worker>,
     state: Mutex<State>,
@@ -50,7 +52,7 @@ struct State {
 struct Turn<'a> {
     cutset: &'a Cutset,
     problem: &'a Problem,
-    plan: Plan,
+    plan: &'a Plan,
     work: u64,
     state: &'a Mutex<State>,
     stop: &'a Stop,
@@ -58,10 +60,24 @@ struct Turn<'a> {
 
 impl Conditioned {
     /// Nothing is done yet; on the host where there are no devices.
-    pub fn new(gpus: &[Arc<Gpu>], cutset: &Arc<Cutset>) -> Self {
+    pub fn new(gpus: &[Arc<Gpu>], plan: &Plan, cutset: &Arc<Cutset>) -> Self {
+        let joint_entries = plan.steps.iter().map(|step| step.joint).fold(0, u64::saturating_add);
+        let plan = Plan {
+            structure: EliminationPlan { joint_entries, ..plan.structure.clone() },
+            placement: Placement { cutset: None, keep_messages: false, ..plan.placement.clone() },
+            costs: plan.costs,
+        };
         let devices = gpus.iter().cloned().map(|gpu| Worker { gpu: Some(gpu), run: None });
         let workers = if gpus.is_empty() { vec![Worker { gpu: None, run: None }] } else { devices.collect() };
-        Conditioned { cutset: cutset.clone(), workers, state: Mutex::default(), again: None, lost: Vec::new(), work: 0 }
+        Conditioned {
+            cutset: cutset.clone(),
+            plan,
+            workers,
+            state: Mutex::default(),
+            again: None,
+            lost: Vec::new(),
+            work: 0,
+        }
     }
 }
 
@@ -153,21 +169,10 @@ impl Turn<'_> {
 
 impl Conditioned {
     /// Slices of all workers, until each has done about enough work; whether all slices are done.
-    fn slices(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<bool, Failure> {
-        let Conditioned { cutset, workers, state, .. } = self;
-        let joint_entries = plan.steps.iter().map(|step| step.joint).fold(0, u64::saturating_add);
-        let turn = Turn {
-            cutset,
-            problem,
-            plan: Plan {
-                structure: EliminationPlan { joint_entries, ..plan.structure.clone() },
-                placement: Placement { cutset: None, keep_messages: false, ..plan.placement.clone() },
-                costs: plan.costs,
-            },
-            work: if workers.len() > 1 { work.max(TURN) } else { work },
-            state,
-            stop,
-        };
+    fn slices(&mut self, problem: &Problem, work: u64, stop: &Stop) -> Result<bool, Failure> {
+        let Conditioned { cutset, plan, workers, state, .. } = self;
+        let turn =
+            Turn { cutset, problem, plan, work: if workers.len() > 1 { work.max(TURN) } else { work }, state, stop };
         let advance = |worker: &mut Worker| {
             let mut done = 0;
             (turn.advance(worker, &mut done), done)
@@ -217,7 +222,7 @@ impl CostExecutor for Conditioned {
     /// A device that fails leaves its slice to the others.
     fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Failure> {
         if self.again.is_none() {
-            if !self.slices(problem, plan, work, stop)? {
+            if !self.slices(problem, work, stop)? {
                 return Ok(Progress::More);
             }
             let best = self.state.get_mut().unwrap_or_else(PoisonError::into_inner).best;
@@ -335,7 +340,7 @@ mod tests {
                 improved += 1;
             }
             for workers in 1..=3 {
-                let mut executor = Conditioned::new(&[], &cutset);
+                let mut executor = Conditioned::new(&[], &plan, &cutset);
                 executor.workers = (0..workers).map(|_| Worker { gpu: None, run: None }).collect();
                 let work = if rng.below(2) == 0 { 1 } else { u64::MAX };
                 assert_eq!(
@@ -345,7 +350,7 @@ mod tests {
                 );
             }
             if let Some(gpu) = &gpu {
-                let executor = Conditioned::new(&[gpu.clone(), gpu.clone()], &cutset);
+                let executor = Conditioned::new(&[gpu.clone(), gpu.clone()], &plan, &cutset);
                 assert_eq!(end(executor, &problem, &plan, 1), (optimum.min(limit), assignment), "case {case}");
             }
         }

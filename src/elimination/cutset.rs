@@ -17,7 +17,7 @@ pub(crate) const MOST_WORK: u64 = 4;
 const SLICES: u64 = 4;
 /// The part of the memory, one in so many, that a device keeps for descriptors.
 const DESCRIPTORS: u64 = 32;
-/// Combinations from which on several devices share an elimination that fits one of them: a tenth of a second.
+/// Combinations from which on several devices share an elimination that fits one of them: some tenths of a second.
 pub(super) const WORTH_SHARING: f64 = 1e11;
 
 /// How an exact plan that takes too much may be cut.

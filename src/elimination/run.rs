@@ -49,7 +49,7 @@ impl Run {
     pub fn on_all(gpus: &[Arc<Gpu>], problem: Arc<Problem>, plan: Plan) -> Run {
         let Some(gpu) = gpus.first() else { return Run::new(problem, plan) };
         if let Some(cutset) = &plan.placement.cutset {
-            let executor: Option<Box<dyn CostExecutor>> = Some(Box::new(Conditioned::new(gpus, cutset)));
+            let executor: Option<Box<dyn CostExecutor>> = Some(Box::new(Conditioned::new(gpus, &plan, cutset)));
             return Run { problem, plan, executor, done: false, streamed: false, failure: None, trouble: None };
         }
         let executor = match (plan.placement.rows, plan.costs.width) {
@@ -73,7 +73,7 @@ impl Run {
         let (problem, plan) = (&self.problem, &self.plan);
         let executor = match (&plan.placement, plan.costs.width) {
             (Placement { rows: Some(limits), .. }, _) => Ok(Box::new(Sparse::new(plan, *limits)) as Box<_>),
-            (Placement { cutset: Some(cutset), .. }, _) => Ok(Box::new(Conditioned::new(&[], cutset)) as Box<_>),
+            (Placement { cutset: Some(cutset), .. }, _) => Ok(Box::new(Conditioned::new(&[], plan, cutset)) as Box<_>),
             (_, Width::I32) => on_host::<i32>(problem, plan),
             (_, Width::I64) => on_host::<i64>(problem, plan),
         };

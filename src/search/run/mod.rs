@@ -359,10 +359,13 @@ impl<'a> Run<'a> {
         let Some(bounds) = self.bounds.here() else { return Ok(false) };
         self.budget.note_bounds(bounds.bounder.spent());
         let (is_stalled, one) = (self.budget.is_stalled(), rayon::current_num_threads() == 1);
-        let due = if alone { !bounds.bounder.is_done() } else { bounds.is_due(self.budget.with_a_slice(), is_stalled) };
         // of a dense form the first slice alone may take longer than a run
-        let waits = one && self.context.is_vast() && !self.context.is_for_tables() && !is_stalled && !alone;
-        if !due || waits {
+        let is_dense = !self.context.is_for_tables() && !self.context.is_for_sums();
+        let due = match alone {
+            true => !bounds.bounder.is_done(),
+            false => (!one || !is_dense || is_stalled) && bounds.is_due(self.budget.with_a_slice(), is_stalled),
+        };
+        if !due {
             return Ok(false);
         }
         // slices leave threads idle: in turns a run of two used one and a half (results/scheduler)
