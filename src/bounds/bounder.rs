@@ -115,7 +115,7 @@ impl Bounder {
         self.device_use = device_use;
         match self.running.as_mut().map(|running| &mut running.work) {
             Some(Work::Run(attempt, run)) if is_for_device(device_use, attempt, run.plan()) => {
-                **run = run_on(&gpu, &self.others, attempt, run.plan().clone());
+                **run = run_on(Some(&gpu), &self.others, attempt, run.plan().clone());
             }
             Some(Work::Search(turn)) => turn.search.use_device(&gpu),
             _ => {}
@@ -266,9 +266,7 @@ impl Bounder {
                 // a device that fails loses what it had done
                 self.work += run.work_done().saturating_sub(before).max(1);
                 let (trouble, failure) = (run.trouble().cloned(), run.take_failure());
-                for (place, error) in run.take_lost() {
-                    self.lose(place, error);
-                }
+                run.take_lost().into_iter().for_each(|(place, error)| self.lose(place, error));
                 if self.lose_device(trouble) && (self.gpu.is_some() || self.exact_work(false) < u64::MAX) {
                     // the plan may be too much for the CPU
                     let orders = std::mem::take(&mut self.orders);
@@ -300,9 +298,8 @@ impl Bounder {
             let _ = self.others.remove(other);
         } else {
             self.gpu = (!self.others.is_empty()).then(|| self.others.remove(0));
-            if let Some(next) = self.gpu.clone() {
-                let schedule = self.schedule.take();
-                self.schedule = schedule.map(|schedule| schedule.on(Some(&next), self.device_use));
+            if self.gpu.is_some() {
+                self.schedule = self.schedule.take().map(|own| own.on(self.gpu.as_ref(), self.device_use));
             }
         }
         self.notices.push_back(Notice::DeviceLost(place, error));
@@ -331,8 +328,8 @@ impl Bounder {
         // what is free on a device differs from run to run
         let room = self.gpu.as_ref().filter(|_| !repeatable).and_then(|gpu| gpu.budget().ok());
         let devices = self.gpu.iter().chain(&self.others).count() as u32;
-        let slices = Slices { bytes: room.unwrap_or(memory), devices };
-        Limits { spill, slices: (!certified).then_some(slices), ..Limits::new(memory) }
+        let slices = (!certified).then_some(Slices { bytes: room.unwrap_or(memory), devices });
+        Limits { spill, slices, ..Limits::new(memory) }
     }
 
     fn strategies(&self) -> Strategies {
@@ -453,10 +450,8 @@ impl Bounder {
                         format!("{name}: tables of {all} bytes, {spilled} of them in files in {}", folder.display());
                     self.notices.push_back(Notice::Spilling(text));
                 }
-                let run = match self.gpu.as_ref().filter(|_| is_for_device(self.device_use, &attempt, &plan)) {
-                    Some(gpu) => run_on(gpu, &self.others, &attempt, plan),
-                    None => Run::new(attempt.problem().clone(), plan),
-                };
+                let gpu = self.gpu.as_ref().filter(|_| is_for_device(self.device_use, &attempt, &plan));
+                let run = run_on(gpu, &self.others, &attempt, plan);
                 (Work::Run(attempt, Box::new(run)), reduced.clone())
             }
             Some(Stage::Search(search, work)) => {
@@ -491,8 +486,8 @@ impl Bounder {
     }
 }
 
-fn run_on(gpu: &Arc<Gpu>, others: &[Arc<Gpu>], attempt: &Attempt, plan: Plan) -> Run {
-    let gpus: Vec<Arc<Gpu>> = std::iter::once(gpu).chain(others).cloned().collect();
+fn run_on(gpu: Option<&Arc<Gpu>>, others: &[Arc<Gpu>], attempt: &Attempt, plan: Plan) -> Run {
+    let gpus: Vec<Arc<Gpu>> = gpu.into_iter().flat_map(|gpu| std::iter::once(gpu).chain(others)).cloned().collect();
     Run::on_all(&gpus, attempt.problem().clone(), plan)
 }
 
