@@ -48,7 +48,7 @@ impl Reducer {
 
     /// The dominated values, each with the dominating one, which may be dominated later in the list itself; and the
     /// entries compared.
-    fn dominated(&self, v: u32) -> (Vec<(u32, u32)>, usize) {
+    pub(super) fn dominated(&self, v: u32) -> (Vec<(u32, u32)>, usize) {
         let size = self.domains[v as usize] as usize;
         let mut pairs = Vec::new();
         if !self.present[v as usize] || size < 2 {

@@ -53,7 +53,7 @@ impl Reducer {
     }
 
     /// Entries of the new table of an elimination; `None` where it does not pay.
-    fn price(&self, v: u32) -> Option<usize> {
+    pub(super) fn price(&self, v: u32) -> Option<usize> {
         if !self.present[v as usize] {
             return None;
         }

@@ -16,6 +16,7 @@ mod dominance;
 mod elimination;
 mod lift;
 mod named;
+mod outlook;
 mod report;
 mod simplification;
 mod state;

@@ -100,13 +100,10 @@ impl Reducer {
 
     /// Splits a function into the cost of one of its variables and a function of the others, where it is such a sum.
     fn separate(&mut self, slot: u32) -> bool {
-        let Some(Function { scope, table: Table::Dense(costs), .. }) = self.function(slot) else { return false };
-        let (sizes, limit) = (self.sizes(scope), self.limit());
-        let Some((position, shares)) = (0..sizes.len()).find_map(|k| Some((k, shares(costs, &sizes, k, limit)?)))
-        else {
-            return false;
-        };
-        let (scope, costs) = (scope.clone(), costs.clone());
+        let Some(function) = self.function(slot) else { return false };
+        let Some((position, shares)) = self.split(function) else { return false };
+        let Function { scope, table: Table::Dense(costs), .. } = function.clone() else { return false };
+        let (sizes, limit) = (self.sizes(&scope), self.limit());
         self.note(|_| {
             let shares = shares[..].into();
             Step::Separate { scope: scope[..].into(), variable: scope[position], shares }
@@ -122,6 +119,13 @@ impl Reducer {
         let others: Vec<u32> = scope.iter().copied().filter(|&v| v != scope[position]).collect();
         self.add_function(&others, Table::dense(rest.collect()));
         true
+    }
+
+    /// The place of a variable whose cost is independent of the others', and that cost for each value.
+    pub(super) fn split(&self, function: &Function) -> Option<(usize, Vec<Cost>)> {
+        let Table::Dense(costs) = &function.table else { return None };
+        let (sizes, limit) = (self.sizes(&function.scope), self.limit());
+        (0..sizes.len()).find_map(|k| Some((k, shares(costs, &sizes, k, limit)?)))
     }
 }
 

@@ -19,10 +19,10 @@ struct Normal {
     peak: Cost,
 }
 
-/// Tables of the network in that form, for the other functions that share them.
+/// Tables of several functions of the network in that form.
 #[derive(Default)]
 struct Taken {
-    /// By address.
+    /// By address; those of a single function are not kept.
     forms: FxHashMap<usize, Vec<Form>>,
     /// The current function's.
     order: Vec<usize>,
@@ -63,7 +63,8 @@ impl Reducer {
             report: Reduction { before: Size::of(network), ..Reduction::default() },
             ..Reducer::default()
         };
-        let mut taken = Taken::default();
+        let forms = table::repeated(network.functions()).into_iter().map(|address| (address, Vec::new())).collect();
+        let mut taken = Taken { forms, ..Taken::default() };
         for function in network.functions() {
             stop.check()?;
             let table = named.table(function);
@@ -136,16 +137,15 @@ impl Reducer {
         sizes.extend(scope.iter().map(|&v| self.domains[v as usize] as usize));
         let ordered: Arc<[u32]> =
             if order.is_empty() { scope.into() } else { order.iter().map(|&k| scope[k]).collect() };
-        let (address, shared) = table::address(table);
+        let mut forms = forms.get_mut(&table.address());
         let is_this = |form: &&Form| form.order[..] == order[..] && form.sizes[..] == sizes[..];
-        let known = forms.get(&address).and_then(|forms| forms.iter().find(is_this)).map(|form| form.normal.clone());
+        let known = forms.as_deref().and_then(|forms| forms.iter().find(is_this)).map(|form| form.normal.clone());
         let normal = known.unwrap_or_else(|| {
             let table = table::densify_small(table.clone(), sizes);
             let table = if order.is_empty() { table } else { table::reorder(&table, sizes, order) };
             let normal = Normal::new(table, &self.sizes(&ordered));
-            if shared {
-                let form = Form { order: order[..].into(), sizes: sizes[..].into(), normal: normal.clone() };
-                forms.entry(address).or_default().push(form);
+            if let Some(forms) = &mut forms {
+                forms.push(Form { order: order[..].into(), sizes: sizes[..].into(), normal: normal.clone() });
             }
             normal
         });

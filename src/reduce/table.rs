@@ -1,7 +1,7 @@
 //! Operations on single tables. Every dense rewrite (reorder, filter, fix, substitute) is one [`gather`].
 
 use super::tuning::{ALWAYS_DENSE, DENSE_RATIO, OFTEN_DENSE};
-use crate::model::{Cost, FORBIDDEN, SparseTable, Table, Tables};
+use crate::model::{Cost, CostFunction, FORBIDDEN, SparseTable, Table, Tables};
 use crate::tensor::strides;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -179,13 +179,21 @@ fn forbid(table: &mut Table, limit: Cost) {
     }
 }
 
-/// The address of a table, and whether it is shared.
-pub(super) fn address(table: &Table) -> (usize, bool) {
+/// Whether something else holds a table.
+fn is_shared(table: &Table) -> bool {
     let holders = match table {
         Table::Dense(costs) => Arc::strong_count(costs),
         Table::Sparse(sparse) => Arc::strong_count(sparse),
     };
-    (table.address(), holders > 1)
+    holders > 1
+}
+
+/// The addresses of tables that several functions have.
+pub(super) fn repeated(functions: &[CostFunction]) -> Vec<usize> {
+    let shared = functions.iter().filter(|function| is_shared(&function.table));
+    let mut addresses: Vec<usize> = shared.map(|function| function.table.address()).collect();
+    addresses.sort_unstable();
+    addresses.chunk_by(|a, b| a == b).filter(|equal| equal.len() > 1).map(|equal| equal[0]).collect()
 }
 
 /// Stores equal tables once.
@@ -206,11 +214,12 @@ impl Sharing {
 
     /// Forbids the entries from `limit` on and replaces the table by an equal one seen before, if there is one.
     pub(super) fn share(&mut self, table: &mut Table, limit: Cost) {
-        let (address, shared) = address(table);
+        let address = table.address();
         if let Some((_, result)) = self.seen.get(&address) {
             *table = result.clone();
             return;
         }
+        let shared = is_shared(table);
         let original = table.clone();
         forbid(table, limit);
         let Sharing { kept, places, .. } = self;

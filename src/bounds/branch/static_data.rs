@@ -1,13 +1,13 @@
 //! The static data of a search: scaled tables, scopes, and where a state keeps what changes.
 
-use crate::bounds::cost_shifting::{LONG, SHORT, written_out};
+use crate::bounds::cost_shifting::{LONG, SHORT};
 use crate::bounds::tuning::{MOST_BITS, WRITTEN_OUT};
 use crate::elimination::cap;
 use crate::error::Error;
 use crate::model::{Cost, Problem, Scope, SparseTable, Table};
 use crate::stop::Stop;
 use crate::tensor::strides;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// What is forbidden, among scaled costs; sums of a few stay within 64 bits.
@@ -167,13 +167,19 @@ impl StaticData {
     /// [`Error::Stopped`].
     pub fn bytes(problem: &Problem, stop: &Stop) -> Result<(u64, u64), Error> {
         let mut tables = StaticData::pairs(problem);
-        for item in stop.each(written_out(problem)) {
-            let (bytes, new) = item?;
-            tables = tables.saturating_add(if new { bytes } else { 0 });
-        }
         let mut cells = problem.domains.iter().map(|&domain| u64::from(domain)).sum::<u64>();
+        let mut known = FxHashSet::default();
         for function in stop.each(&problem.functions) {
-            cells += function?.scope.iter().map(|&v| u64::from(problem.domains[v as usize])).sum::<u64>();
+            let function = function?;
+            let entries = function.combinations(&problem.domains);
+            let is_written = match &function.table {
+                Table::Dense(costs) => known.insert(costs.as_ptr()),
+                Table::Sparse(_) => entries <= WRITTEN_OUT,
+            };
+            if is_written {
+                tables = tables.saturating_add(entries.saturating_mul(size_of::<Cost>() as u64));
+            }
+            cells += function.scope.iter().map(|&v| u64::from(problem.domains[v as usize])).sum::<u64>();
         }
         Ok((tables, StaticData::bytes_of(cells)))
     }

@@ -168,9 +168,7 @@ impl ShiftDevice {
 fn upload<E: Moved>(gpu: &Gpu, layout: &Layout, tables: &Tables) -> Result<CudaSlice<E>, DeviceError> {
     let cuda = gpu.cuda();
     let mut memory = cuda.reserve::<E>(tables.entries as usize)?;
-    let entries = |&(function, _): &(u32, u32)| {
-        layout.functions[function as usize].entries.as_ref().map_or(0, |entries| entries.len())
-    };
+    let entries = |&(function, _): &(u32, u32)| layout.functions[function as usize].len();
     let (mut rest, mut start) = (&tables.all[..], 0);
     while !rest.is_empty() {
         let mut sum = 0;

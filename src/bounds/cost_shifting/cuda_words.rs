@@ -75,15 +75,15 @@ pub(crate) struct Tables {
 impl Tables {
     pub fn new(layout: &Layout) -> Tables {
         let mut tables = Tables::default();
-        let mut known: FxHashMap<(*const Cost, &[usize], u32), u64> = FxHashMap::default();
+        let mut known: FxHashMap<(*const Cost, &[u32], u32), u64> = FxHashMap::default();
         for (function, own) in (0..).zip(&layout.functions) {
             let mut at = Vec::new();
             for place in 0..own.rows.len() as u32 {
-                let Some(entries) = &own.entries else { continue };
-                at.push(*known.entry((entries.as_ptr(), &own.sizes, place)).or_insert_with(|| {
+                let Some(address) = own.address() else { continue };
+                at.push(*known.entry((address, &own.sizes, place)).or_insert_with(|| {
                     tables.all.push((function, place));
-                    tables.entries += entries.len() as u64;
-                    tables.entries - entries.len() as u64
+                    tables.entries += own.len() as u64;
+                    tables.entries - own.len() as u64
                 }));
             }
             tables.at.push(at);
@@ -96,12 +96,11 @@ impl Tables {
     }
 
     pub fn table<E: Movable>(layout: &Layout, (function, place): (u32, u32)) -> Vec<E> {
-        let function = &layout.functions[function as usize];
-        let size = function.sizes[place as usize];
-        let run: usize = function.sizes[place as usize + 1..].iter().product();
-        let entries = function.entries.as_deref().unwrap_or(&[]);
-        let entry = |&cost: &Cost| E::from_cost(cost.min(E::NEVER.cost()));
-        let row = |lot: usize, low: usize| entries[lot * size * run + low..].iter().step_by(run).take(size).map(entry);
+        let sizes = layout.functions[function as usize].sizes.iter().map(|&size| size as usize);
+        let (size, run): (usize, usize) =
+            (sizes.clone().nth(place as usize).unwrap_or(1), sizes.skip(place as usize + 1).product());
+        let entries: Vec<E> = layout.entries(function).map(|cost| E::from_cost(cost.min(E::NEVER.cost()))).collect();
+        let row = |lot: usize, low: usize| entries[lot * size * run + low..].iter().step_by(run).take(size).copied();
         let rows = (0..entries.len() / (size * run)).flat_map(|lot| (0..run).map(move |low| (lot, low)));
         rows.flat_map(|(lot, low)| row(lot, low)).collect()
     }
@@ -143,10 +142,10 @@ impl Words {
             let digit = self.digits.len() as u32;
             for place in (0..function.sizes.len()).rev().filter(|&place| place != own.place as usize) {
                 let (u, start) = function.rows[place];
-                let row = places.rows[u as usize] + start as u64;
-                self.digits.push(DigitWords { row, size: function.sizes[place] as u64 });
+                let row = places.rows[u as usize] + u64::from(start);
+                self.digits.push(DigitWords { row, size: u64::from(function.sizes[place]) });
             }
-            let rows: usize = function.entries.as_ref().map_or(0, |entries| entries.len() / size.max(1));
+            let rows = function.len() / size.max(1);
             let entries = table(own.function, own.place);
             let most = (PIECE / size.max(1)).clamp(1, ROWS);
             self.pieces.extend((0..rows).step_by(most).map(|first| PieceWords {

@@ -11,8 +11,8 @@ use crate::error::Error;
 use crate::model::{Cost, Problem, Table};
 use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
-use crate::threads::{self, Large};
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use crate::threads::Large;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The functions of a problem, and the order of visits.
@@ -23,15 +23,44 @@ pub(crate) struct Layout {
     pub uses: Large<Vec<Use>>,
     /// Those of a pass there.
     pub waves: Vec<Wave>,
+    /// Entries are the problem's, and made larger each time that they are read: copies of all tables would be the most
+    /// of what shifting takes, and read no faster (results/scale).
+    scale: Scale,
+}
+
+/// Multiplies costs by a power of two; none is allowed from a limit on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    pub bits: u32,
+    pub limit: Cost,
+}
+
+impl Scale {
+    #[inline(always)]
+    pub fn of(self, cost: Cost) -> Cost {
+        if cost >= self.limit { NEVER } else { cost << self.bits }
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Function {
-    /// Scaled; `None` where it is too large to be written out, and keeps its entries.
-    pub entries: Option<Arc<[Cost]>>,
-    pub sizes: Vec<usize>,
+    /// `None` where it is too large to be written out, and keeps its entries.
+    entries: Option<Arc<[Cost]>>,
+    pub sizes: SmallVec<[u32; 4]>,
     /// By place in the scope: whose costs have what was taken, and from where on.
-    pub rows: Vec<(u32, usize)>,
+    pub rows: SmallVec<[(u32, u32); 2]>,
+}
+
+impl Function {
+    /// How many entries are written out.
+    pub fn len(&self) -> usize {
+        self.entries.as_ref().map_or(0, |entries| entries.len())
+    }
+
+    /// Where its entries stand, if they are written out.
+    pub fn address(&self) -> Option<*const Cost> {
+        Some(self.entries.as_ref()?.as_ptr())
+    }
 }
 
 /// That a variable stands in a function's scope.
@@ -60,65 +89,62 @@ pub(crate) struct Costs {
 }
 
 impl Layout {
-    /// The functions of a problem, their costs made larger by `scaled`, passes along `order`. Returns what is constant
+    /// The functions of a problem, their costs made larger by `scale`, passes along `order`. Returns what is constant
     /// from the beginning besides: what functions cost at least that are not written out.
-    pub fn new(
-        problem: &Problem,
-        order: &[u32],
-        scaled: impl Fn(Cost) -> Cost,
-        stop: &Stop,
-    ) -> Result<(Layout, Cost), Error> {
+    pub fn new(problem: &Problem, order: &[u32], scale: Scale, stop: &Stop) -> Result<(Layout, Cost), Error> {
         let mut at = vec![0u32; problem.variables()];
         for (place, &v) in order.iter().enumerate() {
             at[v as usize] = place as u32;
         }
-        // equal tables are kept once, as the problem does
-        let mut known: FxHashMap<usize, Arc<[Cost]>> =
-            FxHashMap::with_capacity_and_hasher(problem.functions.len(), FxBuildHasher);
         let mut constant: Cost = 0;
         let mut uses: Large<Vec<Use>> = vec![Vec::new(); problem.variables()].into();
         let mut functions = Large::from(Vec::with_capacity(problem.functions.len()));
         for item in stop.each(problem.functions.iter().enumerate()) {
             let (index, function) = item?;
             let entries = match &function.table {
-                Table::Dense(costs) => Some(
-                    known
-                        .entry(costs.as_ptr().addr())
-                        .or_insert_with(|| costs.iter().map(|&cost| scaled(cost)).collect())
-                        .clone(),
-                ),
+                Table::Dense(costs) => Some(costs.clone()),
                 Table::Sparse(_) if function.combinations(&problem.domains) <= WRITTEN_OUT => {
-                    Some(function.entries(&problem.domains).map(&scaled).collect())
+                    Some(function.entries(&problem.domains).collect())
                 }
                 Table::Sparse(_) => None,
             };
-            let sizes: Vec<usize> = function.scope.iter().map(|&v| problem.domains[v as usize] as usize).collect();
-            let mut rows = Vec::new();
+            let sizes: SmallVec<[u32; 4]> = function.scope.iter().map(|&v| problem.domains[v as usize]).collect();
+            let mut rows = SmallVec::new();
             if entries.is_some() {
                 let places = || function.scope.iter().map(|&v| at[v as usize]);
                 let (first, last) = (places().min().unwrap_or(0), places().max().unwrap_or(0));
                 for (place, (&v, own)) in function.scope.iter().zip(places()).enumerate() {
                     let uses = &mut uses[v as usize];
-                    rows.push((v, uses.len() * sizes[place]));
+                    rows.push((v, uses.len() as u32 * sizes[place]));
                     let onward = [last != own, first != own];
                     uses.push(Use { function: index as u32, place: place as u32, onward });
                 }
             } else {
-                constant = constant.saturating_add(scaled(function.min(&problem.domains)));
+                constant = constant.saturating_add(scale.of(function.min(&problem.domains)));
             }
             functions.push(Function { entries, sizes, rows });
         }
-        threads::free(known, problem.functions.len());
         let waves = waves(&functions, &uses, order, stop)?;
-        Ok((Layout { functions, uses, waves }, constant))
+        Ok((Layout { functions, uses, waves, scale }, constant))
     }
 
-    /// Bytes of the functions that shifting a problem writes out, and of all entries of the shifted problem.
+    /// Bytes that shifting a problem takes, and those of all entries of the shifted problem.
     pub fn bytes(problem: &Problem, stop: &Stop) -> Result<(u64, u64), Error> {
-        stop.each(written_out(problem)).try_fold((0u64, 0u64), |(own, shifted), item| {
-            let (bytes, new) = item?;
-            Ok((own.saturating_add(if new { bytes } else { 0 }), shifted.saturating_add(bytes)))
-        })
+        let (mut own, mut shifted) = (0u64, 0u64);
+        for function in stop.each(&problem.functions) {
+            let function = function?;
+            let (places, entries) = (function.scope.len(), function.combinations(&problem.domains));
+            let bytes = entries.saturating_mul(size_of::<Cost>() as u64);
+            let written = match function.table {
+                Table::Dense(_) => 0,
+                Table::Sparse(_) if entries <= WRITTEN_OUT => bytes,
+                Table::Sparse(_) => continue,
+            };
+            let taken: u64 = function.scope.iter().map(|&v| u64::from(problem.domains[v as usize])).sum();
+            let rows = taken * size_of::<Cost>() as u64 + (size_of::<Function>() + places * size_of::<Use>()) as u64;
+            (own, shifted) = (own.saturating_add(written + rows), shifted.saturating_add(bytes));
+        }
+        Ok((own, shifted))
     }
 
     /// Nothing is taken yet.
@@ -130,8 +156,15 @@ impl Layout {
     /// What has been taken from a function by a place of its scope; nothing from one that is not written out.
     pub fn taken<'a>(&self, costs: &'a [Costs], function: u32, place: usize) -> &'a [Cost] {
         let function = &self.functions[function as usize];
-        let row = |&(v, start): &(u32, usize)| &costs[v as usize].taken[start..][..function.sizes[place]];
+        let row =
+            |&(v, start): &(u32, u32)| &costs[v as usize].taken[start as usize..][..function.sizes[place] as usize];
         function.rows.get(place).map_or(&[], row)
+    }
+
+    /// The entries of a function that are written out, made larger.
+    pub fn entries(&self, function: u32) -> impl Iterator<Item = Cost> {
+        let entries = self.functions[function as usize].entries.as_deref().unwrap_or(&[]);
+        entries.iter().map(|&entry| self.scale.of(entry))
     }
 
     /// The least entry of a function for each value of the variable at a place, less what was taken; [`NEVER`] or about
@@ -141,13 +174,15 @@ impl Layout {
         let (function, at) = (&self.functions[own.function as usize], own.place as usize);
         let Some(entries) = &function.entries else { return };
         let last = function.sizes.len() - 1;
+        let size = |place: usize| function.sizes[place] as usize;
+        let scaled = |entry: Cost| self.scale.of(entry);
         let taken = |place: usize| self.taken(costs, own.function, place);
         // rows of the last digit, blocks of the last two; what the others have taken, the visited variable left out
-        let (row, block) = (function.sizes[last], function.sizes[last] * function.sizes[last - 1]);
+        let (row, block) = (size(last), size(last) * size(last - 1));
         sums.clear();
         sums.push(0);
         for place in 0..last - 1 {
-            let (old, size) = (sums.len(), function.sizes[place]);
+            let (old, size) = (sums.len(), size(place));
             sums.resize(old * size, 0);
             for from in (0..old).rev() {
                 let sum = sums[from];
@@ -163,14 +198,14 @@ impl Layout {
         let (fast, slow) = (taken(last), taken(last - 1));
         let lower = |least: &mut Cost, cost: Cost| *least = if cost < *least { cost } else { *least };
         let lowest = |row: &[Cost]| {
-            let entries = row.iter().zip(fast).map(|(&entry, &taken)| entry - taken);
+            let entries = row.iter().zip(fast).map(|(&entry, &taken)| scaled(entry) - taken);
             entries.fold(NEVER, |least, entry| if entry < least { entry } else { least })
         };
         least.fill(NEVER);
         if at == last {
             for (block, &sum) in blocks {
                 for (row, &slow) in block.chunks_exact(row).zip(slow) {
-                    row.iter().zip(&mut *least).for_each(|(&entry, least)| lower(least, entry - (sum + slow)));
+                    row.iter().zip(&mut *least).for_each(|(&entry, least)| lower(least, scaled(entry) - (sum + slow)));
                 }
             }
         } else if at + 1 == last {
@@ -178,7 +213,7 @@ impl Layout {
                 block.chunks_exact(row).zip(&mut *least).for_each(|(row, least)| lower(least, lowest(row) - sum));
             }
         } else {
-            let run: usize = function.sizes[at + 1..last - 1].iter().product();
+            let run: usize = (at + 1..last - 1).map(size).product();
             let (mut value, mut of_value) = (0, 0);
             for (block, &sum) in blocks {
                 for (row, &slow) in block.chunks_exact(row).zip(slow) {
@@ -199,20 +234,6 @@ impl Layout {
     }
 }
 
-/// Bytes of each function that is written out, and whether it is the first of those that share a table.
-pub(crate) fn written_out(problem: &Problem) -> impl Iterator<Item = (u64, bool)> {
-    let mut known: FxHashSet<*const Cost> = FxHashSet::with_capacity_and_hasher(problem.functions.len(), FxBuildHasher);
-    problem.functions.iter().filter_map(move |function| {
-        let entries = function.combinations(&problem.domains);
-        let new = match &function.table {
-            Table::Dense(costs) => known.insert(costs.as_ptr()),
-            Table::Sparse(_) if entries > WRITTEN_OUT => return None,
-            Table::Sparse(_) => true,
-        };
-        Some((entries.saturating_mul(size_of::<Cost>() as u64), new))
-    })
-}
-
 /// Each variable as early as the functions allow that it shares with those before it.
 fn waves(functions: &[Function], uses: &[Vec<Use>], order: &[u32], stop: &Stop) -> Result<Vec<Wave>, Error> {
     // the first wave in which a function may be read
@@ -226,8 +247,7 @@ fn waves(functions: &[Function], uses: &[Vec<Use>], order: &[u32], stop: &Stop) 
         if waves.len() <= number {
             waves.resize_with(number + 1, Wave::default);
         }
-        let entries = own().map(|function| functions[function].entries.as_ref().map_or(0, |entries| entries.len()));
-        waves[number].work += 1 + entries.sum::<usize>() as u64;
+        waves[number].work += 1 + own().map(|function| functions[function].len()).sum::<usize>() as u64;
         waves[number].variables.push(v);
     }
     Ok(waves)

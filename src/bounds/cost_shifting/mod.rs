@@ -36,7 +36,8 @@ use crate::threads::Large;
 pub(crate) use cuda::kernels;
 use cuda::{ShiftDevice, begin as begin_shift};
 use journal::Journal;
-pub(crate) use layout::{Costs, Layout, written_out};
+use layout::Scale;
+pub(crate) use layout::{Costs, Layout};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -117,9 +118,9 @@ impl Shift {
         }
         let room = if range < SHORT { SHORT } else { LONG };
         let bits = (0..=MOST_BITS).take_while(|&bits| range < room >> bits).last().unwrap_or(0);
-        let scaled = |cost: Cost| if cost >= range { NEVER } else { cost << bits };
-        let (layout, constant) = Layout::new(problem, order, scaled, stop).ok()?;
-        let unary = problem.unary.iter().map(|costs| costs.iter().map(|&cost| scaled(cost)).collect());
+        let scale = Scale { bits, limit: range };
+        let (layout, constant) = Layout::new(problem, order, scale, stop).ok()?;
+        let unary = problem.unary.iter().map(|costs| costs.iter().map(|&cost| scale.of(cost)).collect());
         let costs = layout.costs(unary, stop).ok()?;
         let here = State { constant, ..State::default() };
         Some(Shift {
@@ -361,7 +362,7 @@ impl Shift {
         let back = |scaled: Cost| if scaled >= NEVER / 2 { FORBIDDEN } else { scaled };
         let functions = stop.each(self.problem.functions.iter().enumerate()).map(|item| {
             let (index, function) = item?;
-            let table = match (&self.layout.functions[index].entries, &function.table) {
+            let table = match (self.layout.functions[index].address(), &function.table) {
                 (None, Table::Sparse(table)) => {
                     let least = function.min(&self.problem.domains);
                     let scaled = |cost: Cost| if cost >= FORBIDDEN { FORBIDDEN } else { self.scaled(cost - least) };
@@ -386,8 +387,8 @@ impl Shift {
         let function = &self.layout.functions[index];
         let taken: Vec<&[Cost]> =
             (0..function.rows.len()).map(|place| self.layout.taken(&self.costs, index as u32, place)).collect();
-        let mut values = Odometer::new(function.sizes.clone());
-        function.entries.iter().flat_map(|entries| entries.iter()).map(move |&entry| {
+        let mut values = Odometer::new(function.sizes.iter().map(|&size| size as usize).collect());
+        self.layout.entries(index as u32).map(move |entry| {
             let taken: Cost = values.digits.iter().zip(&taken).map(|(&digit, taken)| taken[digit]).sum();
             let _ = values.advance();
             entry - taken

@@ -75,7 +75,7 @@ struct Plain {
 
 impl Plain {
     fn new(shift: &Shift, order: &[u32]) -> Plain {
-        let entries = |index: usize| shift.layout.functions[index].entries.as_ref().map(|_| shift.all(index).collect());
+        let entries = |index: usize| shift.layout.functions[index].address().map(|_| shift.all(index).collect());
         let mut place = vec![0; order.len()];
         order.iter().enumerate().for_each(|(at, &v)| place[v as usize] = at);
         Plain {

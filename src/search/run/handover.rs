@@ -34,16 +34,20 @@ impl DeviceHandover {
         met: &Stop,
         stop: &Stop,
     ) -> Result<(Option<DeviceHandover>, Opened), Error> {
-        let there = match opening.poll()? {
+        let mut there = match opening.poll()? {
             None if waits || !opening.is_ahead() => {
                 let _ = (context.regions_until(stop)?, context.forests_until(stop)?);
                 Some(opening.wait(stop)?)
             }
             there => there,
         };
+        // it has nothing to compile
+        if let Some(device) = there.take_if(|device| waits || device.cuda.is_none()) {
+            return Ok((None, device));
+        }
         let first = FirstKernels::of(context);
         match there {
-            Some(device) if waits || device.cuda.as_ref().is_none_or(|cuda| first.is_there(cuda)) => Ok((None, device)),
+            Some(device) if device.cuda.as_ref().is_some_and(|cuda| first.is_there(cuda)) => Ok((None, device)),
             // without a thread that waits for it the run does
             _ => match DeviceHandover::new(opening.clone(), first, met, stop) {
                 Ok(handover) => Ok((Some(handover), Opened::default())),

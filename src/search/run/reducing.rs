@@ -21,7 +21,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 pub(crate) struct Reducing {
-    thread: Option<JoinHandle<Result<ReducedProblem, Error>>>,
+    /// What they leave, unless that would be nearly all.
+    thread: Option<JoinHandle<Result<Option<ReducedProblem>, Error>>>,
     left: Stop,
 }
 
@@ -49,12 +50,15 @@ impl Reducing {
             let (network, stop, busy) = (network.clone(), left.clone(), Busy::new());
             move || {
                 let work = || {
+                    if Reducer::outlook(&network, &stop)? >= WORTH_MOVING {
+                        return Ok(None);
+                    }
                     let places: u64 = network.functions().iter().map(|function| function.scope.len() as u64).sum();
                     let entries: u64 = network.functions().iter().map(|f| f.table.bytes() as u64).sum();
                     memory::must_fit(entries + places * REDUCING_BYTES, || "the reductions".into())?;
                     let mut reducer = Reducer::new(&network, true, &stop)?;
                     reducer.merge_ties(&stop);
-                    ReducedProblem::new(reducer, &stop)
+                    ReducedProblem::new(reducer, &stop).map(Some)
                 };
                 let reduced = threads::caught(work).unwrap_or_else(|what| Err(Error::Internal(what)));
                 drop(busy);
@@ -69,7 +73,7 @@ impl Reducing {
         self.thread.is_some()
     }
 
-    fn finished(&mut self) -> Option<Result<ReducedProblem, Error>> {
+    fn finished(&mut self) -> Option<Result<Option<ReducedProblem>, Error>> {
         let thread = self.thread.take_if(|thread| thread.is_finished())?;
         Some(thread.join().unwrap_or_else(|panic| Err(Error::Internal(threads::message(&*panic)))))
     }
@@ -80,16 +84,17 @@ impl Run<'_> {
     pub(super) fn take_reduced(&mut self) {
         let Some(reduced) = self.reducing.as_mut().and_then(Reducing::finished) else { return };
         match reduced {
-            Ok(new) if new.reducer.infeasible() => {
+            Ok(None) => (self.tell)(Message::facts(&self.core, &self.context, self.options)),
+            Ok(Some(new)) if new.reducer.infeasible() => {
                 self.reducing = None;
                 self.raise(self.upper.min(self.network.top()), "reduce", None);
             }
             // the core stays, and what was made for it
-            Ok(new) if extent(&new.problem) >= WORTH_MOVING * extent(&self.core.problem) => {
+            Ok(Some(new)) if extent(&new.problem) >= WORTH_MOVING * extent(&self.core.problem) => {
                 (self.tell)(Message::facts(&self.core, &self.context, self.options));
                 threads::free(new, self.network.domains().len());
             }
-            Ok(new) => {
+            Ok(Some(new)) => {
                 let Ok(values) = ValueBounds::new(&new.reducer, self.stop) else { return };
                 if self.move_to(new, None) {
                     self.reducing = None;
