@@ -442,10 +442,11 @@ fn padded(domain: u32) -> u32 {
 
 /// Writes a table's rows as seen from a variable of `domain` values, `inner` entries apart, each row `width` entries.
 fn orient(table: &[Cost], [domain, inner, width]: [usize; 3], quantize: impl Fn(Cost) -> i32, rows: &mut [i32]) {
-    for (run, costs) in table.chunks_exact(inner).enumerate() {
-        let (before, value) = (run / domain, run % domain);
-        for (after, &cost) in costs.iter().enumerate() {
-            rows[(before * inner + after) * width + value] = quantize(cost);
+    for (before, block) in table.chunks_exact(domain * inner).enumerate() {
+        for (value, costs) in block.chunks_exact(inner).enumerate() {
+            for (after, &cost) in costs.iter().enumerate() {
+                rows[(before * inner + after) * width + value] = quantize(cost);
+            }
         }
     }
 }

@@ -46,12 +46,13 @@ pub(crate) fn assignment(network: &Network, passes: usize, stop: &Stop) -> Resul
     sums.pass(stop, |sums, function| sums.add_means(function))?;
     let mut values: Vec<u32> = each(domains.len(), stop, |v| sums.best(v, None).0)?;
     let claims: Vec<AtomicU64> = std::iter::repeat_with(AtomicU64::default).take(domains.len()).collect();
+    sums.costs.par_chunks_mut(TURN).try_for_each(|costs| {
+        costs.iter_mut().for_each(|cost| *cost.get_mut() = 0);
+        stop.check()
+    })?;
+    let mut before = None;
     for _ in 0..passes {
-        sums.costs.par_chunks_mut(TURN).try_for_each(|costs| {
-            costs.iter_mut().for_each(|cost| *cost.get_mut() = 0);
-            stop.check()
-        })?;
-        sums.pass(stop, |sums, function| sums.add_rows(function, &values))?;
+        sums.pass(stop, |sums, function| sums.add_rows(function, before.as_deref(), &values))?;
         let wishes = each(domains.len(), stop, |v| sums.best(v, Some(values[v])))?;
         let urgency = |v: usize| urgency(v as u32, wishes[v].1);
         claims.par_chunks(TURN).enumerate().try_for_each(|(turn, claims)| {
@@ -67,7 +68,8 @@ pub(crate) fn assignment(network: &Network, passes: usize, stop: &Stop) -> Resul
             }
         })?;
         let moves = |v: usize| wishes[v].1 > 0 && claims[v].load(Ordering::Relaxed) == urgency(v);
-        values = each(domains.len(), stop, |v| if moves(v) { wishes[v].0 } else { values[v] })?;
+        let moved = each(domains.len(), stop, |v| if moves(v) { wishes[v].0 } else { values[v] })?;
+        before = Some(std::mem::replace(&mut values, moved));
     }
     Ok(values)
 }
@@ -128,11 +130,11 @@ impl Sums<'_> {
             Table::Dense(costs) => {
                 let mut inner = 1;
                 for &v in function.scope.iter().rev() {
-                    let others = (costs.len() / domain(v)).max(1) as Cost;
+                    let others = (costs.len() / domain(v)).max(1) as f64;
                     for value in 0..domain(v) {
                         let runs = costs.chunks_exact(inner).skip(value).step_by(domain(v));
-                        let sum: Cost = runs.flatten().map(|&cost| self.price(cost) / others).sum();
-                        self.add(v, value, sum);
+                        let sum: f64 = runs.flatten().map(|&cost| self.price(cost) as f64).sum();
+                        self.add(v, value, (sum / others) as Cost);
                     }
                     inner *= domain(v);
                 }
@@ -150,29 +152,38 @@ impl Sums<'_> {
         }
     }
 
-    /// What the values of a function's variables cost under those of the others.
-    fn add_rows(&self, function: &CostFunction, values: &[u32]) {
+    /// What the values of a function's variables cost under those of the others, less what they cost `before`.
+    fn add_rows(&self, function: &CostFunction, before: Option<&[u32]>, values: &[u32]) {
         let domains = self.network.domains();
-        match &function.table {
-            Table::Dense(costs) => {
-                let next = |index: usize, &v: &u32| index * domains[v as usize] as usize + values[v as usize] as usize;
-                let index = function.scope.iter().fold(0, next);
-                let mut stride = 1;
-                for &v in function.scope.iter().rev() {
-                    let row = costs[index - stride * values[v as usize] as usize..].iter().step_by(stride);
-                    for (value, &cost) in row.take(domains[v as usize] as usize).enumerate() {
-                        self.add(v, value, self.price(cost));
-                    }
-                    stride *= domains[v as usize] as usize;
-                }
+        let has_moved = |v: u32| before.is_none_or(|before| before[v as usize] != values[v as usize]);
+        let moved = function.scope.iter().filter(|&&v| has_moved(v)).count();
+        if moved == 0 {
+            return;
+        }
+        let domain = |v: u32| domains[v as usize] as usize;
+        // places of dense tables; those of others may be beyond counting
+        let next = |index: usize, domain: usize, value: usize| index.wrapping_mul(domain).wrapping_add(value);
+        let place = |values: &[u32]| {
+            function.scope.iter().fold(0, |index, &v| next(index, domain(v), values[v as usize] as usize))
+        };
+        let (old, new) = (before.map(|before| (before, place(before))), place(values));
+        let mut stride = 1usize;
+        for &v in function.scope.iter().rev() {
+            let own = stride;
+            stride = next(stride, domain(v), 0);
+            // a row depends on the others alone
+            if before.is_some() && moved == usize::from(has_moved(v)) {
+                continue;
             }
-            Table::Sparse(_) => {
-                for &v in &function.scope {
-                    for value in 0..domains[v as usize] {
-                        let of = |u: u32| if u == v { value } else { values[u as usize] };
-                        self.add(v, value as usize, self.price(function.cost_at(domains, of)));
-                    }
+            let cost = |(values, place): (&[u32], usize), value: usize| match &function.table {
+                Table::Dense(costs) => costs[place - own * values[v as usize] as usize + own * value],
+                Table::Sparse(_) => {
+                    function.cost_at(domains, |u| if u == v { value as u32 } else { values[u as usize] })
                 }
+            };
+            for value in 0..domain(v) {
+                let less = old.map_or(0, |old| self.price(cost(old, value)));
+                self.add(v, value, self.price(cost((values, new), value)) - less);
             }
         }
     }
