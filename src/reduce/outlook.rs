@@ -91,7 +91,7 @@ mod tests {
             ("large-sparse", vec![few, ["d", "5"], ["functions", "27000"]], false),
             ("large-sparse", vec![few, ["d", "3"], ["functions", "18000"]], false),
             ("random", vec![many, ["d", "4"], ["p2", "0.001"]], false),
-            ("grid", vec![["side", "60"], ["d", "4"], ["p2", "0"]], false),
+            ("grid", vec![["side", "60"], ["d", "4"], ["p2", "0"]], true),
             ("potts", vec![["side", "100"]], true),
             ("ising", vec![["side", "60"]], true),
         ] {

@@ -4,8 +4,9 @@ use super::drivers::annealing::cpu::{CpuPopulation, state_bytes};
 use super::drivers::annealing::cuda::CudaPopulation;
 use super::drivers::annealing::generation::{Generation, Population, steps};
 use super::drivers::guided::speed::passes;
+use super::drivers::quadratic::is_dense;
 use super::drivers::tuning::annealing::GREEDY_SWEEPS;
-use super::run::passes;
+use super::run::{passes, reducing};
 use super::scheduler::driver::SearchContext;
 use super::tuning::run::{FUNCTION_BYTES, REDUCING_BYTES};
 use crate::device::{Cuda, DeviceError};
@@ -67,8 +68,9 @@ pub struct Footprint {
     pub table_bytes: u64,
     /// Bytes of a state of the population and of its child.
     pub state_bytes: u64,
-    /// Bytes of a run at most, about: the network, its reductions, the tables as the search reads them, once more where
-    /// it begins before the reductions have ended. States and bounds come besides.
+    /// Bytes of a run at most, about: the network, its reductions where they are worthwhile, the tables as the search
+    /// reads them, if it does, once more where it begins before the reductions have ended. States and bounds come
+    /// besides.
     pub run_bytes: u64,
 }
 
@@ -85,8 +87,11 @@ impl Footprint {
             }
         }
         let whole = tables + network.expanded().functions().len() as u64 * FUNCTION_BYTES;
-        let cores = 1 + u64::from(passes::suits(network));
-        let run_bytes = whole + tables + places * REDUCING_BYTES + cores * table_bytes;
+        let beside = passes::suits(network);
+        let reduces = !beside || reducing::are_worthwhile(network, &Stop::new()).unwrap_or(true);
+        let reductions = if reduces { tables + places * REDUCING_BYTES } else { 0 };
+        let cores = if is_dense(network) { 0 } else { 1 + u64::from(beside && reduces) };
+        let run_bytes = whole + reductions + cores * table_bytes;
         Footprint { table_bytes, state_bytes: state_bytes(&context) as u64, run_bytes }
     }
 }

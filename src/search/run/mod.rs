@@ -13,7 +13,7 @@ mod opening;
 pub(crate) mod passes;
 mod places;
 pub(crate) mod publisher;
-mod reducing;
+pub(crate) mod reducing;
 pub(crate) mod rules;
 mod solutions;
 mod tighten;

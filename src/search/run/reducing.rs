@@ -50,7 +50,7 @@ impl Reducing {
             let (network, stop, busy) = (network.clone(), left.clone(), Busy::new());
             move || {
                 let work = || {
-                    if Reducer::outlook(&network, &stop)? >= WORTH_MOVING {
+                    if !are_worthwhile(&network, &stop)? {
                         return Ok(None);
                     }
                     let places: u64 = network.functions().iter().map(|function| function.scope.len() as u64).sum();
@@ -138,6 +138,15 @@ impl Run<'_> {
         threads::free(old, parts);
         true
     }
+}
+
+/// Whether the reductions of a vast network leave so much less that the search would move over. Those of a dense form
+/// leave all of it.
+///
+/// # Errors
+/// [`Error::Stopped`]; [`Error::Memory`].
+pub(crate) fn are_worthwhile(network: &Network, stop: &Stop) -> Result<bool, Error> {
+    Ok(!is_dense(network) && Reducer::outlook(network, stop)? < WORTH_MOVING)
 }
 
 /// Values and functions of a core.
