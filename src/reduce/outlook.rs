@@ -16,7 +16,7 @@ impl Reducer {
     ///
     /// # Errors
     /// [`Error::Stopped`]; [`Error::Memory`].
-    pub fn outlook(network: &Network, stop: &Stop) -> Result<f64, Error> {
+    pub(crate) fn outlook(network: &Network, stop: &Stop) -> Result<f64, Error> {
         let Some((sampled, reducer)) = Reducer::of_sample(network, stop)? else { return Ok(0.0) };
         let (mut all, mut gone) = (0.0, 0.0);
         for v in stop.each(0..sampled) {
