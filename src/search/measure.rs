@@ -68,9 +68,9 @@ pub struct Footprint {
     pub table_bytes: u64,
     /// Bytes of a state of the population and of its child.
     pub state_bytes: u64,
-    /// Bytes of a run at most, about: the network, its reductions where they are worthwhile, the tables as the search
-    /// reads them, if it does, once more where it begins before the reductions have ended. States and bounds come
-    /// besides.
+    /// Bytes of a run on several threads, about: the network, its reductions where they are worthwhile, the tables as
+    /// the search reads them, if it does, once more where it begins before the reductions have ended. States and bounds
+    /// come besides, and all reductions with `--rounds`, a certificate or a heuristic.
     pub run_bytes: u64,
 }
 

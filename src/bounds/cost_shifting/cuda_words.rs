@@ -75,12 +75,11 @@ pub(crate) struct Tables {
 impl Tables {
     pub fn new(layout: &Layout) -> Tables {
         let mut tables = Tables::default();
-        let mut known: FxHashMap<(*const Cost, &[u32], u32), u64> = FxHashMap::default();
+        let mut known: FxHashMap<(Option<*const Cost>, &[u32], u32), u64> = FxHashMap::default();
         for (function, own) in (0..).zip(&layout.functions) {
             let mut at = Vec::new();
             for place in 0..own.rows.len() as u32 {
-                let Some(address) = own.address() else { continue };
-                at.push(*known.entry((address, &own.sizes, place)).or_insert_with(|| {
+                at.push(*known.entry((own.address(), &own.sizes, place)).or_insert_with(|| {
                     tables.all.push((function, place));
                     tables.entries += own.len() as u64;
                     tables.entries - own.len() as u64
@@ -96,9 +95,9 @@ impl Tables {
     }
 
     pub fn table<E: Movable>(layout: &Layout, (function, place): (u32, u32)) -> Vec<E> {
-        let sizes = layout.functions[function as usize].sizes.iter().map(|&size| size as usize);
-        let (size, run): (usize, usize) =
-            (sizes.clone().nth(place as usize).unwrap_or(1), sizes.skip(place as usize + 1).product());
+        let (sizes, place) = (&layout.functions[function as usize].sizes, place as usize);
+        let size = sizes[place] as usize;
+        let run: usize = sizes[place + 1..].iter().map(|&size| size as usize).product();
         let entries: Vec<E> = layout.entries(function).map(|cost| E::from_cost(cost.min(E::NEVER.cost()))).collect();
         let row = |lot: usize, low: usize| entries[lot * size * run + low..].iter().step_by(run).take(size).copied();
         let rows = (0..entries.len() / (size * run)).flat_map(|lot| (0..run).map(move |low| (lot, low)));
