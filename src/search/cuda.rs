@@ -26,5 +26,10 @@ pub(super) fn watch(
         }
         std::thread::sleep(LOOK);
     }
+    if told {
+        // the next kernel begins once the flag is down
+        cuda.set_bytes_on(aside, flag, 0)?;
+        cuda.wait(cuda.stream(), &cuda.mark(aside)?)?;
+    }
     Ok(())
 }

@@ -1,14 +1,18 @@
 //! Runs on lists of devices. The CPU stands in for each where there is none; on a GPU a list may name it twice here, so
 //! that one is enough for what several do.
 
-use super::drivers::DriverChoice;
+use super::drivers::annealing::state::Elite;
+use super::drivers::{DriverChoice, Setup};
 use super::options::Options;
+use super::scheduler::driver::{Pool, SearchContext};
 use super::{EventKind, Status, Summary, solve};
 use crate::common;
 use crate::device::{Choice, Cuda, Opened, Opening};
 use crate::generate::generate;
 use crate::model::Network;
-use crate::stop::Stop;
+use crate::reduce::{ReducedProblem, Reducer};
+use crate::rng::Rng;
+use crate::stop::{Cause, Stop};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -111,5 +115,36 @@ fn by_the_clock_a_list_goes_on_until_the_time_is_over() {
         let name = if cuda.is_some() { "cuda:0,0" } else { "cpu,cpu" };
         assert_eq!((summary.status, &summary.device[..], warned), (Status::Feasible, name, 0));
         assert!(summary.time_s < 3.5, "{}", summary.time_s);
+    }
+}
+
+#[test]
+fn drivers_that_were_told_to_end_go_on_in_their_next_rounds() {
+    let ising = ("ising", family("ising", &[("side", "40")]));
+    for cuda in [None, common::gpu()] {
+        let mut told = Vec::new();
+        for (name, network) in networks().into_iter().chain([ising.clone()]) {
+            let (options, mut rng, stop) = (Options::default(), Rng::new(1), Stop::new());
+            let reducer = Reducer::new(&network, false, &stop).expect("no stop is set");
+            let core = ReducedProblem::new(reducer, &stop).expect("no stop is set");
+            let context = SearchContext::of_core(&network, &core, &options, &mut rng, &stop).expect("no stop is set");
+            for driver in DriverChoice::PORTFOLIO.drivers().filter(|driver| driver.on_device) {
+                let mut setup = Setup { options: &options, device: cuda.clone(), rng: &mut rng };
+                let (Some(mut member), mut pool) = ((driver.make)(&mut setup), Pool::default()) else { continue };
+                pool.offer(&Elite::new(&context.tables, vec![0; context.variables()]));
+                if !member.fits(&context, &pool) {
+                    continue;
+                }
+                let over = Stop::new();
+                over.set(Cause::Time);
+                let mut round = |stop: &Stop| member.round(&context, &mut pool, stop).moves;
+                let moves = [round(&stop), round(&over), round(&stop)];
+                assert!(moves[0] > 0 && moves[2] > 0, "{name}, {}: {moves:?}", driver.name);
+                told.push(driver.name);
+            }
+        }
+        for name in ["anneal", "tabu", "weighting", "spins"] {
+            assert!(told.contains(&name), "{name} is not in {told:?}");
+        }
     }
 }

@@ -225,7 +225,6 @@ impl Backend for CudaBackend {
         cuda.write(&trajectories, &mut states.trajectories)?;
         cuda.write(&order, &mut states.order)?;
         cuda.write(&temperatures, &mut states.temperatures.slice_mut(..temperatures.len()))?;
-        cuda.set_bytes(&states.stop, 0)?;
         let argument = BatchArgument {
             states: cuda.address(&states.words),
             working: cuda.address(&states.working),

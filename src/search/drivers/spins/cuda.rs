@@ -237,8 +237,6 @@ impl Anneals for CudaSpins {
             sweeps: rules[0].len() as u32,
             guided: std::mem::take(&mut self.guided).into(),
         };
-        // an earlier round may have ended early
-        cuda.set_bytes(&self.stop, 0)?;
         let shape = (self.count as u32, self.shape.threads, self.shape.shared);
         // SAFETY: the arguments are the kernel's; all places that it reads and writes were allocated for this form and
         // number of assignments.

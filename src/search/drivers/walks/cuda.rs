@@ -173,8 +173,6 @@ impl<S: DeviceSearch> Walks<S::Progress> for CudaWalks<S> {
                 cuda.write(&self.begun, &mut self.starts)?;
             }
         }
-        // an earlier round may have ended early
-        cuda.set_bytes(&self.stop, 0)?;
         let Program { kernel, together, threads, shared, .. } = &self.program;
         let shape = (self.walks.count.div_ceil(*together), *threads, *shared);
         // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and
