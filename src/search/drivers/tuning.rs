@@ -197,6 +197,9 @@ pub(crate) mod annealing {
     /// annealing, whose later ones have twice as many each until one takes so much work, a fifth of a second.
     pub const LONG_SWEEPS: u32 = 256;
     pub const LONG_WORK: u64 = 200_000_000;
+    /// Sweeps of the last anneal from a known solution, after 4 and 8, before those that begin at random values: on the
+    /// CPU alone, as devices have better ones as soon (results/scale).
+    pub const LONGEST_CLIMB: u32 = 16;
     /// Generations without a new best of the pool after which it counts as converged if its median has come to the
     /// best.
     pub const PATIENCE: u32 = 8;

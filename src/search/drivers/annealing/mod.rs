@@ -13,30 +13,28 @@ mod driver;
 pub(crate) mod generation;
 pub(crate) mod heat_bath;
 pub(crate) mod operators;
+mod pools;
 pub(crate) mod rating_cache;
 pub(crate) mod state;
 pub(crate) mod sweep;
 pub(crate) mod temperature;
 pub(crate) mod tree_move;
 
-use self::cpu::{CpuPopulation, begins_with_few, clipped};
+use self::cpu::{CpuPopulation, begins_with_few};
 use self::generation::{Generation, Population, Replacement, steps};
 use self::operators::OperatorSelection;
 use self::state::Elite;
 use super::tuning::ROUND_WORK;
 use super::tuning::annealing::{
-    ARCHIVE, CROSS_EVERY, DOUBLINGS, ENDS, FIRST_SWEEPS, GREEDY_SWEEPS, IN_VAIN, LARGE_CHILD_WORK, LARGE_PATIENCE,
-    LEAST_SUBPOPULATION, LEAST_SWEEPS, LONG_SWEEPS, LONG_WORK, OPENING_SWEEPS, PATIENCE, SHORT_OPENING_SWEEPS,
-    TREE_EVERY,
+    DOUBLINGS, ENDS, FIRST_SWEEPS, GREEDY_SWEEPS, IN_VAIN, LARGE_CHILD_WORK, LARGE_PATIENCE, LEAST_SUBPOPULATION,
+    LEAST_SWEEPS, LONG_SWEEPS, LONGEST_CLIMB, OPENING_SWEEPS, PATIENCE, SHORT_OPENING_SWEEPS, TREE_EVERY,
 };
 use crate::device::{Cuda, DeviceError};
 use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::Rng;
-use crate::search::context::cuda::unfit;
 use crate::search::scheduler::driver::{Effort, Pool, SearchContext};
 use crate::stop::Stop;
-use cuda::CudaPopulation;
 use std::sync::Arc;
 
 /// The work of a child of so many sweeps, greedy ones not counted.
@@ -50,7 +48,7 @@ enum Phase {
     Open {
         sweeps: u32,
     },
-    /// From a solution that is known, where all threads make one child: each longer and hotter than the last.
+    /// From a solution that is known, where offspring take long: each longer and hotter than the last.
     Climb {
         sweeps: u32,
     },
@@ -163,33 +161,6 @@ impl Annealing {
         layout.and(regions)
     }
 
-    /// Begins a pool, `seeds` among it and, where `fill`, their copies.
-    fn open(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
-        self.states = match (self.long, context.population) {
-            // a run that must be repeated does not depend on threads
-            (Some(_), None) if !context.portable => rayon::current_num_threads(),
-            (Some(_), _) => 1,
-            (None, Some(wanted)) => clipped(wanted, self.population.most_states(context)?, &mut self.clipped),
-            (None, None) => self.population.suitable_states(context, self.base_sweeps(context), self.epoch)?,
-        };
-        self.reopen(context, seeds, fill)
-    }
-
-    /// The same with as many states as before.
-    fn reopen(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
-        self.made = 0;
-        self.generation = None;
-        (self.best, self.adopted) = (i64::MAX, i64::MAX);
-        (self.stalled, self.in_vain, self.joined) = (0, 0, false);
-        let slots = if fill { self.states } else { self.states.min(seeds.len()) };
-        let seeds: Vec<Elite> = seeds.iter().cycle().take(slots).cloned().collect();
-        self.population.open(context, self.states, &seeds)?;
-        if self.temperatures.is_empty() {
-            self.population.heat(steps(context.schedule))?;
-        }
-        Ok(())
-    }
-
     /// Children anneal by these temperatures from now on.
     fn heat(&mut self, end: usize) -> Result<(), DeviceError> {
         self.end = end;
@@ -210,15 +181,17 @@ impl Annealing {
         let draw = self.rng.draw();
         // an anneal that opens says where temperatures end
         let opens = matches!(self.phase, Phase::Open { .. });
-        if self.temperatures.is_empty() && !opens && self.population.is_together(context) {
+        let climbs = matches!(self.phase, Phase::Climb { .. });
+        if self.temperatures.is_empty() && !opens && (climbs || self.population.is_together(context)) {
             self.narrow(context)?;
         }
-        let mut cold = self.operators.cold.thresholds();
+        let (mut cold, mut region) = (self.operators.cold.thresholds(), self.operators.region.thresholds());
         let (subpopulation, sweeps) = match self.phase {
             Phase::Open { sweeps } => (0, sweeps),
             Phase::Climb { sweeps } => {
                 let choice = (sweeps / FIRST_SWEEPS).ilog2() as usize;
                 cold = std::array::from_fn(|k| if k < choice { 0 } else { u32::MAX });
+                region = [u32::MAX; 4];
                 (self.states, sweeps)
             }
             Phase::Evolve => (self.subpopulation(context), self.sweeps),
@@ -235,9 +208,9 @@ impl Annealing {
             subpopulation: subpopulation as u32,
             sweeps,
             cold,
-            region: self.operators.region.thresholds(),
+            region,
             // forests are not waited for before there is a solution
-            tree: if subpopulation == 0 || !self.makes_tree_moves(context) {
+            tree: if self.phase != Phase::Evolve || !self.makes_tree_moves(context) {
                 never
             } else {
                 self.operators.tree.thresholds()
@@ -258,14 +231,7 @@ impl Annealing {
         if let Some(elites) = self.moved.take() {
             self.follow_core(context, &elites)?;
         } else if self.states == 0 {
-            effort.note = self.choose_backend(context)?;
-            // what the CPU has found while the device opened; on large cores it is taken in later
-            let boards = self.device.is_some() && !context.portable && !context.is_large();
-            let climbs = self.population.is_together(context) && !pool.elites().is_empty();
-            self.begin_kind(context, if boards || climbs { pool.elites() } else { &[] }, false)?;
-            if climbs {
-                self.phase = Phase::Climb { sweeps: FIRST_SWEEPS };
-            }
+            effort.note = self.begin(context, pool)?;
             effort.clipped = self.clipped.take();
         }
         let round_work = ROUND_WORK * self.population.speed();
@@ -348,8 +314,12 @@ impl Annealing {
             return if self.temperatures.is_empty() { self.narrow(context) } else { Ok(()) };
         }
         if let Phase::Climb { sweeps } = self.phase {
-            self.phase = if sweeps < LONG_SWEEPS { Phase::Climb { sweeps: 2 * sweeps } } else { Phase::Evolve };
             self.best = self.best.min(replacement.best);
+            self.phase = match self.population.is_together(context) {
+                true if sweeps >= LONG_SWEEPS => Phase::Evolve,
+                false if sweeps >= LONGEST_CLIMB => self.opening(context),
+                _ => Phase::Climb { sweeps: 2 * sweeps },
+            };
             return Ok(());
         }
         let tree_factor = 1.0 + self.population.tree_sweeps(context) / f64::from(generation.sweeps.min(TREE_EVERY));
@@ -422,75 +392,6 @@ impl Annealing {
             self.population.adopt(elite)?;
         }
         Ok(())
-    }
-
-    /// Begins on a core that is large where the last one, if any, was not, or the other way round: offspring that suit
-    /// the one are too long for the other, and too few or too many.
-    fn begin_kind(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
-        (self.large, self.together) = (context.is_large(), self.population.is_together(context));
-        self.epoch = 0;
-        self.sweeps = self.base_sweeps(context);
-        if self.phase != Phase::Evolve {
-            self.phase = Phase::Open { sweeps: FIRST_SWEEPS };
-        }
-        self.open(context, seeds, fill)
-    }
-
-    /// Begins on a core that the last one became, with the best states of that.
-    fn follow_core(&mut self, context: &SearchContext, elites: &[Elite]) -> Result<(), DeviceError> {
-        let _ = self.choose_backend(context)?;
-        // copies fill the pool: a child whose second parent is its parent's copy takes random values instead
-        if self.states == 0 {
-            // a run that goes on from a checkpoint
-            self.open(context, elites, true)
-        } else if (self.large, self.together) == (context.is_large(), self.population.is_together(context)) {
-            self.reopen(context, elites, true)
-        } else {
-            self.begin_kind(context, elites, true)
-        }
-    }
-
-    /// Where offspring are made from now on; says why it is not the device where there is one.
-    fn choose_backend(&mut self, context: &SearchContext) -> Result<Option<String>, DeviceError> {
-        let Some(device) = &self.device else { return Ok(None) };
-        if let Some(what) = unfit(context) {
-            self.population = Box::new(CpuPopulation::default());
-            return Ok(Some(format!("{}: {what} are searched on the CPU", device.label())));
-        }
-        self.population = Box::new(CudaPopulation::new(device, context)?);
-        Ok(None)
-    }
-
-    /// The device failed: what was found is in the pool and the archive; a new population begins on the CPU.
-    fn go_on_on_the_host(&mut self) {
-        self.device = None;
-        self.population = Box::new(CpuPopulation::default());
-        (self.states, self.moved) = (0, None);
-        self.phase = Phase::Open { sweeps: FIRST_SWEEPS };
-        self.temperatures.clear();
-    }
-
-    fn begin_epoch(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
-        if let Some(best) = self.population.best(context)?
-            && self.archive.iter().all(|kept| kept.hash != best.hash)
-        {
-            self.archive.push(best);
-            self.archive.sort_by_key(|elite| (elite.energy.total, elite.hash));
-            self.archive.truncate(ARCHIVE);
-        }
-        self.epoch += 1;
-        self.long =
-            self.long.map(|sweeps| if child_work(context, 2 * sweeps) <= LONG_WORK { 2 * sweeps } else { sweeps });
-        self.phase = self.opening(context);
-        let large = context.is_large();
-        // every other epoch anneals twice, then four times as long (the ruler sequence): which length pays differs. On
-        // large cores it grows within the epoch
-        self.sweeps = self.base_sweeps(context) << if large { 0 } else { self.epoch.trailing_zeros().min(4) };
-        // now and then the best of earlier pools meet, among as many new states; on large cores they join every pool at
-        // its end
-        let crossed = if !large && self.epoch.is_multiple_of(CROSS_EVERY) { self.states / 2 } else { 0 };
-        let seeds: Vec<Elite> = self.archive.iter().take(crossed).cloned().collect();
-        self.open(context, &seeds, false)
     }
 }
 

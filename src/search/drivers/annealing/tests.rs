@@ -3,7 +3,7 @@
 use super::cpu::suitable_states;
 use super::*;
 use crate::generate::generate;
-use crate::search::drivers::tuning::annealing::STEPS;
+use crate::search::drivers::tuning::annealing::{LONG_WORK, STEPS};
 use crate::search::scheduler::driver::Driver;
 use crate::search::testing::price;
 
@@ -190,4 +190,28 @@ fn first_pools_of_large_cores_have_a_state_for_each_thread() {
     // a run that must be repeated has the same whatever the threads
     context.portable = true;
     assert_eq!([1, 2, 16].map(|threads| states(&context, threads)), [[4, 4]; 3]);
+}
+
+#[test]
+fn large_cores_begin_at_a_solution_that_is_known() {
+    let network = generate("grid", &[("side", "25"), ("d", "4"), ("p2", "0")], 1).expect("a family");
+    let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+    let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
+    let known = Elite::new(&context.tables, vec![0; 625]);
+    for given in [true, false] {
+        let mut pool = Pool::default();
+        if given {
+            pool.offer(&known);
+        }
+        let (mut anneal, mut phases) = (Annealing::new(Rng::new(1), None), Vec::new());
+        while anneal.phase != Phase::Evolve {
+            let before = pool.best();
+            drop(anneal.round(&context, &mut pool, &Stop::new()));
+            phases.extend(Some(anneal.phase).filter(|phase| phases.last() != Some(phase)));
+            assert!(pool.best() < before || !matches!(anneal.phase, Phase::Climb { .. }));
+        }
+        let climbs = [8, 16].map(|sweeps| Phase::Climb { sweeps });
+        let rest = [Phase::Open { sweeps: LONG_SWEEPS }, Phase::Evolve];
+        assert_eq!(phases, if given { [&climbs[..], &rest].concat() } else { rest.to_vec() });
+    }
 }
