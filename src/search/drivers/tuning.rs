@@ -291,7 +291,8 @@ pub(crate) mod annealing {
         pub const THREADS: u32 = 1024;
         /// Blocks of a multiprocessor on a large core, and the states of each; the second where such a block goes
         /// through color classes several times over. In 20 s the grid comes further with eight states than with four or
-        /// sixteen, rnd1000 about as far with two, four and eight.
+        /// sixteen, rnd1000 about as far with two, four and eight. A block has one where children have the least sweeps
+        /// (results/scale).
         pub const BLOCKS: [u32; 2] = [2, 1];
         pub const TOGETHER: [u32; 2] = [1, 8];
         /// Threads of a block whose lane groups have a state each, at most.

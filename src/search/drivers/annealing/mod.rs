@@ -42,6 +42,11 @@ fn child_work(context: &SearchContext, sweeps: u32) -> u64 {
     u64::from(sweeps + GREEDY_SWEEPS + 1) * context.sweep_work
 }
 
+/// Whether children of a large core have the least sweeps, and take long all the same.
+pub(super) fn takes_long(context: &SearchContext) -> bool {
+    context.sweep_work * u64::from(LEAST_SWEEPS) > LARGE_CHILD_WORK
+}
+
 /// What a generation's offspring do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {

@@ -7,8 +7,9 @@ mod walk;
 
 use self::walk::{Core, Walk};
 use super::annealing::state::Elite;
+use super::annealing::takes_long;
 use super::tuning::ROUND_WORK;
-use super::tuning::annealing::{LARGE_CHILD_WORK, LARGE_FLOOR, LEAST_SWEEPS, WEIGHT};
+use super::tuning::annealing::{LARGE_FLOOR, WEIGHT};
 use super::tuning::cycling::{FIRST_SWEEPS, FLOOR, PATIENCE, PORTABLE, TOPS};
 use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
@@ -98,9 +99,8 @@ impl Cycling {
 /// functions have two variables, too, [`super::spins`] is faster.
 pub(super) fn leads(context: &SearchContext) -> bool {
     let is_binary = || context.tables.problem.domains.iter().all(|&domain| domain <= 2);
-    let is_long = context.sweep_work * u64::from(LEAST_SWEEPS) > LARGE_CHILD_WORK;
     let is_left = !context.is_vast() && !context.is_quadratic();
-    context.is_large() && is_left && (is_long || is_binary())
+    context.is_large() && is_left && (takes_long(context) || is_binary())
 }
 
 impl Walker {

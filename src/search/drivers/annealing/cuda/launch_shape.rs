@@ -3,6 +3,7 @@
 use super::lanes::{StateLanes, source};
 use crate::device::{Cuda, Info, Source};
 use crate::search::context::cuda::{Shape, unfit};
+use crate::search::drivers::annealing::takes_long;
 use crate::search::drivers::tuning::annealing::device::{
     BLOCKS, FEW_THREADS, MOST_LANES, NODE_VISITS, PATIENCE, SATURATING, SMALL_THREADS, THREADS, TOGETHER,
 };
@@ -18,6 +19,8 @@ pub(crate) struct LaunchShape {
     shape: Shape,
     variables: u32,
     is_large: bool,
+    /// Whether children have the least sweeps.
+    is_long: bool,
     classes: u32,
     degree: u32,
     pub bytes: u32,
@@ -78,6 +81,7 @@ impl LaunchShape {
             shape,
             variables: n as u32,
             is_large: context.is_large(),
+            is_long: takes_long(context),
             classes: context.classes.len() as u32,
             degree: ((0..n).map(|v| context.tables.degree(v)).sum::<usize>() / n.max(1)) as u32,
             bytes: if context.tables.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 },
@@ -116,7 +120,7 @@ impl LaunchShape {
         let state = self.pad() * self.bytes;
         let wide = usize::from(self.variables >= THREADS * self.classes);
         let threads = THREADS / BLOCKS[wide];
-        let mut most = together.unwrap_or(TOGETHER[wide]);
+        let mut most = together.unwrap_or(if self.is_long { 1 } else { TOGETHER[wide] });
         // few states still go to all multiprocessors
         let spread = |most: u32| together.is_some() || states == 0 || states >= most * info.multiprocessors;
         while most > 1 && (most * state + BESIDE > info.shared_memory || !spread(most)) {
@@ -214,6 +218,7 @@ mod tests {
             shape,
             variables,
             is_large: variables > 128,
+            is_long: false,
             classes,
             degree: 4,
             bytes: 1,
@@ -223,6 +228,7 @@ mod tests {
         let block = |launch_shape: LaunchShape, states| launch_shape.block(&info, states, few);
         let (grid, random) = (launch_shape(10_000, 2), launch_shape(1000, 9));
         assert_eq!(block(grid, 0).together, 8);
+        assert_eq!(block(LaunchShape { is_long: true, ..grid }, 0).together, 1);
         assert_eq!((block(random, 0).together, block(random, 0).threads), (1, THREADS / 2));
         // few states go to as many multiprocessors as there are, and so do those of portable runs
         assert_eq!(block(grid, 4 * 132).together, 4);
