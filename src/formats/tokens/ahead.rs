@@ -2,6 +2,7 @@
 
 use super::Tokens;
 use crate::error::Error;
+use crate::memory;
 use crate::stop::Stop;
 use memchr::{memchr, memchr_iter};
 use rayon::prelude::*;
@@ -81,13 +82,21 @@ fn lines(text: &[u8], least: usize) -> Vec<Part> {
 impl Tokens<'_> {
     /// The text ahead: so many bytes, or all that is left.
     pub(in crate::formats) fn ahead(&mut self, bytes: usize) -> Result<Ahead<'_>, Error> {
-        if self.buffer.len() < bytes {
-            let mut larger = vec![0; bytes].into_boxed_slice();
-            larger[..self.end].copy_from_slice(&self.buffer[..self.end]);
-            self.buffer = larger;
+        // no more room than the text takes; where there is none, what does not fit is read later
+        while self.end - self.next < bytes {
+            if self.end - self.next == self.buffer.len() {
+                let (size, mut larger) = (bytes.min(2 * self.buffer.len()), Vec::new());
+                if memory::reserve(&mut larger, size).is_err() {
+                    break;
+                }
+                larger.extend_from_slice(&self.buffer);
+                larger.resize(size, 0);
+                self.buffer = larger.into_boxed_slice();
+            }
+            if !self.refill()? {
+                break;
+            }
         }
-        // what has been taken makes room
-        while self.end - self.next < bytes && self.refill()? {}
         let text = &self.buffer[self.next..self.end.min(self.next + bytes)];
         Ok(Ahead { text, comments: self.comments, stop: self.stop })
     }
