@@ -184,10 +184,13 @@ impl Annealing {
     /// The numbers of the next generation.
     fn next_generation(&mut self, context: &SearchContext) -> Result<Generation, DeviceError> {
         let draw = self.rng.draw();
-        // an anneal that opens says where temperatures end
-        let opens = matches!(self.phase, Phase::Open { .. });
-        let climbs = matches!(self.phase, Phase::Climb { .. });
-        if self.temperatures.is_empty() && !opens && (climbs || self.population.is_together(context)) {
+        let narrows = match self.phase {
+            // an anneal that opens says where temperatures end
+            Phase::Open { .. } => false,
+            Phase::Climb { .. } => true,
+            Phase::Evolve => self.population.is_together(context),
+        };
+        if self.temperatures.is_empty() && narrows {
             self.narrow(context)?;
         }
         let (mut cold, mut region) = (self.operators.cold.thresholds(), self.operators.region.thresholds());
@@ -196,6 +199,7 @@ impl Annealing {
             Phase::Climb { sweeps } => {
                 let choice = (sweeps / FIRST_SWEEPS).ilog2() as usize;
                 cold = std::array::from_fn(|k| if k < choice { 0 } else { u32::MAX });
+                // the smallest: states are copies, of which a region has random values
                 region = [u32::MAX; 4];
                 (self.states, sweeps)
             }
@@ -214,7 +218,7 @@ impl Annealing {
             sweeps,
             cold,
             region,
-            // forests are not waited for before there is a solution
+            // forests are not waited for before the first pool has opened
             tree: if self.phase != Phase::Evolve || !self.makes_tree_moves(context) {
                 never
             } else {
