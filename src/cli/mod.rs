@@ -43,7 +43,7 @@ use clap::{Parser, Subcommand};
 use fangs::Error;
 use fangs::record::{Ended, Recorder};
 use fangs::search::{Checkpoint, Clock, Event, EventKind, StoppedBy};
-use fangs::stop::Stop;
+use fangs::stop::{Cause, Stop};
 use fangs::terminal;
 
 pub use leave::leave;
@@ -208,6 +208,9 @@ pub fn flags() -> Flags {
 fn record_unloaded(mut recorder: Recorder, cause: &Error, stop: &Stop, time_s: f64, known: &Known) -> Ended {
     if let Error::Waiting(_) = cause {
         recorder.warn(&cause.to_string());
+    }
+    if stop.cause() == Some(Cause::Memory) {
+        recorder.warn("out of memory: the run ends here");
     }
     for kind in [EventKind::Start, EventKind::End] {
         record_loading(&mut recorder, kind, time_s, known);
