@@ -141,6 +141,19 @@ impl ValueTables {
         &self.functions[self.ranges[variable] as usize..self.ranges[variable + 1] as usize]
     }
 
+    /// The incidence of a function on a variable of it.
+    pub fn incidence(&self, variable: usize, function: u32) -> Incidence {
+        let place = self.functions_on(variable).partition_point(|&other| other < function);
+        self.incidences(variable)[place]
+    }
+
+    /// Whether several functions, or a function's variables, have rows in one place.
+    pub fn shares_rows(&self) -> bool {
+        let rows = |v: usize| self.incidences(v).iter().map(|incidence| self.row_count(incidence)).sum::<usize>();
+        let places = |v: usize| (1 + rows(v)) * self.width[v] as usize;
+        (0..self.variables()).map(places).sum::<usize>() > self.entries.len()
+    }
+
     /// Number of functions on a variable, those read in place included.
     pub fn degree(&self, variable: usize) -> usize {
         self.incidences(variable).len() + self.in_place(variable).len()

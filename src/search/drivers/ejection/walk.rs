@@ -311,7 +311,7 @@ impl Walk {
     /// What the function of a row that `v` moves costs by the value of the row's variable.
     #[inline(always)]
     fn entries<'a>(&self, core: Core<'a>, v: usize, row: &Affected) -> &'a [i32] {
-        let others = row.others(core.layout, &self.kept.values, v as u32);
+        let others = row.shift(core.layout, &self.kept.values);
         let at = row.base + others + u32::from(self.kept.values[v]) * row.stride;
         core.tables.row(at as usize, core.layout.range(row.variable as usize).len())
     }

@@ -13,6 +13,7 @@ use crate::search::drivers::tuning::tabu::{RATED, REMEMBERED};
 use crate::search::drivers::tuning::walks::MOST_STEPS;
 use crate::search::drivers::walks::cuda::{DeviceSearch, Program, asserted, group};
 use crate::search::scheduler::driver::SearchContext;
+use crate::stop::Stop;
 
 device_structs! {
     /// `kernels/layout.cuh`: Layout.
@@ -90,6 +91,44 @@ pub(crate) fn sources() -> Vec<Source> {
     vec![source(&KERNELS)]
 }
 
+/// Rows of functions as `layout.cuh` has them: incidents by function, the first of each counts as the function's cost;
+/// rows that change with a variable name theirs where their function has more than two variables.
+struct Rows {
+    affected: Vec<u32>,
+    incidents: Vec<u32>,
+    pairs: Vec<u32>,
+}
+
+impl Rows {
+    fn new(tables: &ValueTables, layout: &Layout) -> Rows {
+        let by_function = tables.incidences_by_function(&Stop::new()).expect("the flag is not set");
+        let mut rows = Rows { affected: Vec::new(), incidents: Vec::new(), pairs: Vec::new() };
+        let mut firsts = vec![0; tables.problem.functions.len()];
+        for (k, &(function, variable, incidence)) in by_function.iter().enumerate() {
+            let is_first = k == 0 || by_function[k - 1].0 != function;
+            if is_first {
+                firsts[function as usize] = k;
+            }
+            rows.incidents.extend([incidence.base, rows.pairs.len() as u32 / 2, variable, u32::from(is_first)]);
+            rows.pairs.extend(tables.others(&incidence).flat_map(|(variable, stride)| [variable, stride]));
+        }
+        // the last one ends the pairs
+        rows.incidents.extend([0, rows.pairs.len() as u32 / 2, 0, 0]);
+        let mut affected = layout.affected.iter();
+        for v in 0..tables.variables() {
+            for &function in tables.functions_on(v) {
+                let places = tables.problem.functions[function as usize].scope.len();
+                let others = (firsts[function as usize]..).take(places).filter(|&k| by_function[k].1 as usize != v);
+                for (incident, row) in others.zip(&mut affected) {
+                    let incident = if places > 2 { incident as u32 } else { u32::MAX };
+                    rows.affected.extend([row.base, row.stride, row.variable, incident]);
+                }
+            }
+        }
+        rows
+    }
+}
+
 /// Uploads the tables' entries and where things stand in the tables of moves.
 pub(crate) fn upload_layout(
     up: &mut Uploads,
@@ -100,13 +139,11 @@ pub(crate) fn upload_layout(
     let group = group(widest);
     let starts: Vec<u32> = layout.starts.iter().map(|start| start / 4).collect();
     let floors: Vec<u32> = layout.floors.iter().map(|&floor| floor as u32).collect();
-    let affected = layout.affected.iter().flat_map(|row| [row.base, row.stride, row.variable, row.incident]);
-    let incidents = layout.incidents.iter().flat_map(|row| [row.base, row.pairs, row.variable, row.counts]);
-    let pairs = layout.pairs.iter().flat_map(|&(variable, stride)| [variable, stride]);
+    let Rows { affected, incidents, pairs } = Rows::new(tables, layout);
     Ok(LayoutArgument {
         variables: tables.variables() as u32,
         quads: layout.moves() as u32 / 4,
-        incidents_count: layout.incidents.len() as u32 - 1,
+        incidents_count: incidents.len() as u32 / 4 - 1,
         group,
         laps: widest.div_ceil(group),
         unused: 0,
@@ -115,9 +152,9 @@ pub(crate) fn upload_layout(
         domains: up.items(&tables.problem.domains)?,
         floors: up.items(&floors)?,
         ranges: up.items(&layout.ranges)?,
-        affected: up.items(&affected.collect::<Vec<_>>())?,
-        incidents: up.items(&incidents.collect::<Vec<_>>())?,
-        pairs: up.items(&pairs.collect::<Vec<_>>())?,
+        affected: up.items(&affected)?,
+        incidents: up.items(&incidents)?,
+        pairs: up.items(&pairs)?,
     })
 }
 

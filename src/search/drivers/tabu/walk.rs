@@ -3,12 +3,11 @@
 use crate::device::shared::{constants, device_structs};
 use crate::error::Error;
 use crate::rng::{below, mix};
-use crate::search::context::value_tables::{PADDING, ValueTables};
+use crate::search::context::value_tables::{Incidence, PADDING, ValueTables};
 use crate::search::drivers::tuning::tabu::{CALM, CONFLICTS, REMEMBERED, SPARSE};
 use crate::search::drivers::tuning::{tabu, walks::LOOK_EVERY};
 use crate::search::drivers::walks::Progress;
 use crate::stop::Stop;
-use crate::threads::Large;
 use rayon::prelude::*;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -30,50 +29,39 @@ pub(super) fn declared() -> String {
     }
 }
 
-/// A row of a function as seen from one of its variables: it begins at `base` and the values of the other variables,
-/// given as pairs of variable and stride, move it.
-#[repr(C)]
+/// A row that changes where a variable moves, by `stride` for each value.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Incident {
-    pub base: u32,
-    /// Its first pair; the next one's first is its end.
-    pub pairs: u32,
-    pub variable: u32,
-    /// 1 for the first of each function: its entry is the function's cost.
-    pub counts: u32,
-}
-
-/// A row that changes where a variable moves, by `stride` for each value; the other variables of its function are those
-/// of the incident, where there are more: [`Affected::NONE`] says that there are not.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Affected {
     pub base: u32,
     pub stride: u32,
     pub variable: u32,
-    pub incident: u32,
-    /// The first move of the variable, and how many there are.
+    /// The first move of the variable, and rows of four of them.
     start: u32,
-    width: u32,
-    /// A third variable of the function and its stride, which is 0 where there is none and [`NONE`](Self::NONE) where
-    /// there are more.
-    third: (u32, u32),
+    quads: u16,
+    /// The pairs of variable and stride of the function's other variables: how many, and the first among
+    /// [`Layout::others`]. Most functions have none.
+    others: (u16, u32),
 }
 
 impl Affected {
-    pub const NONE: u32 = u32::MAX;
-
-    /// How far the values of the function's other variables, `v` and the row's own left out, move the row.
+    /// How far the values of the function's other variables move the row.
     #[inline(always)]
-    pub fn others(&self, layout: &Layout, values: &[u16], v: u32) -> u32 {
-        match self.third {
-            (_, Affected::NONE) => layout.shift(self.incident as usize, values, v),
-            (variable, stride) => u32::from(values[variable as usize]) * stride,
-        }
+    pub fn shift(&self, layout: &Layout, values: &[u16]) -> u32 {
+        let (count, first) = self.others;
+        let others = &layout.others[first as usize..][..usize::from(count)];
+        others.iter().map(|&(variable, stride)| u32::from(values[variable as usize]) * stride).sum()
+    }
+
+    #[inline(always)]
+    fn width(&self) -> usize {
+        4 * usize::from(self.quads)
     }
 }
 
 /// Entries between two looks at the stop flag, some of them at a time.
 const ENTRIES: usize = 1 << 10;
+/// Variables whose rows one thread lists at a time.
+const TURN: usize = 1 << 10;
 
 /// For updates that are not watched.
 pub(crate) const UNWATCHED: Option<fn(usize, i32, i32)> = None;
@@ -86,9 +74,7 @@ pub(crate) struct Layout {
     /// First of the rows that each variable's moves change, and the end.
     pub ranges: Vec<u32>,
     pub affected: Vec<Affected>,
-    /// A last one ends the pairs.
-    pub incidents: Vec<Incident>,
-    pub pairs: Vec<(u32, u32)>,
+    others: Vec<(u32, u32)>,
     /// The least that the functions on each variable could cost. One that costs more is in conflict.
     pub floors: Vec<i32>,
     /// The entries that are not 0, where these are few: a move then changes a few sums instead of whole rows.
@@ -151,55 +137,45 @@ impl Layout {
         layout.starts.push(tables.moves() as u32);
         layout.floors = floors(tables, stop)?;
         layout.sparse = SparseRows::until(tables.entries(), layout.moves(), stop)?;
-        let incidences = tables.incidences_by_function(stop)?;
-        // where the incidences of each function end, after a zero
-        let mut ends = vec![0; tables.problem.functions.len() + 1];
-        for item in stop.each(incidences.iter().enumerate()) {
-            let (k, &(function, variable, incidence)) = item?;
-            let first = k == 0 || incidences[k - 1].0 != function;
-            let pairs = layout.pairs.len() as u32;
-            layout.pairs.extend(tables.others(&incidence));
-            layout.incidents.push(Incident { base: incidence.base, pairs, variable, counts: u32::from(first) });
-            ends[function as usize + 1] += 1;
-        }
-        (1..ends.len()).for_each(|k| ends[k] += ends[k - 1]);
-        layout.incidents.push(Incident { pairs: layout.pairs.len() as u32, ..Incident::default() });
-        let affected = |v: usize| -> Result<Vec<Affected>, Error> {
-            stop.check()?;
-            let incidences = || tables.functions_on(v).iter().map(|&f| ends[f as usize]..ends[f as usize + 1]);
-            let mut affected = Vec::with_capacity(incidences().map(|incidences| incidences.len()).sum());
-            affected.extend(incidences().flatten().filter_map(|k| layout.affected_by(tables, k, v as u32)));
-            Ok(affected)
-        };
-        let affected: Vec<Vec<Affected>> = (0..n).into_par_iter().map(affected).collect::<Result<_, Error>>()?;
-        let affected = Large::from(affected);
         layout.ranges.push(0);
-        layout.affected.reserve_exact(affected.iter().map(Vec::len).sum());
-        for rows in stop.each(&affected) {
-            layout.affected.extend_from_slice(rows?);
-            layout.ranges.push(layout.affected.len() as u32);
+        for v in stop.each(0..n) {
+            let others = |&f: &u32| tables.problem.functions[f as usize].scope.len() as u32 - 1;
+            let rows: u32 = tables.functions_on(v?).iter().map(others).sum();
+            layout.ranges.push(layout.ranges[layout.ranges.len() - 1] + rows);
+        }
+        layout.affected = vec![Affected::default(); layout.ranges[n] as usize];
+        let (mut turns, mut rest) = (Vec::new(), &mut layout.affected[..]);
+        for first in (0..n).step_by(TURN) {
+            let variables = first..n.min(first + TURN);
+            let count = layout.ranges[variables.end] - layout.ranges[first];
+            let own;
+            (own, rest) = rest.split_at_mut(count as usize);
+            turns.push((variables, own));
+        }
+        let fill = |(variables, rows): (std::ops::Range<usize>, &mut [Affected])| {
+            let (mut others, mut rows) = (Vec::new(), rows.iter_mut());
+            for v in variables {
+                stop.check()?;
+                for &function in tables.functions_on(v) {
+                    let scope = tables.problem.functions[function as usize].scope.iter();
+                    for (&u, row) in scope.filter(|&&u| u as usize != v).zip(&mut rows) {
+                        *row = affected_by(tables, function, u, v as u32, &mut others);
+                        row.start = layout.starts[u as usize];
+                    }
+                }
+            }
+            Ok(others)
+        };
+        let others = turns.into_par_iter().map(fill).collect::<Result<Vec<Vec<(u32, u32)>>, Error>>()?;
+        if others.iter().any(|others| !others.is_empty()) {
+            for (turn, others) in stop.each(others.into_iter().enumerate()).collect::<Result<Vec<_>, Error>>()? {
+                let range = |v: usize| layout.ranges[n.min(v * TURN)] as usize;
+                let before = layout.others.len() as u32;
+                layout.affected[range(turn)..range(turn + 1)].iter_mut().for_each(|row| row.others.1 += before);
+                layout.others.extend(others);
+            }
         }
         Ok(layout)
-    }
-
-    /// The row of an incident, if a move of `v` changes it.
-    fn affected_by(&self, tables: &ValueTables, incident: usize, v: u32) -> Option<Affected> {
-        let Incident { base, variable, .. } = self.incidents[incident];
-        let pairs = self.pairs_of(incident);
-        let &(_, stride) = pairs.iter().find(|pair| pair.0 == v)?;
-        let third = match *pairs {
-            [one, two] if one.0 == v => two,
-            [one, _] => one,
-            [_, _, _, ..] => (v, Affected::NONE),
-            _ => (v, 0),
-        };
-        let incident = if pairs.len() > 1 { incident as u32 } else { Affected::NONE };
-        let (start, width) = (self.starts[variable as usize], tables.width[variable as usize]);
-        Some(Affected { base, stride, variable, incident, start, width, third })
-    }
-
-    fn pairs_of(&self, incident: usize) -> &[(u32, u32)] {
-        &self.pairs[self.incidents[incident].pairs as usize..self.incidents[incident + 1].pairs as usize]
     }
 
     pub fn moves(&self) -> usize {
@@ -217,7 +193,7 @@ impl Layout {
 
     /// Rows of four moves that a move changes, on average.
     pub fn changed_quads(&self) -> usize {
-        let quads = |row: &Affected| row.width as usize / 4;
+        let quads = |row: &Affected| usize::from(row.quads);
         self.affected.iter().map(quads).sum::<usize>() / self.floors.len().max(1)
     }
 
@@ -251,9 +227,9 @@ impl Layout {
         let mut of_rows = (0, 0);
         let [old, new] = [values[v], value].map(u32::from);
         for row in self.affected(v) {
-            let shift = row.others(self, values, v as u32);
+            let shift = row.shift(self, values);
             let [before, after] = [old, new].map(|value| row.base + shift + value * row.stride);
-            let sums = &mut sums[row.start as usize..][..row.width as usize];
+            let sums = &mut sums[row.start as usize..][..row.width()];
             let watched = watch.as_mut().map(|watch| {
                 let held = usize::from(values[row.variable as usize]);
                 (watch, held, sums[held])
@@ -283,11 +259,20 @@ impl Layout {
             }
         }
     }
+}
 
-    /// How far the values of an incident's other variables, `except` one, move its row.
-    pub fn shift(&self, incident: usize, values: &[u16], except: u32) -> u32 {
-        let others = self.pairs_of(incident).iter().filter(|pair| pair.0 != except);
-        others.map(|&(variable, stride)| u32::from(values[variable as usize]) * stride).sum()
+/// The row of `u` in a function that `v` moves; the pairs of the function's other variables go to `others`.
+fn affected_by(tables: &ValueTables, function: u32, u: u32, v: u32, others: &mut Vec<(u32, u32)>) -> Affected {
+    let incidence = tables.incidence(u as usize, function);
+    let first = others.len();
+    others.extend(tables.others(&incidence).filter(|pair| pair.0 != v));
+    Affected {
+        base: incidence.base,
+        stride: tables.stride(&incidence, v),
+        variable: u,
+        start: 0,
+        quads: (tables.width[u as usize] / 4) as u16,
+        others: ((others.len() - first) as u16, first as u32),
     }
 }
 
@@ -401,12 +386,12 @@ pub(crate) fn energy_until(tables: &ValueTables, layout: &Layout, values: &[u16]
         let (&start, &value) = item?;
         sum += entry(start + u32::from(value));
     }
-    for item in stop.each(layout.incidents.iter().enumerate()) {
-        let (k, incident) = item?;
-        if incident.counts == 1 {
-            let row = incident.base + layout.shift(k, values, u32::MAX);
-            sum += entry(row + u32::from(values[incident.variable as usize]));
-        }
+    for v in stop.each(0..tables.variables()) {
+        let v = v?;
+        // each function at the first of its variables
+        let counts = |incidence: &&Incidence| tables.others(incidence).all(|(u, _)| u as usize > v);
+        let rows = tables.incidences(v).iter().filter(counts).map(|incidence| tables.offset(incidence, values));
+        sum += rows.map(|row| entry(row as u32 + u32::from(values[v]))).sum::<i64>();
     }
     Ok(sum)
 }
@@ -414,8 +399,9 @@ pub(crate) fn energy_until(tables: &ValueTables, layout: &Layout, values: &[u16]
 /// For each variable the sum of what its functions cost at least, whatever the others' values.
 fn floors(tables: &ValueTables, stop: &Stop) -> Result<Vec<i32>, Error> {
     let least = |costs: &[i32]| costs.iter().copied().min().unwrap_or(0);
-    // most tables are those of one incidence: to make room for more of a million takes tenths of a second
-    let mut known = FxHashMap::with_capacity_and_hasher(tables.incidence_count(), FxBuildHasher);
+    // where tables are shared; with room for all, as to make more for a million takes tenths of a second
+    let room = if tables.shares_rows() { tables.incidence_count() } else { 0 };
+    let mut known = FxHashMap::with_capacity_and_hasher(room, FxBuildHasher);
     let floor = |v: Result<usize, Error>| {
         let v = v?;
         let (domain, width) = (tables.domain(v), tables.width[v] as usize);
@@ -424,7 +410,7 @@ fn floors(tables: &ValueTables, stop: &Stop) -> Result<Vec<i32>, Error> {
                 let table = tables.row(incidence.base as usize, tables.row_count(incidence) * width);
                 table.chunks(width).map(|row| least(&row[..domain])).min().unwrap_or(0)
             };
-            *known.entry((incidence.base, domain)).or_insert_with(of_table)
+            if room == 0 { of_table() } else { *known.entry((incidence.base, domain)).or_insert_with(of_table) }
         });
         Ok(least(&tables.unary(v)[..domain]) + of_functions.sum::<i32>())
     };
