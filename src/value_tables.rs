@@ -6,14 +6,15 @@
 
 mod in_turn;
 mod quantization;
+mod rows;
 mod together;
 
-use self::quantization::{Forbidding, quantize, quantum};
+use self::quantization::{Forbidding, Quantum, quantize, quantum};
+pub(crate) use self::rows::{Row, RowEntry, Rows, on_rows};
 use crate::device::shared::constants;
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Readers};
 use crate::stop::Stop;
-use crate::tensor::storage::Storage;
 use crate::threads;
 use std::sync::Arc;
 
@@ -57,7 +58,7 @@ pub(crate) struct ValueTables {
     /// What a forbidden entry costs, in entries' units.
     pub hard: i32,
     pub forbidding: Forbidding,
-    entries: Storage<i32>,
+    rows: Rows,
     unary: Vec<u32>,
     ranges: Vec<u32>,
     incidences: Vec<Incidence>,
@@ -89,14 +90,14 @@ impl ValueTables {
         let n = problem.variables();
         let incidence = || if limit > 0 { problem.incidence_until(stop) } else { Ok(Readers::of_none(n)) };
         let (quantum, incidence) = rayon::join(|| quantum(problem, price, stop), incidence);
-        let ((shift, hard, forbidding), incidence) = (quantum?, incidence?);
+        let (Quantum { shift, hard, forbidding, most }, incidence) = (quantum?, incidence?);
         let mut tables = ValueTables {
             problem: problem.clone(),
             width: problem.domains.iter().map(|&d| padded(d)).collect(),
             shift,
             hard,
             forbidding,
-            entries: Storage::default(),
+            rows: Rows::default(),
             unary: Vec::with_capacity(n),
             ranges: Vec::with_capacity(n + 1),
             incidences: Vec::new(),
@@ -105,7 +106,7 @@ impl ValueTables {
             in_place: Vec::new(),
             limit: limit.min(COPY_LIMIT),
         };
-        if limit == 0 || !together::lay_out(&mut tables, &incidence, stop)? {
+        if limit == 0 || !together::lay_out(&mut tables, &incidence, most, stop)? {
             in_turn::lay_out(&mut tables, &incidence, stop)?;
         }
         Ok(tables)
@@ -115,7 +116,7 @@ impl ValueTables {
     pub fn bytes(&self) -> u64 {
         let of_variables = size_of_val(&self.width[..]) + size_of_val(&self.unary[..]) + size_of_val(&self.ranges[..]);
         let of_functions = size_of_val(&self.incidences[..]) + size_of_val(&self.functions[..]);
-        (size_of_val(&self.entries[..]) + of_variables + of_functions + size_of_val(&self.further[..])) as u64
+        (self.rows.bytes() + of_variables + of_functions + size_of_val(&self.further[..])) as u64
     }
 
     /// Number of variables.
@@ -151,7 +152,7 @@ impl ValueTables {
     pub fn shares_rows(&self) -> bool {
         let rows = |v: usize| self.incidences(v).iter().map(|incidence| self.row_count(incidence)).sum::<usize>();
         let places = |v: usize| (1 + rows(v)) * self.width[v] as usize;
-        (0..self.variables()).map(places).sum::<usize>() > self.entries.len()
+        (0..self.variables()).map(places).sum::<usize>() > self.rows.len()
     }
 
     /// Number of functions on a variable, those read in place included.
@@ -241,9 +242,10 @@ impl ValueTables {
         others.chain(in_place.copied().filter(move |&u| u as usize != variable))
     }
 
-    /// All entries.
-    pub fn entries(&self) -> &[i32] {
-        &self.entries
+    /// The entries of all rows.
+    #[inline(always)]
+    pub fn rows(&self) -> &Rows {
+        &self.rows
     }
 
     /// Where the unary row of a variable begins.
@@ -265,13 +267,13 @@ impl ValueTables {
 
     /// `width` entries from an offset.
     #[inline(always)]
-    pub fn row(&self, offset: usize, width: usize) -> &[i32] {
-        &self.entries[offset..offset + width]
+    pub fn row(&self, offset: usize, width: usize) -> Row<'_> {
+        self.rows.row(offset, width)
     }
 
     /// The unary row of a variable, padding included.
     pub fn unary(&self, variable: usize) -> &[i32] {
-        self.row(self.unary[variable] as usize, self.width[variable] as usize)
+        self.rows.unary(self.unary[variable] as usize, self.width[variable] as usize)
     }
 
     /// How many rows an incidence of `variable` has.
@@ -303,36 +305,48 @@ impl ValueTables {
     /// at least [`PADDING`]. Only incidences that `keep` accepts count.
     #[inline(always)]
     pub fn rate(&self, variable: usize, values: &[u16], row: &mut [i32], keep: impl Fn(&Incidence) -> bool) {
-        let start = self.unary[variable] as usize;
-        let unary = &self.entries[start..start + row.len()];
-        let incidences = self.incidences(variable);
-        match row.len() {
-            4 => self.rate_fixed::<4>(unary, incidences, values, row, keep),
-            8 => self.rate_fixed::<8>(unary, incidences, values, row, keep),
-            16 => self.rate_fixed::<16>(unary, incidences, values, row, keep),
-            24 => self.rate_fixed::<24>(unary, incidences, values, row, keep),
-            32 => self.rate_fixed::<32>(unary, incidences, values, row, keep),
-            40 => self.rate_fixed::<40>(unary, incidences, values, row, keep),
-            48 => self.rate_fixed::<48>(unary, incidences, values, row, keep),
-            _ => {
-                row.copy_from_slice(unary);
-                for incidence in incidences.iter().filter(|incidence| keep(incidence)) {
-                    let addend = self.row(self.offset(incidence, values), row.len());
-                    for (total, &cost) in row.iter_mut().zip(addend) {
-                        *total += cost;
-                    }
-                }
-            }
-        }
+        on_rows!(&self.rows, entries => self.rate_in(entries, variable, values, row, keep));
         if !self.in_place(variable).is_empty() {
             self.rate_in_place(variable, values, row);
         }
     }
 
+    #[inline(always)]
+    fn rate_in<E: RowEntry>(
+        &self,
+        entries: &[E],
+        variable: usize,
+        values: &[u16],
+        row: &mut [i32],
+        keep: impl Fn(&Incidence) -> bool,
+    ) {
+        let unary = self.rows.unary(self.unary[variable] as usize, row.len());
+        let incidences = self.incidences(variable);
+        match row.len() {
+            4 => self.rate_fixed::<4, E>(entries, unary, incidences, values, row, keep),
+            8 => self.rate_fixed::<8, E>(entries, unary, incidences, values, row, keep),
+            16 => self.rate_fixed::<16, E>(entries, unary, incidences, values, row, keep),
+            24 => self.rate_fixed::<24, E>(entries, unary, incidences, values, row, keep),
+            32 => self.rate_fixed::<32, E>(entries, unary, incidences, values, row, keep),
+            40 => self.rate_fixed::<40, E>(entries, unary, incidences, values, row, keep),
+            48 => self.rate_fixed::<48, E>(entries, unary, incidences, values, row, keep),
+            _ => {
+                row.copy_from_slice(unary);
+                for incidence in incidences.iter().filter(|incidence| keep(incidence)) {
+                    let addend = &entries[self.offset(incidence, values)..][..row.len()];
+                    for (total, &cost) in row.iter_mut().zip(addend) {
+                        *total += cost.cost();
+                    }
+                }
+            }
+        }
+    }
+
     /// The same for a width known at compile time: the row stays in registers.
     #[inline(always)]
-    fn rate_fixed<const WIDTH: usize>(
+    fn rate_fixed<const WIDTH: usize, E: RowEntry>(
         &self,
+        entries: &[E],
         unary: &[i32],
         incidences: &[Incidence],
         values: &[u16],
@@ -342,9 +356,9 @@ impl ValueTables {
         let mut total = [0i32; WIDTH];
         total.copy_from_slice(&unary[..WIDTH]);
         for incidence in incidences.iter().filter(|incidence| keep(incidence)) {
-            let addend = self.row(self.offset(incidence, values), WIDTH);
+            let addend = &entries[self.offset(incidence, values)..][..WIDTH];
             for lane in 0..WIDTH {
-                total[lane] += addend[lane];
+                total[lane] += addend[lane].cost();
             }
         }
         row.copy_from_slice(&total);
@@ -454,7 +468,7 @@ fn padded(domain: u32) -> u32 {
 }
 
 /// Writes a table's rows as seen from a variable of `domain` values, `inner` entries apart, each row `width` entries.
-fn orient(table: &[Cost], [domain, inner, width]: [usize; 3], quantize: impl Fn(Cost) -> i32, rows: &mut [i32]) {
+fn orient<E>(table: &[Cost], [domain, inner, width]: [usize; 3], quantize: impl Fn(Cost) -> E, rows: &mut [E]) {
     for (before, block) in table.chunks_exact(domain * inner).enumerate() {
         for (value, costs) in block.chunks_exact(inner).enumerate() {
             for (after, &cost) in costs.iter().enumerate() {

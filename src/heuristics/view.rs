@@ -72,7 +72,7 @@ impl<'a> View<'a> {
         let mut rises: Vec<(i32, u32)> = Vec::new();
         for incidence in tables.incidences(variable) {
             let row = tables.row(tables.offset(incidence, self.values), tables.domain(variable));
-            let rise = row[value] - row[held];
+            let rise = row.at(value) - row.at(held);
             if rise > 0 {
                 rises.extend(tables.others(incidence).map(|(other, _)| (-rise, other)));
             }

@@ -1,7 +1,7 @@
 //! The rows of a core, laid out one variable after the other.
 
 use super::quantization::quantize;
-use super::{PADDING, ValueTables, orient};
+use super::{PADDING, Rows, ValueTables, orient};
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, Readers, Table};
 use crate::stop::Stop;
@@ -52,7 +52,7 @@ pub(super) fn lay_out(tables: &mut ValueTables, incidence: &Readers, stop: &Stop
     }
     tables.ranges.push(tables.incidences.len() as u32);
     layout.entries.shrink_to_fit();
-    tables.entries = layout.entries.into();
+    tables.rows = Rows::new(layout.entries, tables.moves());
     Ok(())
 }
 

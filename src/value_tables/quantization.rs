@@ -19,6 +19,18 @@ pub(super) fn quantize(cost: Cost, shift: u32, hard: i32) -> i32 {
     ((cost + half) >> shift).min(ROW_LIMIT) as i32
 }
 
+/// The unit of rows.
+#[derive(Debug)]
+pub(super) struct Quantum {
+    /// Right shift from the core's costs.
+    pub shift: u32,
+    /// What a forbidden entry costs.
+    pub hard: i32,
+    pub forbidding: Forbidding,
+    /// No entry of a function costs more.
+    pub most: i32,
+}
+
 /// What the functions of a core forbid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Forbidding {
@@ -33,7 +45,7 @@ pub(crate) struct Forbidding {
 ///
 /// # Errors
 /// [`Error::Stopped`].
-pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<(u32, i32, Forbidding), Error> {
+pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<Quantum, Error> {
     let n = problem.variables();
     let mut soft = vec![0 as Cost; n];
     let mut hard = vec![0 as Cost; n];
@@ -59,8 +71,10 @@ pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<(u3
         (soft[v], hard[v]) = (largest, Cost::from(forbids));
     }
     let (mut some, mut pure) = (0, 0);
+    let (mut dearest_entry, mut forbids_any) = (0, false);
     for item in stop.each(problem.functions.iter().zip(of_functions.into_iter().flatten())) {
         let (function, (largest, forbids)) = item?;
+        (dearest_entry, forbids_any) = (largest.max(dearest_entry), forbids_any | forbids);
         for &v in &function.scope {
             soft[v as usize] = soft[v as usize].saturating_add(largest);
             hard[v as usize] += Cost::from(forbids);
@@ -79,7 +93,8 @@ pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<(u3
     while widest >> shift >= ROW_LIMIT / 2 || wanted >> shift > dearest {
         shift += 1;
     }
-    let hard = (price >> shift).clamp(1, dearest.max(1));
+    let hard = (price >> shift).clamp(1, dearest.max(1)) as i32;
     let forbidding = Forbidding { some: some > 0, mostly: 2 * pure > problem.functions.len() };
-    Ok((shift, hard as i32, forbidding))
+    let most = quantize(dearest_entry, shift, hard).max(if forbids_any { hard } else { 0 });
+    Ok(Quantum { shift, hard, forbidding, most })
 }

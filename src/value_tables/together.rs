@@ -1,7 +1,7 @@
 //! The rows of a large core, laid out by all threads: those of one table once, whatever else is equal.
 
 use super::quantization::quantize;
-use super::{Incidence, PADDING, ValueTables, orient};
+use super::{Incidence, PADDING, RowEntry, ValueTables, orient};
 use crate::error::Error;
 use crate::model::{CostFunction, Readers, Table};
 use crate::stop::Stop;
@@ -27,11 +27,18 @@ struct Turn {
 }
 
 /// Lays out the rows of a core of many dense tables whose rows are few enough; returns whether it is one.
-pub(super) fn lay_out(tables: &mut ValueTables, readers: &Readers, stop: &Stop) -> Result<bool, Error> {
-    if tables.problem.functions.len() < MANY { Ok(false) } else { of_any(tables, readers, stop) }
+/// No entry of a function is above `most`.
+pub(super) fn lay_out(tables: &mut ValueTables, readers: &Readers, most: i32, stop: &Stop) -> Result<bool, Error> {
+    if tables.problem.functions.len() < MANY { Ok(false) } else { of_any(tables, readers, most, stop) }
 }
 
-fn of_any(tables: &mut ValueTables, readers: &Readers, stop: &Stop) -> Result<bool, Error> {
+fn of_any(tables: &mut ValueTables, readers: &Readers, most: i32, stop: &Stop) -> Result<bool, Error> {
+    let (bytes, words) = (of_entries::<u8>, of_entries::<i32>);
+    let is_narrow = u8::try_from(most).is_ok();
+    if is_narrow { bytes(tables, readers, stop) } else { words(tables, readers, stop) }
+}
+
+fn of_entries<E: RowEntry>(tables: &mut ValueTables, readers: &Readers, stop: &Stop) -> Result<bool, Error> {
     let problem = tables.problem.clone();
     let (n, functions) = (problem.variables(), &problem.functions);
     let suits = |function: &CostFunction| {
@@ -74,8 +81,9 @@ fn of_any(tables: &mut ValueTables, readers: &Readers, stop: &Stop) -> Result<bo
     }
     let bases: Vec<AtomicU32> = std::iter::repeat_with(AtomicU32::default).take(count).collect();
     let base = |f: u32, position: u32| &bases[places[firsts[f as usize] as usize] + position as usize];
-    let mut storage = Storage::<i32>::try_new(entries)?;
-    let (mut unary, mut rest) = storage.split_at_mut(of_unary);
+    let mut own = Storage::<i32>::try_new(of_unary)?;
+    let mut storage = Storage::<E>::try_new(entries)?;
+    let (mut unary, mut rest) = (&mut own[..], &mut storage[of_unary..]);
     let mut begin = of_unary;
     let mut rows = Vec::with_capacity(turns.len());
     for turn in &turns {
@@ -102,7 +110,7 @@ fn of_any(tables: &mut ValueTables, readers: &Readers, stop: &Stop) -> Result<bo
             let own;
             (own, rows) = rows.split_at_mut(length as usize);
             let inner = behind.iter().map(|&u| domain(u)).product();
-            orient(table, [domain(v), inner, width[v as usize] as usize], quantize, own);
+            orient(table, [domain(v), inner, width[v as usize] as usize], |cost| E::of(quantize(cost)), own);
             base(f, position).store(begin as u32, Ordering::Relaxed);
             begin += length as usize;
         }
@@ -118,7 +126,7 @@ fn of_any(tables: &mut ValueTables, readers: &Readers, stop: &Stop) -> Result<bo
         Ok((all.collect(), further))
     });
     let seen = seen.collect::<Result<Vec<(Vec<Incidence>, Vec<(u32, u32)>)>, Error>>()?;
-    tables.entries = storage;
+    tables.rows = E::rows(own, storage);
     tables.incidences.reserve_exact(count);
     tables.functions.reserve_exact(count);
     for (turn, (incidences, further)) in turns.iter().zip(seen) {
@@ -167,6 +175,8 @@ fn firsts(functions: &[CostFunction], domain: impl Fn(u32) -> usize + Sync, stop
 
 #[cfg(test)]
 mod tests {
+    use super::super::Rows;
+    use super::super::quantization::quantum;
     use super::*;
     use crate::generate::generate;
     use crate::model::FORBIDDEN;
@@ -190,9 +200,11 @@ mod tests {
             let mut other = ValueTables::new(&problem, FORBIDDEN);
             (other.unary, other.ranges, other.incidences) = Default::default();
             (other.functions, other.further, other.in_place) = Default::default();
-            if !of_any(&mut other, &problem.incidence(), &Stop::new()).expect("not stopped") {
+            let most = quantum(&problem, FORBIDDEN, &Stop::new()).expect("not stopped").most;
+            if !of_any(&mut other, &problem.incidence(), most, &Stop::new()).expect("not stopped") {
                 continue;
             }
+            assert_eq!(matches!(one.rows, Rows::Bytes(..)), matches!(other.rows, Rows::Bytes(..)), "{family}");
             laid_out += 1;
             assert!(one.functions == other.functions && one.ranges == other.ranges, "{family}");
             for _ in 0..20 {

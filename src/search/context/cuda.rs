@@ -1,6 +1,6 @@
 //! A core's tables in device memory, as `kernels/core.cuh` reads them.
 
-use super::value_tables::{Incidence, ValueTables};
+use super::value_tables::{Incidence, RowEntry, Rows, ValueTables, on_rows};
 use crate::device::shared::device_structs;
 use crate::device::{Cuda, DeviceError, DeviceRepr, Held};
 use crate::model::{Cost, Table};
@@ -158,12 +158,15 @@ impl Units {
     }
 
     /// The functions' rows as they go up.
-    fn words(self, entries: &[i32]) -> Cow<'_, [i32]> {
-        let pair = |pair: &[i32]| pair[0] | pair[1] << 16;
-        match self.entries {
-            4 => entries.into(),
-            _ => entries.par_chunks_exact(2).map(pair).collect::<Vec<i32>>().into(),
+    fn words(self, rows: &Rows) -> Cow<'_, [i32]> {
+        let begin = self.begin as usize;
+        if let (4, Rows::Words(entries)) = (self.entries, rows) {
+            return entries[begin..].into();
         }
+        on_rows!(rows, entries => match self.entries {
+            4 => entries[begin..].par_iter().map(|entry| entry.cost()).collect(),
+            _ => entries[begin..].par_chunks_exact(2).map(|pair| pair[0].cost() | pair[1].cost() << 16).collect(),
+        })
     }
 
     fn at(self, entry: u32) -> u32 {
@@ -180,7 +183,7 @@ pub(crate) fn largest_sums(tables: &ValueTables) -> Vec<i64> {
             let of_table = || {
                 let first = tables.nth_row(v, incidence, 0);
                 let table = tables.row(first, tables.row_count(incidence) * width);
-                table.iter().copied().max().unwrap_or(0)
+                table.iter().max().unwrap_or(0)
             };
             i64::from(*largest.entry(incidence.base).or_insert_with(of_table))
         });
@@ -195,10 +198,10 @@ impl DeviceCore {
         let n = tables.variables();
         let shape = Shape::of(context);
         let (units, forests) = (Units::new(tables, shape), context.forests());
-        let (unary, entries) = tables.entries().split_at(units.begin as usize);
+        let unary = tables.rows().unary(0, units.begin as usize);
         // side by side: one after the other they took a sixth of scen06's time to its best value
         let ((words, incidences), (functions, (forests, effects))) = rayon::join(
-            || rayon::join(|| units.words(entries), || incidences(tables, units, shape.wide)),
+            || rayon::join(|| units.words(tables.rows()), || incidences(tables, units, shape.wide)),
             || {
                 let kept = || if shape.keeps { effects(context, units) } else { Default::default() };
                 rayon::join(|| functions(tables), || (Forests::new(tables, forests, units), kept()))
@@ -343,7 +346,7 @@ fn functions(tables: &ValueTables) -> (Vec<u32>, Vec<u32>, Vec<Cost>, Vec<u64>) 
     let (mut entries, mut pairs) = (vec![], vec![]);
     let mut known: FxHashMap<*const Cost, u64> = FxHashMap::default();
     // the rows have each table once for each of its variables
-    let mut costs = Vec::with_capacity(tables.entries().len() / 2);
+    let mut costs = Vec::with_capacity(tables.rows().len() / 2);
     for function in &problem.functions {
         let Table::Dense(table) = &function.table else { continue };
         let base = *known.entry(table.as_ptr()).or_insert_with(|| {

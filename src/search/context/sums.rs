@@ -102,7 +102,7 @@ impl SumSpace {
 
     /// What values cost without the constant, computed from nothing but the tables; nothing where a sum is violated.
     pub fn cost(&self, values: &[u16]) -> Option<Cost> {
-        let energy = energy(&self.tables, &self.layout, values) << self.tables.shift;
+        let energy = energy(&self.tables, values) << self.tables.shift;
         let totals = self.sums.totals(values);
         let mut costs = self.sums.sums.iter().zip(totals).map(|(sum, total)| sum.cost(total));
         costs.try_fold(energy, |all, cost| Some(all.saturating_add(cost?)))

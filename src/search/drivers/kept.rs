@@ -25,7 +25,7 @@ impl Kept {
             let v = v?;
             tables.rate(v, &values, &mut costs[layout.range(v)], |_| true);
         }
-        let energy = energy_until(tables, layout, &values, stop)?;
+        let energy = energy_until(tables, &values, stop)?;
         Ok(Kept { values, costs, energy })
     }
 

@@ -6,6 +6,7 @@ pub(crate) use crate::search::drivers::tuning::annealing::ENDS;
 use crate::search::drivers::tuning::annealing::{HOT, SAMPLES, SETTLED_ROWS, WORTH_A_THREAD};
 use crate::stop::Stop;
 use rayon::prelude::*;
+use smallvec::SmallVec;
 
 /// A geometric schedule between two temperatures, in the rows' units.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,9 +56,11 @@ impl Schedule {
             for incidence in tables.incidences(v) {
                 let count = tables.row_count(incidence);
                 let samples = each.min(count);
-                let width = tables.width[v] as usize;
                 let total: f64 = (0..samples)
-                    .map(|k| note(&tables.row(tables.nth_row(v, incidence, k * count / samples), width)[..domain]))
+                    .map(|k| {
+                        let row = tables.row(tables.nth_row(v, incidence, k * count / samples), domain);
+                        note(&row.iter().collect::<SmallVec<[i32; 64]>>())
+                    })
                     .sum();
                 sum_of_variances += total / samples as f64;
             }

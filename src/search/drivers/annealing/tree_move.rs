@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::fang::{Scratch, assign_variable};
 use crate::rng::{Rng, mix};
-use crate::search::context::value_tables::ValueTables;
+use crate::search::context::value_tables::{Row, RowEntry, ValueTables, on_rows};
 use crate::stop::Stop;
 
 pub(crate) const NO_PARENT: u32 = u32::MAX;
@@ -190,17 +190,17 @@ pub(crate) struct TreeScratch {
 /// RatingCache of a tree's variable given its parent: its row plus the edge's.
 struct GivenParent<'a> {
     row: &'a [i32],
-    edge: Option<&'a [i32]>,
+    edge: Option<Row<'a>>,
 }
 
 impl RatingSource for GivenParent<'_> {
     #[inline(always)]
     fn fill(&self, _: &ValueTables, _: &State, _: usize, ratings: &mut [i32]) {
         ratings.copy_from_slice(self.row);
-        if let Some(edge) = self.edge {
-            for (rating, &cost) in ratings.iter_mut().zip(edge) {
-                *rating += cost;
-            }
+        match self.edge {
+            Some(Row::Bytes(edge)) => ratings.iter_mut().zip(edge).for_each(|(rating, cost)| *rating += cost.cost()),
+            Some(Row::Words(edge)) => ratings.iter_mut().zip(edge).for_each(|(rating, cost)| *rating += cost),
+            None => {}
         }
     }
 }
@@ -244,10 +244,12 @@ pub(crate) fn tree_move(
         // parents stand before their offspring, so their rows do too
         let (before, own) = buffer.split_at_mut(node.row as usize);
         for (value, &cost) in own[..domain].iter().enumerate() {
-            let edge = tables.row(node.up as usize + value * node.up_stride as usize, message.len());
-            for (least, &entry) in message.iter_mut().zip(edge) {
-                *least = (*least).min(entry + cost);
-            }
+            let edge = node.up as usize + value * node.up_stride as usize;
+            on_rows!(tables.rows(), entries => {
+                for (least, entry) in message.iter_mut().zip(&entries[edge..]) {
+                    *least = (*least).min(entry.cost() + cost);
+                }
+            });
         }
         let target = &mut before[parent.row as usize..parent.row as usize + message.len()];
         let least = message[..tables.domain(parent.variable as usize)].iter().copied().min().unwrap_or(0);

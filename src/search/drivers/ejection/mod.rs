@@ -190,7 +190,7 @@ mod tests {
                 let before = walk.clone();
                 walk.advance(core, 1, &mut rng, &Stop::new());
                 let (values, costs) = walk.state();
-                assert_eq!(walk.energy(), energy(tables, &layout, values));
+                assert_eq!(walk.energy(), energy(tables, values));
                 for v in 0..values.len() {
                     let mut row = vec![0; layout.range(v).len()];
                     tables.rate(v, values, &mut row, |_| true);
@@ -207,8 +207,8 @@ mod tests {
                 }
                 allowed &= tables.energy(values).violations == 0;
             }
-            assert!(walk.best_energy <= energy(tables, &layout, walk.state().0));
-            assert_eq!(walk.best_energy, energy(tables, &layout, &walk.best));
+            assert!(walk.best_energy <= energy(tables, walk.state().0));
+            assert_eq!(walk.best_energy, energy(tables, &walk.best));
         }
         assert!(undone > 100 && compound > 100 && from_allowed > 100, "{undone} {compound} {from_allowed}");
     }

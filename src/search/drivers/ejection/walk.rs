@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::rng::Rng;
-use crate::search::context::value_tables::ValueTables;
+use crate::search::context::value_tables::{Row, ValueTables};
 use crate::search::drivers::kept::Kept;
 use crate::search::drivers::tabu::walk::{Affected, Layout};
 use crate::search::drivers::tuning::ejection::{COLD, LOOK_WORK};
@@ -216,7 +216,7 @@ impl Walk {
                 let others = tables.problem.functions[function as usize].scope.len() - 1;
                 let (of_function, behind) = rows.split_at(others);
                 rows = behind;
-                if self.entries(core, v, &of_function[0])[usize::from(self.value(&of_function[0]))] < tables.hard {
+                if self.entries(core, v, &of_function[0]).at(usize::from(self.value(&of_function[0]))) < tables.hard {
                     continue;
                 }
                 let Some((u, value)) = self.cheapest(core, v, of_function, rng) else {
@@ -246,7 +246,7 @@ impl Walk {
             let costs = self.kept.costs_of(core.layout, u);
             let own = costs[usize::from(self.kept.values[u])];
             let entries = self.entries(core, v, row);
-            for (value, (&cost, &entry)) in costs.iter().zip(entries).enumerate().take(core.tables.domain(u)) {
+            for (value, (&cost, entry)) in costs.iter().zip(entries.iter()).enumerate().take(core.tables.domain(u)) {
                 if entry >= core.tables.hard || cost - own > least {
                     continue;
                 }
@@ -310,7 +310,7 @@ impl Walk {
 
     /// What the function of a row that `v` moves costs by the value of the row's variable.
     #[inline(always)]
-    fn entries<'a>(&self, core: Core<'a>, v: usize, row: &Affected) -> &'a [i32] {
+    fn entries<'a>(&self, core: Core<'a>, v: usize, row: &Affected) -> Row<'a> {
         let others = row.shift(core.layout, &self.kept.values);
         let at = row.base + others + u32::from(self.kept.values[v]) * row.stride;
         core.tables.row(at as usize, core.layout.range(row.variable as usize).len())

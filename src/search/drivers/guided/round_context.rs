@@ -57,7 +57,7 @@ impl<'a> RoundContext<'a> {
         }
         for incidence in tables.incidences(v) {
             let entries = tables.row(tables.offset(incidence, values), row.len());
-            for (count, &cost) in row.iter_mut().zip(entries) {
+            for (count, cost) in row.iter_mut().zip(entries.iter()) {
                 *count += i32::from(cost >= tables.hard);
             }
         }
@@ -69,11 +69,7 @@ impl<'a> RoundContext<'a> {
 
     pub fn energy(&self, values: &[u16]) -> i64 {
         let tables = &self.context.tables;
-        if tables.all_copied() {
-            walk::energy(tables, self.layout, values)
-        } else {
-            tables.energy(values).total >> tables.shift
-        }
+        if tables.all_copied() { walk::energy(tables, values) } else { tables.energy(values).total >> tables.shift }
     }
 
     /// Whether differences of costs add up to those of energies: not where each function is rounded by itself and

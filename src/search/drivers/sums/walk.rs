@@ -53,7 +53,7 @@ impl Walk {
             let v = v?;
             tables.rate(v, &values, &mut costs[layout.range(v)], |_| true);
         }
-        progress.energy = energy_until(tables, layout, &values, stop)?;
+        progress.energy = energy_until(tables, &values, stop)?;
         progress.left = space.free.len() as u32;
         let mut walk = Walk {
             progress,
@@ -347,7 +347,7 @@ impl Walk {
             assert_eq!(self.paid[sum], self.price(space, sum, totals[sum]));
         }
         assert!(self.broken.iter().zip(0..).all(|(&sum, place)| self.place[sum as usize] == place));
-        let energy = energy_until(&space.tables, &space.layout, &self.values, &Stop::new());
+        let energy = energy_until(&space.tables, &self.values, &Stop::new());
         assert_eq!(self.progress.energy, energy.expect("no stop is set"));
     }
 }

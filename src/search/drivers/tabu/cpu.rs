@@ -209,7 +209,7 @@ impl Walk<WalkProgress, Layout> for TabuWalk {
         let in_conflict = |v: &usize| self.gamma[layout.starts[*v] as usize + usize::from(values[*v])] > 0;
         (0..tables.variables()).filter(in_conflict).for_each(|v| self.in_conflict.activate(v));
         let conflicts = self.in_conflict.count() as u32;
-        self.progress = progress.at_begin(energy(tables, layout, values), hash(values), conflicts);
+        self.progress = progress.at_begin(energy(tables, values), hash(values), conflicts);
         self.best = values.to_vec();
         self.values = values.to_vec();
         Ok(())
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(walk.in_conflict, fresh.in_conflict);
         assert!((0..tables.variables()).all(|v| walk.gamma[layout.range(v)].iter().all(|&cost| cost >= 0)));
         assert_eq!(walk.progress.energy, fresh.progress.energy);
-        assert_eq!(walk.progress.best, energy(tables, layout, &walk.best));
+        assert_eq!(walk.progress.best, energy(tables, &walk.best));
         assert_eq!(walk.progress.best_hash, hash(&walk.best));
         if tables.shift == 0 && tables.price() == i64::from(tables.hard) {
             assert_eq!(walk.progress.energy, tables.energy(&walk.values).total);

@@ -100,7 +100,7 @@ impl LocalSearch for TabuSearch {
     /// New assignments that the pool has room for.
     fn choose(&self, turn: &Turn<Self>, mut better: Vec<usize>) -> Vec<usize> {
         let elites = turn.pool.elites();
-        let counted = |elite: &Elite| energy(&turn.context.tables, turn.layout, &elite.values);
+        let counted = |elite: &Elite| energy(&turn.context.tables, &elite.values);
         let worst = elites.get(POOL - 1).map_or(i64::MAX, counted);
         let found = |slot: usize| (turn.progress[slot].best, turn.progress[slot].best_hash);
         better.retain(|&slot| found(slot).0 < worst && elites.iter().all(|elite| elite.hash != found(slot).1));
@@ -111,7 +111,7 @@ impl LocalSearch for TabuSearch {
     }
 
     fn verify(turn: &Turn<Self>, slot: usize, values: &[u16]) -> Result<(), DeviceError> {
-        let (told, counted) = (turn.progress[slot].best, energy(&turn.context.tables, turn.layout, values));
+        let (told, counted) = (turn.progress[slot].best, energy(&turn.context.tables, values));
         if told == counted {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use crate::device::shared::{constants, device_structs};
 use crate::error::Error;
 use crate::rng::{below, mix};
-use crate::search::context::value_tables::{Incidence, PADDING, ValueTables};
+use crate::search::context::value_tables::{Incidence, PADDING, Row, RowEntry, ValueTables, on_rows};
 use crate::search::drivers::tuning::tabu::{CALM, CONFLICTS, REMEMBERED, SPARSE};
 use crate::search::drivers::tuning::{tabu, walks::LOOK_EVERY};
 use crate::search::drivers::walks::Progress;
@@ -92,11 +92,11 @@ struct SparseRows {
 
 impl SparseRows {
     /// Of the functions' rows, which begin at the entry `first`; none where most entries cost something.
-    fn until(entries: &[i32], first: usize, stop: &Stop) -> Result<Option<SparseRows>, Error> {
-        let listed = |&(at, &cost): &(usize, &i32)| at >= first && cost != 0;
+    fn until<E: RowEntry>(entries: &[E], first: usize, stop: &Stop) -> Result<Option<SparseRows>, Error> {
+        let listed = |&(at, entry): &(usize, &E)| at >= first && entry.cost() != 0;
         let (most, mut count) = ((entries.len() - first) / SPARSE, 0);
         for costs in stop.each(entries[first..].chunks(ENTRIES)) {
-            count += costs?.iter().filter(|&&cost| cost != 0).count();
+            count += costs?.iter().filter(|entry| entry.cost() != 0).count();
             if count > most {
                 return Ok(None);
             }
@@ -106,7 +106,7 @@ impl SparseRows {
             let (quad, costs) = item?;
             sparse.starts.push(sparse.entries.len() as u32);
             let costs = costs.iter().enumerate().map(|(k, cost)| (4 * quad + k, cost)).filter(listed);
-            sparse.entries.extend(costs.map(|(at, &cost)| (at as u32, cost)));
+            sparse.entries.extend(costs.map(|(at, entry)| (at as u32, entry.cost())));
         }
         sparse.starts.push(sparse.entries.len() as u32);
         Ok(Some(sparse))
@@ -136,7 +136,7 @@ impl Layout {
         let mut layout = Layout { starts: (0..n).map(|v| tables.unary_at(v)).collect(), ..Layout::default() };
         layout.starts.push(tables.moves() as u32);
         layout.floors = floors(tables, stop)?;
-        layout.sparse = SparseRows::until(tables.entries(), layout.moves(), stop)?;
+        layout.sparse = on_rows!(tables.rows(), entries => SparseRows::until(entries, layout.moves(), stop))?;
         layout.ranges.push(0);
         for v in stop.each(0..n) {
             let others = |&f: &u32| tables.problem.functions[f as usize].scope.len() as u32 - 1;
@@ -219,6 +219,18 @@ impl Layout {
         (values, v, value): (&[u16], usize, u16),
         sums: &mut [i32],
         of: impl Fn(i32) -> i32,
+        watch: Option<W>,
+    ) {
+        on_rows!(tables.rows(), entries => self.update_in(entries, (values, v, value), sums, of, watch));
+    }
+
+    #[inline(always)]
+    fn update_in<E: RowEntry, W: FnMut(usize, i32, i32)>(
+        &self,
+        entries: &[E],
+        (values, v, value): (&[u16], usize, u16),
+        sums: &mut [i32],
+        of: impl Fn(i32) -> i32,
         mut watch: Option<W>,
     ) {
         // what a row changes by, where few entries of rows are not 0, and whose it is: in a coloring it is the same for
@@ -234,11 +246,11 @@ impl Layout {
                 let held = usize::from(values[row.variable as usize]);
                 (watch, held, sums[held])
             });
-            let [gone, come] = [before, after].map(|at| tables.row(at as usize, sums.len()));
+            let [gone, come] = [before, after].map(|at| &entries[at as usize..][..sums.len()]);
             if sums.len() == 4 {
-                replace::<4>(sums, gone, come, &of);
+                replace::<4, E>(sums, gone, come, &of);
             } else if sums.len() == 8 {
-                replace::<8>(sums, gone, come, &of);
+                replace::<8, E>(sums, gone, come, &of);
             } else if let Some(sparse) = &self.sparse {
                 if of_rows != (before, after) {
                     of_rows = (before, after);
@@ -250,8 +262,8 @@ impl Layout {
                     sums[place] += change;
                 }
             } else {
-                for (total, (&gone, &come)) in sums.iter_mut().zip(gone.iter().zip(come)) {
-                    *total += of(come) - of(gone);
+                for (total, (gone, come)) in sums.iter_mut().zip(gone.iter().zip(come)) {
+                    *total += of(come.cost()) - of(gone.cost());
                 }
             }
             if let Some((watch, held, before)) = watched {
@@ -279,12 +291,12 @@ fn affected_by(tables: &ValueTables, function: u32, u: u32, v: u32, others: &mut
 /// One row of a sum for another, of a width known at compile time: lists of what is not 0 take longer than one or two
 /// vectors.
 #[inline(always)]
-fn replace<const WIDTH: usize>(sums: &mut [i32], gone: &[i32], come: &[i32], of: &impl Fn(i32) -> i32) {
+fn replace<const WIDTH: usize, E: RowEntry>(sums: &mut [i32], gone: &[E], come: &[E], of: &impl Fn(i32) -> i32) {
     let (sums, gone, come) = (&mut sums[..WIDTH], &gone[..WIDTH], &come[..WIDTH]);
     // an array first: for all that is known the sums may be among the costs, and vectors of them were scalars
     let mut changed = [0; WIDTH];
     for k in 0..WIDTH {
-        changed[k] = sums[k] + of(come[k]) - of(gone[k]);
+        changed[k] = sums[k] + of(come[k].cost()) - of(gone[k].cost());
     }
     sums.copy_from_slice(&changed);
 }
@@ -374,24 +386,21 @@ impl Progress for WalkProgress {
 }
 
 /// The sum of the rows' entries, which is what a walk's energy is.
-pub(crate) fn energy(tables: &ValueTables, layout: &Layout, values: &[u16]) -> i64 {
-    energy_until(tables, layout, values, &Stop::new()).expect("no stop is set")
+pub(crate) fn energy(tables: &ValueTables, values: &[u16]) -> i64 {
+    energy_until(tables, values, &Stop::new()).expect("no stop is set")
 }
 
 /// The same, or [`Error::Stopped`].
-pub(crate) fn energy_until(tables: &ValueTables, layout: &Layout, values: &[u16], stop: &Stop) -> Result<i64, Error> {
-    let entry = |at: u32| i64::from(tables.entries()[at as usize]);
+pub(crate) fn energy_until(tables: &ValueTables, values: &[u16], stop: &Stop) -> Result<i64, Error> {
     let mut sum = 0;
-    for item in stop.each(layout.starts.iter().zip(values)) {
-        let (&start, &value) = item?;
-        sum += entry(start + u32::from(value));
-    }
     for v in stop.each(0..tables.variables()) {
         let v = v?;
         // each function at the first of its variables
         let counts = |incidence: &&Incidence| tables.others(incidence).all(|(u, _)| u as usize > v);
         let rows = tables.incidences(v).iter().filter(counts).map(|incidence| tables.offset(incidence, values));
-        sum += rows.map(|row| entry(row as u32 + u32::from(values[v]))).sum::<i64>();
+        let value = usize::from(values[v]);
+        let of_functions = rows.map(|row| i64::from(tables.row(row + value, 1).at(0)));
+        sum += i64::from(tables.unary(v)[value]) + of_functions.sum::<i64>();
     }
     Ok(sum)
 }
@@ -404,11 +413,12 @@ fn floors(tables: &ValueTables, stop: &Stop) -> Result<Vec<i32>, Error> {
     let mut known = FxHashMap::with_capacity_and_hasher(room, FxBuildHasher);
     let floor = |v: Result<usize, Error>| {
         let v = v?;
-        let (domain, width) = (tables.domain(v), tables.width[v] as usize);
+        let domain = tables.domain(v);
         let of_functions = tables.incidences(v).iter().map(|incidence| {
             let of_table = || {
-                let table = tables.row(incidence.base as usize, tables.row_count(incidence) * width);
-                table.chunks(width).map(|row| least(&row[..domain])).min().unwrap_or(0)
+                let rows =
+                    (0..tables.row_count(incidence)).map(|k| tables.row(tables.nth_row(v, incidence, k), domain));
+                rows.flat_map(Row::iter).min().unwrap_or(0)
             };
             if room == 0 { of_table() } else { *known.entry((incidence.base, domain)).or_insert_with(of_table) }
         });

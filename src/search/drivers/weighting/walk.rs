@@ -6,7 +6,7 @@
 use crate::device::shared::{constants, device_structs};
 use crate::error::Error;
 use crate::rng::{below, mix};
-use crate::search::context::value_tables::{Incidence, ValueTables};
+use crate::search::context::value_tables::{Incidence, RowEntry, ValueTables, on_rows};
 use crate::search::drivers::tuning::walks::LOOK_EVERY;
 use crate::search::drivers::tuning::weighting::{
     IMPROVED, LONGEST, LOOKED_AT, PHASE, PRESSURES, REST, ROW_WORK, SMOOTHING, VALUE_WORK,
@@ -217,12 +217,12 @@ impl WeightingWalk {
                 let sums = sums_of(tables, *v);
                 let row = tables.row(tables.offset(incidence, &walk.values), sums.len());
                 let sums = walk.hard[sums.clone()].iter_mut().zip(&mut walk.soft[sums]);
-                for ((hard, soft), &cost) in sums.zip(row) {
+                for ((hard, soft), cost) in sums.zip(row.iter()) {
                     let is_hard = cost >= tables.hard;
                     *hard += i32::from(is_hard);
                     *soft += if is_hard { 0 } else { cost };
                 }
-                let cost = row[usize::from(walk.values[*v as usize])];
+                let cost = row.at(usize::from(walk.values[*v as usize]));
                 match (place, cost >= tables.hard) {
                     (0, true) => walk.violate(function),
                     (0, false) => walk.progress.cost += i64::from(cost),
@@ -332,11 +332,15 @@ impl WeightingWalk {
         self.weights[function as usize] += change;
         for &(v, ref incidence) in incidences.of(function) {
             let sums = sums_of(tables, v);
-            let row = tables.row(tables.offset(incidence, &self.values), sums.len());
-            self.work += VALUE_WORK * (ROW_WORK + row.len() as u64);
-            for (sum, &cost) in self.hard[sums].iter_mut().zip(row) {
-                *sum += if cost >= tables.hard { change } else { 0 };
-            }
+            let (row, width) = (tables.offset(incidence, &self.values), sums.len());
+            self.work += VALUE_WORK * (ROW_WORK + width as u64);
+            let sums = self.hard[sums].iter_mut();
+            let costs = tables.rows();
+            on_rows!(costs, entries => {
+                for (sum, cost) in sums.zip(&entries[row..row + width]) {
+                    *sum += if cost.cost() >= tables.hard { change } else { 0 };
+                }
+            });
         }
     }
 
@@ -364,7 +368,7 @@ impl WeightingWalk {
         let step = i64::from(value) - i64::from(old);
         for (incidence, &function) in tables.incidences(v as usize).iter().zip(tables.functions_on(v as usize)) {
             let row = tables.offset(incidence, &self.values);
-            let is_hard = |value: u16| tables.entries()[row + usize::from(value)] >= tables.hard;
+            let is_hard = |value: u16| tables.row(row + usize::from(value), 1).at(0) >= tables.hard;
             match (is_hard(old), is_hard(value)) {
                 (false, true) => self.violate(function),
                 (true, false) => self.satisfy(function),
@@ -376,13 +380,17 @@ impl WeightingWalk {
                 let before = (after as i64 - step * i64::from(tables.stride(incidence, v))) as usize;
                 let sums = sums_of(tables, u);
                 self.work += VALUE_WORK * (ROW_WORK + sums.len() as u64);
-                let changes = tables.row(before, sums.len()).iter().zip(tables.row(after, sums.len()));
+                let width = sums.len();
                 let sums = self.hard[sums.clone()].iter_mut().zip(&mut self.soft[sums]);
-                for ((hard, soft), (&gone, &come)) in sums.zip(changes) {
-                    let (was, is) = (gone >= tables.hard, come >= tables.hard);
-                    *hard += weight * (i32::from(is) - i32::from(was));
-                    *soft += if is { 0 } else { come } - if was { 0 } else { gone };
-                }
+                on_rows!(tables.rows(), entries => {
+                    let changes = entries[before..before + width].iter().zip(&entries[after..after + width]);
+                    for ((hard, soft), (gone, come)) in sums.zip(changes) {
+                        let (gone, come) = (gone.cost(), come.cost());
+                        let (was, is) = (gone >= tables.hard, come >= tables.hard);
+                        *hard += weight * (i32::from(is) - i32::from(was));
+                        *soft += if is { 0 } else { come } - if was { 0 } else { gone };
+                    }
+                });
             }
         }
     }
