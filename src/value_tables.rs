@@ -11,7 +11,7 @@ mod together;
 use self::quantization::{Forbidding, quantize, quantum};
 use crate::device::shared::constants;
 use crate::error::Error;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Readers};
+use crate::model::{Cost, CostFunction, Costs, Entry, FORBIDDEN, Problem, Readers, on_entries};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use crate::threads;
@@ -441,11 +441,20 @@ fn padded(domain: u32) -> u32 {
 }
 
 /// Writes a table's rows as seen from a variable of `domain` values, `inner` entries apart, each row `width` entries.
-fn orient(table: &[Cost], [domain, inner, width]: [usize; 3], quantize: impl Fn(Cost) -> i32, rows: &mut [i32]) {
-    for (before, block) in table.chunks_exact(domain * inner).enumerate() {
-        for (value, costs) in block.chunks_exact(inner).enumerate() {
-            for (after, &cost) in costs.iter().enumerate() {
-                rows[(before * inner + after) * width + value] = quantize(cost);
+fn orient(table: &Costs, shape: [usize; 3], quantize: impl Fn(Cost) -> i32, rows: &mut [i32]) {
+    on_entries!(table, entries => orient_entries(entries, shape, quantize, rows));
+}
+
+fn orient_entries<T: Entry>(
+    entries: &[T],
+    [domain, inner, width]: [usize; 3],
+    quantize: impl Fn(Cost) -> i32,
+    rows: &mut [i32],
+) {
+    for (before, block) in entries.chunks_exact(domain * inner).enumerate() {
+        for (value, entries) in block.chunks_exact(inner).enumerate() {
+            for (after, entry) in entries.iter().enumerate() {
+                rows[(before * inner + after) * width + value] = quantize(entry.cost());
             }
         }
     }

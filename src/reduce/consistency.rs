@@ -9,7 +9,7 @@ use super::table::{combinations, sum};
 use super::{Function, Reducer};
 use crate::Error;
 use crate::certificate::Step;
-use crate::model::{Cost, FORBIDDEN, Odometer, SparseTable, Table};
+use crate::model::{Cost, Entry, FORBIDDEN, Odometer, SparseTable, Table, on_entries};
 use crate::stop::Stop;
 
 /// Values of the variables of a scope that have a support in a combination that counts.
@@ -95,7 +95,8 @@ impl Reducer {
         let mut supports = Supports::new(&unary, limit);
         match &function.table {
             Table::Dense(costs) => {
-                if scan_dense(costs, &unary, limit, &mut supports, stop).is_err() {
+                let scanned = on_entries!(costs, entries => scan_dense(entries, &unary, limit, &mut supports, stop));
+                if scanned.is_err() {
                     return;
                 }
             }
@@ -155,8 +156,8 @@ impl Reducer {
 }
 
 /// Scans row by row, and only rows that may hold a support still missing. A stopped scan proves nothing.
-fn scan_dense(
-    costs: &[Cost],
+fn scan_dense<T: Entry>(
+    entries: &[T],
     unary: &[&[Cost]],
     limit: Cost,
     supports: &mut Supports,
@@ -167,7 +168,7 @@ fn scan_dense(
     let mut odometer = Odometer::new(outer.iter().map(|costs| costs.len()).collect());
     let mut prefix = vec![0; unary.len()];
     let mut changed = 0;
-    for row in stop.each(costs.chunks_exact(last_unary.len())) {
+    for row in stop.each(entries.chunks_exact(last_unary.len())) {
         let row = row?;
         for k in changed..last {
             prefix[k + 1] = sum(prefix[k], outer[k][odometer.digits[k]]);
@@ -176,8 +177,8 @@ fn scan_dense(
         let wanted = (0..last).any(|k| !supports.seen[k][odometer.digits[k]]);
         if paid < limit && (wanted || supports.missing[last] > 0) {
             let mut found = false;
-            for (value, (&cost, &own)) in row.iter().zip(*last_unary).enumerate() {
-                let total = sum(sum(cost, own), paid);
+            for (value, (entry, &own)) in row.iter().zip(*last_unary).enumerate() {
+                let total = sum(sum(entry.cost(), own), paid);
                 if total < limit {
                     if !found || !supports.seen[last][value] {
                         supports.witness = supports.witness.max(total);

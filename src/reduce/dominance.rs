@@ -4,12 +4,12 @@
 use super::Reducer;
 use super::tuning::{DOMINANCE_IN_VAIN, DOMINANCE_WORK};
 use crate::certificate::Step;
-use crate::model::{Cost, FORBIDDEN, Table};
+use crate::model::{Cost, Costs, Entry, FORBIDDEN, Table, on_entries};
 use crate::stop::Stop;
 
 /// A function seen from one of its variables.
 struct View<'a> {
-    costs: &'a [Cost],
+    costs: &'a Costs,
     /// Values of the variable, and entries that follow each other for one of them.
     size: usize,
     inner: usize,
@@ -93,14 +93,28 @@ impl View<'_> {
     fn slack_left(&self, a: usize, b: usize, slack: Cost, limit: Cost, work: &mut usize) -> Option<Cost> {
         let optimistic = self.minima[b] - self.minima[a];
         let most = optimistic + slack;
+        on_entries!(self.costs, entries => self.worst(entries, [a, b], [optimistic, most], limit, work))
+            .map(|worst| most - worst)
+    }
+
+    /// The most that `b` costs more than `a` in `entries`, `optimistic` at least; `None` where that is above `most`.
+    fn worst<T: Entry>(
+        &self,
+        entries: &[T],
+        [a, b]: [usize; 2],
+        [optimistic, most]: [Cost; 2],
+        limit: Cost,
+        work: &mut usize,
+    ) -> Option<Cost> {
         let mut worst = optimistic;
-        for block in self.costs.chunks_exact(self.size * self.inner) {
+        for block in entries.chunks_exact(self.size * self.inner) {
             *work = work.checked_sub(self.inner).or_else(|| {
                 *work = 0;
                 None
             })?;
             let row = |value: usize| &block[value * self.inner..(value + 1) * self.inner];
-            for (&a, &b) in row(a).iter().zip(row(b)) {
+            for (a, b) in row(a).iter().zip(row(b)) {
+                let (a, b) = (a.cost(), b.cost());
                 if a < limit {
                     if b >= FORBIDDEN || b - a > most {
                         return None;
@@ -109,6 +123,6 @@ impl View<'_> {
                 }
             }
         }
-        Some(most - worst)
+        Some(worst)
     }
 }

@@ -73,7 +73,7 @@ impl Reducer {
                 [] => reducer.raise(function.min(network.domains())),
                 &[v] => {
                     let costs = table::dense(table, &reducer.sizes(&[v]));
-                    reducer.add_unary(v, &costs);
+                    reducer.add_unary(v, &costs.wide());
                 }
                 scope => reducer.take(scope, table, &mut taken),
             }
@@ -200,8 +200,8 @@ impl Reducer {
     pub(super) fn add_function(&mut self, scope: &[u32], table: Table) {
         let sizes = self.sizes(scope);
         match (scope, &table::densify_small(table, &sizes)) {
-            ([], Table::Dense(costs)) => self.raise(costs[0]),
-            (&[v], Table::Dense(costs)) => self.add_unary(v, costs),
+            ([], Table::Dense(costs)) => self.raise(costs.get(0)),
+            (&[v], Table::Dense(costs)) => self.add_unary(v, &costs.wide()),
             (_, table) => self.install(scope.into(), Normal::new(table.clone(), &sizes)),
         }
     }
