@@ -237,6 +237,14 @@ impl Table {
         }
     }
 
+    /// How many costs it holds, however they are stored; of a sparse table as many as take its room.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Table::Dense(costs) => costs.len(),
+            Table::Sparse(_) => self.bytes() / size_of::<Cost>(),
+        }
+    }
+
     /// Bytes of the entries, tuples included.
     pub fn bytes(&self) -> usize {
         match self {
