@@ -30,12 +30,10 @@ pub(crate) struct Forbidding {
 
 /// The largest finite cost, at least 0, and whether one is forbidden.
 fn look(costs: impl Iterator<Item = Cost>) -> (Cost, bool) {
-    costs.fold(
-        (0, false),
-        |(largest, forbids), cost| {
-            if cost >= FORBIDDEN { (largest, true) } else { (largest.max(cost), forbids) }
-        },
-    )
+    costs.fold((0, false), |(largest, forbids), cost| {
+        let is_forbidden = cost >= FORBIDDEN;
+        (largest.max(if is_forbidden { 0 } else { cost }), forbids | is_forbidden)
+    })
 }
 
 /// The least shift and the price under which no variable's row passes [`ROW_LIMIT`] and no violation pays for a
