@@ -85,7 +85,7 @@ impl Reducer {
         // each value's least entry is a support, whatever the unary costs of the other values
         let dearest = |&v: &u32| self.unary[v as usize].iter().copied().max().unwrap_or(0);
         let paid = function.scope.iter().map(dearest).fold(0, sum);
-        let witness = function.minima.iter().fold(paid, |most, &least| most.max(sum(least, paid)));
+        let witness = function.minima.iter().fold(paid, |most, least| most.max(sum(least, paid)));
         if witness < limit {
             self.functions[slot as usize].iter_mut().for_each(|function| function.witness = witness);
             return;
@@ -140,18 +140,17 @@ impl Reducer {
     pub(super) fn least_totals(&self, v: u32) -> Vec<Cost> {
         let mut totals = self.unary[v as usize].clone();
         for (function, position) in self.functions_of(v) {
-            for (total, &least) in totals.iter_mut().zip(self.minima(function, position)) {
+            let minima = function.minima.iter().skip(self.first_minimum(function, position));
+            for (total, least) in totals.iter_mut().zip(minima) {
                 *total = sum(*total, least);
             }
         }
         totals
     }
 
-    /// The least cost of a function for each value of the variable at `position`.
-    pub(super) fn minima<'a>(&self, function: &'a Function, position: usize) -> &'a [Cost] {
-        let size = |&v: &u32| self.domains[v as usize] as usize;
-        let start: usize = function.scope[..position].iter().map(size).sum();
-        &function.minima[start..start + size(&function.scope[position])]
+    /// Where the least costs of a function for the values of the variable at `position` begin among its minima.
+    pub(super) fn first_minimum(&self, function: &Function, position: usize) -> usize {
+        function.scope[..position].iter().map(|&v| self.domains[v as usize] as usize).sum()
     }
 }
 

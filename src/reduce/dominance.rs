@@ -13,7 +13,9 @@ struct View<'a> {
     /// Values of the variable, and entries that follow each other for one of them.
     size: usize,
     inner: usize,
-    minima: &'a [Cost],
+    /// The least cost with each value, those of the variable from `first` on.
+    minima: &'a Costs,
+    first: usize,
 }
 
 impl Reducer {
@@ -57,7 +59,13 @@ impl Reducer {
         let views = self.functions_of(v).map(|(function, position)| match &function.table {
             Table::Dense(costs) => {
                 let inner = function.scope[position + 1..].iter().map(|&u| self.domains[u as usize] as usize).product();
-                Some(View { costs, size, inner, minima: self.minima(function, position) })
+                Some(View {
+                    costs,
+                    size,
+                    inner,
+                    minima: &function.minima,
+                    first: self.first_minimum(function, position),
+                })
             }
             Table::Sparse(_) => None,
         });
@@ -91,7 +99,7 @@ impl View<'_> {
     /// What is left of `slack` after the worst that `b` costs more than `a` here, beyond the difference of
     /// their least costs; `None` where that is too much. Contexts in which `a` is too dear do not count.
     fn slack_left(&self, a: usize, b: usize, slack: Cost, limit: Cost, work: &mut usize) -> Option<Cost> {
-        let optimistic = self.minima[b] - self.minima[a];
+        let optimistic = self.minima.get(self.first + b) - self.minima.get(self.first + a);
         let most = optimistic + slack;
         on_entries!(self.costs, entries => self.worst(entries, [a, b], [optimistic, most], limit, work))
             .map(|worst| most - worst)

@@ -128,14 +128,14 @@ fn rows<T: Entry>(entries: &[T], sizes: &[usize], position: usize, kept: &[u32])
 }
 
 /// For each value of each variable, one variable after the other, the least cost with that value.
-pub(super) fn minima(table: &Table, sizes: &[usize]) -> Arc<[Cost]> {
+pub(super) fn minima(table: &Table, sizes: &[usize]) -> Costs {
     match table {
         Table::Dense(costs) => on_entries!(costs, entries => minima_of_dense(entries, sizes)),
         Table::Sparse(sparse) => minima_of_sparse(sparse, sizes),
     }
 }
 
-fn minima_of_dense<T: Entry>(entries: &[T], sizes: &[usize]) -> Arc<[Cost]> {
+fn minima_of_dense<T: Entry>(entries: &[T], sizes: &[usize]) -> Costs {
     let mut minima = vec![T::FORBIDDEN; sizes.iter().sum()];
     let mut start = 0;
     for (position, &size) in sizes.iter().enumerate() {
@@ -157,7 +157,7 @@ fn minima_of_dense<T: Entry>(entries: &[T], sizes: &[usize]) -> Arc<[Cost]> {
     minima.into_iter().map(Entry::cost).collect()
 }
 
-fn minima_of_sparse(sparse: &SparseTable, sizes: &[usize]) -> Arc<[Cost]> {
+fn minima_of_sparse(sparse: &SparseTable, sizes: &[usize]) -> Costs {
     let mut minima = vec![FORBIDDEN; sizes.iter().sum()];
     let room = combinations(sizes);
     let mut listed = vec![0u64; minima.len()];
