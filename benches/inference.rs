@@ -99,12 +99,12 @@ fn spread_scopes(bencher: Bencher, bucket: (u32, usize)) {
 #[divan::bench(args = BUCKETS, sample_count = 1, sample_size = 1)]
 fn naive_with_division(bencher: Bencher, (d, w): (u32, usize)) {
     let problem = bucket(d, w, Scopes::Nested);
-    let tables: Vec<(&[u32], &[Cost])> = problem
+    let tables: Vec<(&[u32], Vec<Cost>)> = problem
         .functions
         .iter()
         .map(|function| match &function.table {
-            Table::Dense(costs) => (&function.scope[..], &costs[..]),
-            _ => (&function.scope[..], &[][..]),
+            Table::Dense(costs) => (&function.scope[..], costs.iter().collect()),
+            _ => (&function.scope[..], Vec::new()),
         })
         .collect();
     let size = u64::from(d).pow(w as u32 - 1);

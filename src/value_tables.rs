@@ -13,7 +13,7 @@ use self::quantization::{Forbidding, Quantum, quantize, quantum};
 pub(crate) use self::rows::{Row, RowEntry, Rows, on_rows};
 use crate::device::shared::constants;
 use crate::error::Error;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Readers};
+use crate::model::{Cost, CostFunction, Costs, Entry as _, FORBIDDEN, Problem, Readers, on_entries};
 use crate::stop::Stop;
 use crate::threads;
 use std::sync::Arc;
@@ -468,12 +468,14 @@ fn padded(domain: u32) -> u32 {
 }
 
 /// Writes a table's rows as seen from a variable of `domain` values, `inner` entries apart, each row `width` entries.
-fn orient<E>(table: &[Cost], [domain, inner, width]: [usize; 3], quantize: impl Fn(Cost) -> E, rows: &mut [E]) {
-    for (before, block) in table.chunks_exact(domain * inner).enumerate() {
-        for (value, costs) in block.chunks_exact(inner).enumerate() {
-            for (after, &cost) in costs.iter().enumerate() {
-                rows[(before * inner + after) * width + value] = quantize(cost);
+fn orient<E>(table: &Costs, [domain, inner, width]: [usize; 3], quantize: impl Fn(Cost) -> E, rows: &mut [E]) {
+    on_entries!(table, entries => {
+        for (before, block) in entries.chunks_exact(domain * inner).enumerate() {
+            for (value, entries) in block.chunks_exact(inner).enumerate() {
+                for (after, entry) in entries.iter().enumerate() {
+                    rows[(before * inner + after) * width + value] = quantize(entry.cost());
+                }
             }
         }
-    }
+    });
 }

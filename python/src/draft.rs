@@ -261,15 +261,18 @@ impl Drafted {
     /// Its largest absolute cost in units of so many decimals.
     fn most(&self, decimals: u32) -> f64 {
         let factor = 10f64.powi((decimals - self.decimals) as i32);
-        let most =
-            |costs: &[Cost]| costs.iter().filter(|&&cost| cost < FORBIDDEN).map(|cost| cost.unsigned_abs()).max();
         let own = match &self.body {
             Body::Table(Table::Dense(costs)) => most(costs),
-            Body::Table(Table::Sparse(table)) => most(table.costs()).max(most(&[table.default_cost()])),
+            Body::Table(Table::Sparse(table)) => most(table.costs().iter().copied().chain([table.default_cost()])),
             _ => None,
         };
         own.unwrap_or(0) as f64 * factor
     }
+}
+
+/// The largest absolute cost that is allowed.
+fn most(costs: impl IntoIterator<Item = Cost>) -> Option<u64> {
+    costs.into_iter().filter(|&cost| cost < FORBIDDEN).map(Cost::unsigned_abs).max()
 }
 
 fn times(cost: Cost, factor: Cost) -> Cost {
@@ -280,7 +283,7 @@ fn times(cost: Cost, factor: Cost) -> Cost {
 fn scaled(table: &Table, factor: Cost) -> Table {
     match table {
         Table::Sparse(table) => Table::Sparse(table.map(|cost| times(cost, factor)).into()),
-        Table::Dense(costs) => Table::Dense(costs.iter().map(|&cost| times(cost, factor)).collect()),
+        Table::Dense(costs) => Table::Dense(costs.iter().map(|cost| times(cost, factor)).collect()),
         _ => table.clone(),
     }
 }

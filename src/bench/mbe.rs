@@ -300,7 +300,7 @@ impl Case {
     fn eliminated_last(&self, function: &CostFunction) -> Vec<i32> {
         let Table::Dense(costs) = &function.table else { return Vec::new() };
         let slab = costs.len() / self.d as usize;
-        (0..costs.len()).map(|at| costs[at % self.d as usize * slab + at / self.d as usize] as i32).collect()
+        (0..costs.len()).map(|at| costs.get(at % self.d as usize * slab + at / self.d as usize) as i32).collect()
     }
 }
 

@@ -8,7 +8,6 @@ use crate::{files, memory};
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 use std::path::Path;
-use std::sync::Arc;
 
 impl Certificate {
     /// A certificate for a network.
@@ -66,11 +65,7 @@ pub fn digest(network: &Network) -> String {
     for function in network.functions() {
         add(&mut hasher, function.scope.len() as i64);
         function.scope.iter().for_each(|&v| add(&mut hasher, v.into()));
-        let address = match &function.table {
-            Table::Dense(costs) => costs.as_ptr().addr(),
-            Table::Sparse(table) => Arc::as_ptr(table).addr(),
-        };
-        hasher.update(tables.entry(address).or_insert_with(|| digest_of_table(&function.table)));
+        hasher.update(tables.entry(function.table.address()).or_insert_with(|| digest_of_table(&function.table)));
     }
     files::hex(hasher.finalize())
 }
@@ -80,7 +75,7 @@ fn digest_of_table(table: &Table) -> [u8; 32] {
     match table {
         Table::Dense(costs) => {
             add(&mut hasher, 0);
-            costs.iter().for_each(|&cost| add(&mut hasher, cost));
+            costs.iter().for_each(|cost| add(&mut hasher, cost));
         }
         Table::Sparse(table) => {
             add(&mut hasher, 1);

@@ -249,7 +249,7 @@ impl State {
             let Some(index) = last(&scope) else { continue };
             let Some(function) = self.take_function(&scope) else { continue };
             let sizes = self.sizes(&scope);
-            put(index, &scope, &sizes, &tables::dense(&function.table, &sizes)?);
+            put(index, &scope, &sizes, &tables::dense(&function.table, &sizes)?.wide());
         }
         for v in (0..self.values.len() as u32).filter(|&v| !self.values[v as usize].is_empty()) {
             let Some(index) = last(&[v]) else { continue };

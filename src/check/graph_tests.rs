@@ -29,7 +29,7 @@ fn cost(state: &State, assignment: &[u32]) -> Cost {
     for function in state.functions() {
         let index = function.scope.iter().fold(0, |index, &v| index * state.values[v as usize].len() + place(v));
         let entry = match &function.table {
-            Table::Dense(costs) => costs[index],
+            Table::Dense(costs) => costs.get(index),
             Table::Sparse(table) => table.get(&function.scope.iter().map(|&v| place(v) as u32).collect::<Vec<_>>()),
         };
         total += i128::from(entry);

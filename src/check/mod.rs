@@ -135,7 +135,7 @@ pub fn entry(function: &CostFunction, domains: &[u32], assignment: &[u32]) -> Co
                 index += stride * value as usize;
                 stride *= domain as usize;
             }
-            costs[index]
+            costs.get(index)
         }
         Table::Sparse(table) => look_up(table, function.scope.iter().map(|&v| assignment[v as usize])),
     }

@@ -87,7 +87,7 @@ pub fn verify(network: &Network) -> Result<(), String> {
         }
         let mut least = None;
         let mut exact = true;
-        for (index, (&cost, stated)) in costs.iter().zip(numbers.iter()).enumerate() {
+        for (index, (cost, stated)) in costs.iter().zip(numbers.iter()).enumerate() {
             let is_right = if cost < FORBIDDEN {
                 exact &= is_exact(network, reading.scale, stated, cost);
                 is_near(reading.scale, stated, cost, network.units().decimals)

@@ -51,7 +51,8 @@ impl<'a> Replay<'a> {
         }
         let sizes: Vec<usize> = network.domains().iter().map(|&domain| domain as usize).collect();
         let mut effort = branch_effort(&certificate.proof, sizes).map_err(Error::Refused)?;
-        let tables: u64 = network.functions().iter().map(|f| f.table.bytes() as u64).sum();
+        // steps may leave costs that take all their bytes
+        let tables = network.functions().iter().map(|f| (f.table.size() * size_of::<Cost>()) as u64).sum::<u64>();
         // a lemma works on a copy of them
         let copies = 1 + u64::from(certificate.proof.steps.iter().any(|step| matches!(step, Step::Lemma(_))));
         effort.bytes = effort.bytes.saturating_add(tables.saturating_mul(copies));

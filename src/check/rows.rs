@@ -206,7 +206,7 @@ impl Elimination {
             _ => {
                 let most = self.bytes / ROW;
                 let mut values = vec![0; sizes.len()];
-                for &cost in tables::dense(table, &sizes)?.iter() {
+                for cost in &tables::dense(table, &sizes)? {
                     if cost < self.dear {
                         rows.push((key(&values), cost));
                     }

@@ -12,9 +12,8 @@ use super::state::State;
 use super::tables;
 use super::tuning::{ELIMINATED, PASSES, ROOT_PASSES, TRIES};
 use crate::certificate::Search;
-use crate::model::{Cost, FORBIDDEN};
+use crate::model::{Cost, Costs, FORBIDDEN};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 
 /// Sums of costs that matter stay below this: some hundred of them fit into 64 bits.
 const MOST: Cost = 1 << 55;
@@ -90,7 +89,7 @@ impl Hints {
 struct Function {
     scope: Box<[u32]>,
     strides: Box<[usize]>,
-    costs: Arc<[Cost]>,
+    costs: Costs,
     /// By place in the scope, the first of the cells with the amounts taken for its values.
     taken: Box<[usize]>,
 }
@@ -371,7 +370,7 @@ impl Function {
         let mut least = vec![FORBIDDEN; own.len()];
         self.each(node, Some(place), |base, taken| {
             for (least, &a) in least.iter_mut().zip(own) {
-                let cost = self.costs[base + a as usize * self.strides[place]];
+                let cost = self.costs.get(base + a as usize * self.strides[place]);
                 if cost < FORBIDDEN {
                     *least = (*least).min(cost - taken);
                 }
@@ -387,7 +386,7 @@ impl Function {
     /// The remaining entries over the values left, the last variable running fastest.
     fn entries(&self, node: &Node) -> Vec<Cost> {
         let mut entries = Vec::new();
-        self.each(node, None, |base, taken| entries.push(tables::less(self.costs[base], taken)));
+        self.each(node, None, |base, taken| entries.push(tables::less(self.costs.get(base), taken)));
         entries
     }
 

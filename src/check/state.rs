@@ -247,8 +247,8 @@ impl State {
         let sizes = self.sizes(&scope);
         let table = tables::tidy(table, &sizes);
         match &scope[..] {
-            [] => self.pay(tables::dense(&table, &sizes)?[0]),
-            &[v] => self.pay_for_values(v, &tables::dense(&table, &sizes)?),
+            [] => self.pay(tables::dense(&table, &sizes)?.get(0)),
+            &[v] => self.pay_for_values(v, &tables::dense(&table, &sizes)?.wide()),
             _ => {
                 // a table of the file may have negative entries; after minima are moved only its spread stays
                 let least = least(&table, &sizes);
@@ -354,7 +354,7 @@ pub(super) fn spread(costs: impl Iterator<Item = Cost> + Clone) -> Cost {
 /// The least cost of any combination.
 pub(super) fn least(table: &Table, sizes: &[usize]) -> Cost {
     match table {
-        Table::Dense(costs) => costs.iter().copied().min().unwrap_or(FORBIDDEN),
+        Table::Dense(costs) => costs.min().unwrap_or(FORBIDDEN),
         Table::Sparse(sparse) => {
             let listed = sparse.costs().iter().copied().min().unwrap_or(FORBIDDEN);
             let all = sparse.len() as u64 >= combinations(sizes);

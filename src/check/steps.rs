@@ -123,6 +123,7 @@ impl State {
             Ok((tables::dense(&function.table, &sizes)?, inner))
         });
         let views = views.collect::<Result<Vec<_>, String>>()?;
+        let views: Vec<_> = views.iter().map(|(costs, inner)| (costs.wide(), *inner)).collect();
         let (unary, size) = (&self.unary[v as usize], self.values[v as usize].len());
         let mut gone = vec![false; size];
         for &(lost, by) in pairs {
@@ -194,7 +195,7 @@ impl State {
                 function.scope.binary_search(u).map_or_else(|_| vec![0; size], |k| own_axes[k].clone())
             };
             let spread: Vec<Vec<usize>> = scope.iter().zip(&sizes).map(along).collect();
-            let terms = tables::gather(&costs, &spread);
+            let terms = tables::gather(&costs.wide(), &spread);
             joint.iter_mut().zip(terms).for_each(|(total, term)| *total = sum(*total, term));
         }
         let least = joint.chunks_exact(unary.len()).map(|row| row.iter().copied().fold(FORBIDDEN, Cost::min));
@@ -217,7 +218,7 @@ impl State {
         }
         let image = image.iter().map(|&value| self.value(y, value)).collect::<Result<Vec<usize>, String>>()?;
         for (a, &only) in image.iter().enumerate() {
-            let total = |b: usize| sum(sum(costs[of_x[a] + of_y[b]], x_unary[a]), y_unary[b]);
+            let total = |b: usize| sum(sum(costs.get(of_x[a] + of_y[b]), x_unary[a]), y_unary[b]);
             if let Some(b) = (0..y_unary.len()).find(|&b| b != only && total(b) < dear) {
                 let (a, b) = (self.values[x as usize][a], self.values[y as usize][b]);
                 return Err(format!("value {a} of variable {x} allows value {b} of variable {y}"));
@@ -236,7 +237,7 @@ impl State {
                 Err(k) => named.insert(k, (x, through.collect())),
             }
             let (scope, along): (Vec<u32>, Vec<Vec<usize>>) = named.into_iter().unzip();
-            self.add(scope.into(), Table::dense(tables::gather(&costs, &along)))?;
+            self.add(scope.into(), Table::dense(tables::gather(&costs.wide(), &along)))?;
         }
         self.leave(y);
         Ok(())
@@ -249,7 +250,7 @@ impl State {
         let places = pairs.iter().map(|&(a, b)| Ok(self.value(x, a)? * columns + self.value(y, b)?));
         let places = places.collect::<Result<Vec<usize>, String>>()?;
         let totals = sums(&[self.unary[x as usize].clone(), self.unary[y as usize].clone()], 0, sum);
-        let totals: Vec<Cost> = totals.iter().zip(table.iter()).map(|(&own, &cost)| sum(own, cost)).collect();
+        let totals: Vec<Cost> = totals.iter().zip(&table).map(|(&own, cost)| sum(own, cost)).collect();
         let mut told = vec![false; totals.len()];
         for (&place, pair) in places.iter().zip(pairs) {
             if std::mem::replace(&mut told[place], true) {
@@ -280,7 +281,7 @@ impl State {
             along.push((merged, own));
             let (scope, along): (Vec<u32>, Vec<Vec<usize>>) = along.into_iter().unzip();
             self.grow(combinations(&self.sizes(&scope)))?;
-            self.add(scope.into(), Table::dense(tables::gather(&tables::dense(&table, &sizes)?, &along)))?;
+            self.add(scope.into(), Table::dense(tables::gather(&tables::dense(&table, &sizes)?.wide(), &along)))?;
         }
         self.leave(x);
         self.leave(y);
@@ -300,7 +301,7 @@ impl State {
         let mut along = axes(&sizes);
         let own = along.remove(at);
         along.push(own);
-        let costs = tables::gather(&tables::dense(&function.table, &sizes)?, &along);
+        let costs = tables::gather(&tables::dense(&function.table, &sizes)?.wide(), &along);
         let rest = |row: &[Cost]| {
             let entry = |(&cost, &share): (&Cost, &Cost)| if cost >= dear { FORBIDDEN } else { cost - share };
             row.iter().zip(shares).map(entry).fold(FORBIDDEN, Cost::min)
@@ -328,13 +329,10 @@ impl State {
         self.check_amounts(v, amounts)?;
         let (sizes, at) = (self.sizes(scope), place(scope, v)?);
         let function = self.function_mut(scope)?;
-        let mut costs = tables::dense(&function.table, &sizes)?;
-        // so that writing needs no second copy
-        function.table = Table::dense(Vec::new());
+        let mut costs = tables::dense(&function.table, &sizes)?.wide().into_owned();
         let inner: usize = sizes[at + 1..].iter().product();
         let mut fits = true;
-        let entries = std::sync::Arc::make_mut(&mut costs);
-        for block in entries.chunks_exact_mut(inner * sizes[at]) {
+        for block in costs.chunks_exact_mut(inner * sizes[at]) {
             for (row, &amount) in block.chunks_exact_mut(inner).zip(amounts) {
                 for cost in row.iter_mut().filter(|cost| **cost < FORBIDDEN) {
                     *cost -= amount;
@@ -342,7 +340,7 @@ impl State {
                 }
             }
         }
-        function.table = Table::Dense(costs);
+        function.table = Table::dense(costs);
         for (own, &amount) in self.unary_mut(v).iter_mut().zip(amounts).filter(|(own, _)| **own < FORBIDDEN) {
             *own += amount;
             fits &= own.abs() < FORBIDDEN / 4;

@@ -1,8 +1,7 @@
 //! Operations of the replay on single tables. Dense ones are rearranged by [`gather`], sparse ones tuple by tuple.
 
 use super::tuning::{MEDIUM, MOST_ENTRIES, SMALL};
-use crate::model::{Cost, FORBIDDEN, SparseTable, Table};
-use std::sync::Arc;
+use crate::model::{Cost, Costs, FORBIDDEN, SparseTable, Table};
 
 /// The sum; forbidden costs stay forbidden.
 #[inline(always)]
@@ -54,7 +53,7 @@ pub(super) fn zero(arity: usize) -> Table {
     Table::Sparse(SparseTable::new(arity, 0, Vec::new(), Vec::new()).into())
 }
 
-pub(super) fn dense(table: &Table, sizes: &[usize]) -> Result<Arc<[Cost]>, String> {
+pub(super) fn dense(table: &Table, sizes: &[usize]) -> Result<Costs, String> {
     match table {
         Table::Dense(costs) => Ok(costs.clone()),
         Table::Sparse(sparse) => {
@@ -92,7 +91,7 @@ pub(super) fn least(table: &Table, sizes: &[usize], place: usize, besides: Optio
             let Some((&last, outer)) = sizes.split_last() else { return least };
             let inner: usize = outer.iter().skip(place + 1).product();
             let paid = besides.map(|besides| sums(&besides[..outer.len()], 0, sum));
-            for (row, costs) in costs.chunks_exact(last).enumerate() {
+            for (row, costs) in costs.wide().chunks_exact(last).enumerate() {
                 let paid = paid.as_ref().map_or(0, |paid| paid[row]);
                 let own = besides.map(|besides| &besides[outer.len()][..]);
                 let total = |value: usize| sum(sum(costs[value], paid), own.map_or(0, |own| own[value]));
@@ -135,7 +134,7 @@ pub(super) fn keep(table: &Table, sizes: &[usize], place: usize, kept: &[usize])
         Table::Dense(costs) => {
             let mut axes = axes(sizes);
             axes[place] = kept.iter().map(|&value| axes[place][value]).collect();
-            Table::dense(gather(costs, &axes))
+            Table::dense(gather(&costs.wide(), &axes))
         }
         Table::Sparse(sparse) => {
             let (mut tuples, mut costs) = (Vec::new(), Vec::new());
@@ -157,7 +156,7 @@ pub(super) fn rearrange(table: &Table, sizes: &[usize], order: &[usize]) -> Tabl
     match table {
         Table::Dense(costs) => {
             let axes = axes(sizes);
-            Table::dense(gather(costs, &order.iter().map(|&k| axes[k].clone()).collect::<Vec<_>>()))
+            Table::dense(gather(&costs.wide(), &order.iter().map(|&k| axes[k].clone()).collect::<Vec<_>>()))
         }
         Table::Sparse(sparse) => {
             let tuples = sparse.iter().flat_map(|(tuple, _)| order.iter().map(|&k| tuple[k])).collect();
@@ -178,7 +177,7 @@ pub(super) fn add(a: &Table, b: &Table, sizes: &[usize]) -> Result<Table, String
         return Ok(Table::Sparse(SparseTable::new(sizes.len(), default, tuples, costs).into()));
     }
     let (a, b) = (dense(a, sizes)?, dense(b, sizes)?);
-    Ok(Table::Dense(a.iter().zip(b.iter()).map(|(&a, &b)| sum(a, b)).collect()))
+    Ok(Table::Dense(a.iter().zip(&b).map(|(a, b)| sum(a, b)).collect()))
 }
 
 /// The least cost over the variables that `order` leaves out, those in it rearranged.
@@ -191,9 +190,9 @@ pub(super) fn project(table: &Table, sizes: &[usize], order: &[usize]) -> Vec<Co
     order.iter().zip(targets).for_each(|(&k, axis)| steps[k] = axis);
     match table {
         Table::Dense(costs) => {
-            let Some((last, outer)) = steps.split_last() else { return costs.to_vec() };
+            let Some((last, outer)) = steps.split_last() else { return costs.iter().collect() };
             let starts = sums(outer, 0, |a, b| a + b);
-            for (costs, start) in costs.chunks_exact(last.len()).zip(starts) {
+            for (costs, start) in costs.wide().chunks_exact(last.len()).zip(starts) {
                 for (cost, place) in costs.iter().zip(last) {
                     result[start + place] = result[start + place].min(*cost);
                 }

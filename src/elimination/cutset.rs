@@ -91,7 +91,7 @@ fn restrict(function: &CostFunction, domains: &[u32], fixed: &[Option<u32>]) -> 
     let table = match &function.table {
         Table::Dense(costs) => {
             let places = places(function.scope.iter().map(|v| (domains[*v as usize] as usize, is_fixed(v))));
-            Table::dense(places.into_iter().map(|place| costs[place]).collect())
+            Table::dense(places.into_iter().map(|place| costs.get(place)).collect())
         }
         Table::Sparse(sparse) => {
             let agrees = |values: &[u32]| {

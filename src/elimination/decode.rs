@@ -5,7 +5,7 @@ use super::plan::{Plan, Source};
 use super::run::{Outcome, Tables};
 use super::sparse::Listed;
 use crate::algebra::CostEntry;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table, add};
+use crate::model::{Cost, CostFunction, Entry, FORBIDDEN, Problem, Table, add, on_entries};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 
@@ -241,9 +241,11 @@ pub(crate) fn add_function(
                 }
                 stride *= problem.domains[v as usize] as usize;
             }
-            for (sum, &cost) in row.iter_mut().zip(costs[offset..].iter().step_by(own)) {
-                *sum = add(*sum, cost);
-            }
+            on_entries!(costs, entries => {
+                for (sum, entry) in row.iter_mut().zip(entries[offset..].iter().step_by(own)) {
+                    *sum = add(*sum, Entry::cost(*entry));
+                }
+            });
         }
         Table::Sparse(table) => {
             let mut values: Vec<u32> = function.scope.iter().map(|&v| assignment[v as usize]).collect();

@@ -11,11 +11,10 @@ use crate::stop::Stop;
 /// below it, nothing was clamped on the way.
 pub(crate) fn cap(problem: &Problem, limit: Cost, stop: &Stop) -> Result<Cost, Error> {
     let most = if limit >= FORBIDDEN { FORBIDDEN } else { limit.saturating_sub(problem.constant).max(0) };
-    let dearest = |costs: &[Cost]| costs.iter().copied().filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0);
-    let of_unary = problem.unary.iter().map(|costs| dearest(costs));
+    let of_unary = problem.unary.iter().map(|costs| dearest(costs.iter().copied()));
     let of_functions = problem.functions.iter().map(|function| match &function.table {
-        Table::Dense(costs) => dearest(costs),
-        Table::Sparse(table) => dearest(table.costs()).max(dearest(&[table.default_cost()])),
+        Table::Dense(costs) => dearest(costs.iter()),
+        Table::Sparse(table) => dearest(table.costs().iter().copied()).max(dearest([table.default_cost()].into_iter())),
     });
     let mut finite: Cost = 1;
     for cost in stop.each(of_unary.chain(of_functions)) {
@@ -25,4 +24,9 @@ pub(crate) fn cap(problem: &Problem, limit: Cost, stop: &Stop) -> Result<Cost, E
         }
     }
     Ok(finite)
+}
+
+/// The largest finite cost; 0 where there is none.
+fn dearest(costs: impl Iterator<Item = Cost>) -> Cost {
+    costs.filter(|&cost| cost < FORBIDDEN).max().unwrap_or(0)
 }

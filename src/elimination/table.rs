@@ -1,7 +1,7 @@
 //! Functions of the problem as tables in the plan's layout.
 
 use crate::algebra::{CostEntry, MinSum, OfCosts, Semiring};
-use crate::model::{Cost, CostFunction, Table};
+use crate::model::{Cost, CostFunction, Entry, Table, on_entries};
 use crate::tensor::storage::Storage;
 use crate::tensor::strides;
 
@@ -28,7 +28,9 @@ pub(crate) fn lay_out<S: OfCosts>(
     let total = sizes.iter().product();
     let target = targets(&function.scope, scope, &sizes);
     match &function.table {
-        Table::Dense(costs) => scatter(costs, &function.scope, scope, domains, semiring, entry),
+        Table::Dense(costs) => on_entries!(costs, entries => {
+            scatter(entries, &function.scope, scope, domains, semiring, |given| entry(Entry::cost(given)))
+        }),
         Table::Sparse(sparse) => {
             // the default counts where not every completion of an entry is listed
             let completions = function

@@ -87,7 +87,7 @@ impl<'a> CostToGo<'a> {
                         Source::Function(f) => {
                             let CostFunction { scope, table, .. } = &problem.functions[f as usize];
                             let Table::Dense(costs) = table else { return None };
-                            let first = *known.entry(costs.as_ptr()).or_insert_with(|| made.append(costs));
+                            let first = *known.entry(costs.address()).or_insert_with(|| made.append(&costs.wide()));
                             let digits: Vec<_> =
                                 scope.iter().map(|&v| (v, u64::from(problem.domains[v as usize]))).collect();
                             made.push(first, Kind::Costs, digits, Some(variable as u32))?;

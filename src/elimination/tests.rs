@@ -305,7 +305,7 @@ fn huge_costs_take_long_entries() {
         let mut problem = random(&mut rng, 4);
         for function in &mut problem.functions {
             if let Table::Dense(costs) = &mut function.table {
-                let scaled = costs.iter().map(|&cost| if cost == FORBIDDEN { cost } else { cost << 47 }).collect();
+                let scaled = costs.iter().map(|cost| if cost == FORBIDDEN { cost } else { cost << 47 }).collect();
                 *costs = scaled;
             }
         }

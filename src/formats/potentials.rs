@@ -6,7 +6,9 @@ use super::{Format, ReadOptions, Source, bif, genie, hugin, input, uai, xmlbif};
 use crate::error::Error;
 use crate::files::cannot_read;
 use crate::memory;
-use crate::model::{Cost, FORBIDDEN, Factor, Network, Numbers, Potentials, ROUNDOFF, Scale, Scaled, Stated, Table};
+use crate::model::{
+    Cost, Costs, FORBIDDEN, Factor, Network, Numbers, Potentials, ROUNDOFF, Scale, Scaled, Stated, Table,
+};
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
@@ -135,7 +137,7 @@ pub fn potentials_of(network: &Network, temperature: f64) -> Result<Potentials, 
     let entries = |scope: &[u32]| {
         scope.iter().fold(1u64, |product, &v| product.saturating_mul(u64::from(network.domains()[v as usize])))
     };
-    let mut known: FxHashMap<*const u8, Vec<Factor>> = FxHashMap::default();
+    let mut known: FxHashMap<usize, Vec<Factor>> = FxHashMap::default();
     for (scope, numbers) in network.reading().into_iter().flat_map(|reading| {
         let scopes = network.functions().iter().map(|function| &function.scope);
         scopes.zip(&reading.functions).map(|(scope, numbers)| (scope, (numbers, reading.scale)))
@@ -145,8 +147,8 @@ pub fn potentials_of(network: &Network, temperature: f64) -> Result<Potentials, 
         potentials.rounding += rounding;
     }
     for function in &network.functions()[stated..] {
-        let (place, dense): (*const u8, Arc<[Cost]>) = match &function.table {
-            Table::Dense(costs) => (costs.as_ptr().cast(), costs.clone()),
+        let dense: Costs = match &function.table {
+            Table::Dense(costs) => costs.clone(),
             Table::Sparse(table) => {
                 let all = entries(&function.scope);
                 memory::must_fit(all.saturating_mul(32), || format!("a function of {all} entries as a table"))?;
@@ -157,14 +159,15 @@ pub fn potentials_of(network: &Network, temperature: f64) -> Result<Potentials, 
                     };
                     dense[function.scope.iter().zip(values).fold(0, along)] = cost;
                 }
-                (Arc::as_ptr(table).cast(), dense.into())
+                dense.into()
             }
         };
-        let factors = known.entry(place).or_insert_with(|| Factor::of(&[], dense.len(), |index| value(dense[index])));
+        let factors = known.entry(function.table.address());
+        let factors = factors.or_insert_with(|| Factor::of(&[], dense.len(), |index| value(dense.get(index))));
         potentials
             .functions
             .extend(factors.iter().map(|own| Factor { scope: function.scope[..].into(), ..own.clone() }));
-        let dearest = dense.iter().filter(|&&cost| cost < FORBIDDEN).map(|cost| cost.unsigned_abs()).max();
+        let dearest = dense.iter().filter(|&cost| cost < FORBIDDEN).map(Cost::unsigned_abs).max();
         potentials.rounding += (3.0 + 2.0 * dearest.unwrap_or(0) as f64 / unit) * ROUNDOFF;
     }
     Ok(potentials)

@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(cost(&network, &[1, 1, 0]), 5);
         let tables: Vec<_> = network.functions().iter().map(|f| &f.table).collect();
         assert!(matches!(tables[..], [Table::Dense(a), Table::Dense(b), Table::Dense(c)]
-            if std::sync::Arc::ptr_eq(a, b) && std::sync::Arc::ptr_eq(a, c)));
+            if a.address() == b.address() && a.address() == c.address()));
         assert!(message("t 2 2 1 9 2 2 2 0 1 0 -1").contains("1:23: found `-1`"));
         assert!(message("t 2 3 2 9 2 3 -1 0 0 0 1 1 0 -1").contains("a shared table that fits"));
     }

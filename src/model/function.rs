@@ -1,6 +1,6 @@
 //! Cost functions: a scope and a table, dense or default-plus-tuples.
 
-use super::{Cost, FORBIDDEN, Scope};
+use super::{Cost, Costs, CostsIter, FORBIDDEN, Scope};
 use std::sync::Arc;
 
 /// A function of the values of a few variables.
@@ -17,7 +17,7 @@ pub struct CostFunction {
 #[non_exhaustive]
 pub enum Table {
     /// One entry for every combination of values, the last variable of the scope running fastest.
-    Dense(Arc<[Cost]>),
+    Dense(Costs),
     /// A default cost and the combinations that differ from it.
     Sparse(Arc<SparseTable>),
 }
@@ -134,7 +134,7 @@ impl CostFunction {
         match &self.table {
             Table::Dense(costs) => {
                 let next = |index: usize, &v: &u32| index * domains[v as usize] as usize + value(v) as usize;
-                costs[self.scope.iter().fold(0, next)]
+                costs.get(self.scope.iter().fold(0, next))
             }
             Table::Sparse(table) => {
                 let mut values = [0u32; 64];
@@ -155,7 +155,7 @@ impl CostFunction {
         let mut odometer = Odometer::new(self.scope.iter().map(|&v| domains[v as usize] as usize).collect());
         (0..self.combinations(domains) as usize).map(move |index| {
             let cost = match &self.table {
-                Table::Dense(costs) => costs[index],
+                Table::Dense(costs) => costs.get(index),
                 Table::Sparse(table) => {
                     table.get(&odometer.digits.iter().map(|&digit| digit as u32).collect::<Vec<u32>>())
                 }
@@ -173,7 +173,7 @@ impl CostFunction {
     /// The least cost of any combination.
     pub fn min(&self, domains: &[u32]) -> Cost {
         match &self.table {
-            Table::Dense(costs) => costs.iter().copied().min().unwrap_or(0),
+            Table::Dense(costs) => costs.min().unwrap_or(0),
             Table::Sparse(table) => {
                 let listed = table.costs.iter().copied().min().unwrap_or(FORBIDDEN);
                 if (table.len() as u64) < self.combinations(domains) { listed.min(table.default) } else { listed }
@@ -216,15 +216,15 @@ impl Table {
     /// All costs; of a sparse table the listed ones and the default, whether or not some tuple has it.
     pub(crate) fn costs(&self) -> impl Iterator<Item = Cost> + Clone {
         let (costs, default) = match self {
-            Table::Dense(costs) => (&costs[..], None),
-            Table::Sparse(table) => (&table.costs[..], Some(table.default)),
+            Table::Dense(costs) => (costs.iter(), None),
+            Table::Sparse(table) => (CostsIter::from(&table.costs[..]), Some(table.default)),
         };
-        costs.iter().copied().chain(default)
+        costs.chain(default)
     }
 
     pub(crate) fn map(&self, cost: impl Fn(Cost) -> Cost) -> Table {
         match self {
-            Table::Dense(costs) => Table::Dense(costs.iter().map(|&old| cost(old)).collect()),
+            Table::Dense(costs) => Table::Dense(costs.iter().map(cost).collect()),
             Table::Sparse(table) => Table::Sparse(table.map(cost).into()),
         }
     }
@@ -232,15 +232,23 @@ impl Table {
     /// Where its entries stand: functions that share them have one address.
     pub(crate) fn address(&self) -> usize {
         match self {
-            Table::Dense(costs) => costs.as_ptr() as usize,
+            Table::Dense(costs) => costs.address(),
             Table::Sparse(table) => Arc::as_ptr(table) as usize,
+        }
+    }
+
+    /// How many costs it holds, however they are stored; of a sparse table as many as take its room.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Table::Dense(costs) => costs.len(),
+            Table::Sparse(_) => self.bytes() / size_of::<Cost>(),
         }
     }
 
     /// Bytes of the entries, tuples included.
     pub fn bytes(&self) -> usize {
         match self {
-            Table::Dense(costs) => size_of_val(&costs[..]),
+            Table::Dense(costs) => costs.bytes(),
             Table::Sparse(table) => size_of_val(&table.costs[..]) + size_of_val(&table.tuples[..]),
         }
     }

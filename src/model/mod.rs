@@ -3,6 +3,7 @@
 //! probabilities and the like as doubles.
 
 mod agents;
+mod costs;
 mod diagram;
 mod function;
 mod global;
@@ -21,6 +22,8 @@ mod units;
 
 pub use crate::error::ModelError;
 pub use agents::Agents;
+pub use costs::{Costs, CostsIter};
+pub(crate) use costs::{Entry, Slice, on_entries};
 pub use diagram::{Diagram, DiagramKind, Node, Potential};
 pub(crate) use function::Odometer;
 pub use function::{CostFunction, SparseTable, Table};

@@ -9,7 +9,7 @@ use super::table::{combinations, sum};
 use super::{Function, Reducer};
 use crate::Error;
 use crate::certificate::Step;
-use crate::model::{Cost, FORBIDDEN, Odometer, SparseTable, Table};
+use crate::model::{Cost, Entry, FORBIDDEN, Odometer, SparseTable, Table, on_entries};
 use crate::stop::Stop;
 
 /// Values of the variables of a scope that have a support in a combination that counts.
@@ -85,7 +85,7 @@ impl Reducer {
         // each value's least entry is a support, whatever the unary costs of the other values
         let dearest = |&v: &u32| self.unary[v as usize].iter().copied().max().unwrap_or(0);
         let paid = function.scope.iter().map(dearest).fold(0, sum);
-        let witness = function.minima.iter().fold(paid, |most, &least| most.max(sum(least, paid)));
+        let witness = function.minima.iter().fold(paid, |most, least| most.max(sum(least, paid)));
         if witness < limit {
             self.functions[slot as usize].iter_mut().for_each(|function| function.witness = witness);
             return;
@@ -95,7 +95,8 @@ impl Reducer {
         let mut supports = Supports::new(&unary, limit);
         match &function.table {
             Table::Dense(costs) => {
-                if scan_dense(costs, &unary, limit, &mut supports, stop).is_err() {
+                let scanned = on_entries!(costs, entries => scan_dense(entries, &unary, limit, &mut supports, stop));
+                if scanned.is_err() {
                     return;
                 }
             }
@@ -139,24 +140,23 @@ impl Reducer {
     pub(super) fn least_totals(&self, v: u32) -> Vec<Cost> {
         let mut totals = self.unary[v as usize].clone();
         for (function, position) in self.functions_of(v) {
-            for (total, &least) in totals.iter_mut().zip(self.minima(function, position)) {
+            let minima = function.minima.iter().skip(self.first_minimum(function, position));
+            for (total, least) in totals.iter_mut().zip(minima) {
                 *total = sum(*total, least);
             }
         }
         totals
     }
 
-    /// The least cost of a function for each value of the variable at `position`.
-    pub(super) fn minima<'a>(&self, function: &'a Function, position: usize) -> &'a [Cost] {
-        let size = |&v: &u32| self.domains[v as usize] as usize;
-        let start: usize = function.scope[..position].iter().map(size).sum();
-        &function.minima[start..start + size(&function.scope[position])]
+    /// Where the least costs of a function for the values of the variable at `position` begin among its minima.
+    pub(super) fn first_minimum(&self, function: &Function, position: usize) -> usize {
+        function.scope[..position].iter().map(|&v| self.domains[v as usize] as usize).sum()
     }
 }
 
 /// Scans row by row, and only rows that may hold a support still missing. A stopped scan proves nothing.
-fn scan_dense(
-    costs: &[Cost],
+fn scan_dense<T: Entry>(
+    entries: &[T],
     unary: &[&[Cost]],
     limit: Cost,
     supports: &mut Supports,
@@ -167,7 +167,7 @@ fn scan_dense(
     let mut odometer = Odometer::new(outer.iter().map(|costs| costs.len()).collect());
     let mut prefix = vec![0; unary.len()];
     let mut changed = 0;
-    for row in stop.each(costs.chunks_exact(last_unary.len())) {
+    for row in stop.each(entries.chunks_exact(last_unary.len())) {
         let row = row?;
         for k in changed..last {
             prefix[k + 1] = sum(prefix[k], outer[k][odometer.digits[k]]);
@@ -176,8 +176,8 @@ fn scan_dense(
         let wanted = (0..last).any(|k| !supports.seen[k][odometer.digits[k]]);
         if paid < limit && (wanted || supports.missing[last] > 0) {
             let mut found = false;
-            for (value, (&cost, &own)) in row.iter().zip(*last_unary).enumerate() {
-                let total = sum(sum(cost, own), paid);
+            for (value, (entry, &own)) in row.iter().zip(*last_unary).enumerate() {
+                let total = sum(sum(entry.cost(), own), paid);
                 if total < limit {
                     if !found || !supports.seen[last][value] {
                         supports.witness = supports.witness.max(total);

@@ -4,16 +4,18 @@
 use super::Reducer;
 use super::tuning::{DOMINANCE_IN_VAIN, DOMINANCE_WORK};
 use crate::certificate::Step;
-use crate::model::{Cost, FORBIDDEN, Table};
+use crate::model::{Cost, Costs, Entry, FORBIDDEN, Table, on_entries};
 use crate::stop::Stop;
 
 /// A function seen from one of its variables.
 struct View<'a> {
-    costs: &'a [Cost],
+    costs: &'a Costs,
     /// Values of the variable, and entries that follow each other for one of them.
     size: usize,
     inner: usize,
-    minima: &'a [Cost],
+    /// The least cost with each value, those of the variable from `first` on.
+    minima: &'a Costs,
+    first: usize,
 }
 
 impl Reducer {
@@ -57,7 +59,13 @@ impl Reducer {
         let views = self.functions_of(v).map(|(function, position)| match &function.table {
             Table::Dense(costs) => {
                 let inner = function.scope[position + 1..].iter().map(|&u| self.domains[u as usize] as usize).product();
-                Some(View { costs, size, inner, minima: self.minima(function, position) })
+                Some(View {
+                    costs,
+                    size,
+                    inner,
+                    minima: &function.minima,
+                    first: self.first_minimum(function, position),
+                })
             }
             Table::Sparse(_) => None,
         });
@@ -91,16 +99,30 @@ impl View<'_> {
     /// What is left of `slack` after the worst that `b` costs more than `a` here, beyond the difference of
     /// their least costs; `None` where that is too much. Contexts in which `a` is too dear do not count.
     fn slack_left(&self, a: usize, b: usize, slack: Cost, limit: Cost, work: &mut usize) -> Option<Cost> {
-        let optimistic = self.minima[b] - self.minima[a];
+        let optimistic = self.minima.get(self.first + b) - self.minima.get(self.first + a);
         let most = optimistic + slack;
+        on_entries!(self.costs, entries => self.worst(entries, [a, b], [optimistic, most], limit, work))
+            .map(|worst| most - worst)
+    }
+
+    /// The most that `b` costs more than `a` in `entries`, `optimistic` at least; `None` where that is above `most`.
+    fn worst<T: Entry>(
+        &self,
+        entries: &[T],
+        [a, b]: [usize; 2],
+        [optimistic, most]: [Cost; 2],
+        limit: Cost,
+        work: &mut usize,
+    ) -> Option<Cost> {
         let mut worst = optimistic;
-        for block in self.costs.chunks_exact(self.size * self.inner) {
+        for block in entries.chunks_exact(self.size * self.inner) {
             *work = work.checked_sub(self.inner).or_else(|| {
                 *work = 0;
                 None
             })?;
             let row = |value: usize| &block[value * self.inner..(value + 1) * self.inner];
-            for (&a, &b) in row(a).iter().zip(row(b)) {
+            for (a, b) in row(a).iter().zip(row(b)) {
+                let (a, b) = (a.cost(), b.cost());
                 if a < limit {
                     if b >= FORBIDDEN || b - a > most {
                         return None;
@@ -109,6 +131,6 @@ impl View<'_> {
                 }
             }
         }
-        Some(most - worst)
+        Some(worst)
     }
 }

@@ -37,7 +37,7 @@ pub use value_bounds::{BoundProof, Forbidden, ValueBounds};
 use crate::Error;
 use crate::certificate::Step;
 use crate::memory;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
+use crate::model::{Cost, CostFunction, Costs, FORBIDDEN, Network, Problem, Table};
 use crate::stop::Stop;
 use crate::threads;
 use rustc_hash::FxHashMap;
@@ -92,7 +92,7 @@ struct Function {
     scope: Arc<[u32]>,
     table: Table,
     /// For each value of each variable of the scope, the least cost with that value (see [`table::minima`]).
-    minima: Arc<[Cost]>,
+    minima: Costs,
     /// An upper bound on its finite entries.
     peak: Cost,
     /// The dearest support of the last scan: no scan is needed while the limit stays above.

@@ -4,7 +4,7 @@
 use super::tuning::{GROWTH, SMALL};
 use super::{Function, Reducer, table};
 use crate::certificate::Step;
-use crate::model::{Cost, FORBIDDEN, Table};
+use crate::model::{Cost, Entry, FORBIDDEN, Table, on_entries};
 use crate::stop::Stop;
 
 impl Reducer {
@@ -25,7 +25,7 @@ impl Reducer {
         let strides = [self.domains[second as usize] as usize, 1];
         let candidates = [(first, strides[0], second, strides[1]), (second, strides[1], first, strides[0])];
         let images = candidates.map(|(x, x_stride, y, y_stride)| {
-            let image = self.image(costs, (x, x_stride), (y, y_stride))?;
+            let image = on_entries!(costs, entries => self.image(entries, (x, x_stride), (y, y_stride)))?;
             Some((self.growth(x, y)?, x, y, image))
         });
         // on a tie (a bijection) the lower variable stays
@@ -38,12 +38,19 @@ impl Reducer {
     }
 
     /// The only value of `y` for each value of `x`, if there is just one for each.
-    fn image(&self, costs: &[Cost], (x, x_stride): (u32, usize), (y, y_stride): (u32, usize)) -> Option<Vec<usize>> {
+    fn image<T: Entry>(
+        &self,
+        entries: &[T],
+        (x, x_stride): (u32, usize),
+        (y, y_stride): (u32, usize),
+    ) -> Option<Vec<usize>> {
         let limit = self.limit();
         let (x_unary, y_unary) = (&self.unary[x as usize], &self.unary[y as usize]);
         let only = |a: usize| {
-            let allowed =
-                |&b: &usize| table::sum(table::sum(costs[a * x_stride + b * y_stride], x_unary[a]), y_unary[b]) < limit;
+            let allowed = |&b: &usize| {
+                let cost = entries[a * x_stride + b * y_stride].cost();
+                table::sum(table::sum(cost, x_unary[a]), y_unary[b]) < limit
+            };
             let mut values = (0..y_unary.len()).filter(allowed);
             let value = values.next()?;
             values.next().is_none().then_some(value)
@@ -125,18 +132,19 @@ impl Reducer {
     pub(super) fn split(&self, function: &Function) -> Option<(usize, Vec<Cost>)> {
         let Table::Dense(costs) = &function.table else { return None };
         let (sizes, limit) = (self.sizes(&function.scope), self.limit());
-        (0..sizes.len()).find_map(|k| Some((k, shares(costs, &sizes, k, limit)?)))
+        (0..sizes.len()).find_map(|k| Some((k, on_entries!(costs, entries => shares(entries, &sizes, k, limit))?)))
     }
 }
 
 /// The cost that each value of the variable at `position` adds to the others', the least being 0.
-fn shares(costs: &[Cost], sizes: &[usize], position: usize, limit: Cost) -> Option<Vec<Cost>> {
+fn shares<T: Entry>(entries: &[T], sizes: &[usize], position: usize, limit: Cost) -> Option<Vec<Cost>> {
     let (size, inner) = (sizes[position], sizes[position + 1..].iter().product::<usize>());
     let share = |value: usize| {
         let mut share = None;
-        for block in costs.chunks_exact(size * inner) {
+        for block in entries.chunks_exact(size * inner) {
             let row = |value: usize| &block[value * inner..(value + 1) * inner];
-            for (&cost, &reference) in row(value).iter().zip(row(0)) {
+            for (cost, reference) in row(value).iter().zip(row(0)) {
+                let (cost, reference) = (cost.cost(), reference.cost());
                 match (cost >= limit, reference >= limit) {
                     (true, true) => {}
                     (false, false) if *share.get_or_insert(cost - reference) == cost - reference => {}

@@ -5,7 +5,7 @@ use super::tuning::VALUE_BYTES;
 use super::{Function, Reducer, Reduction, Size, cheapest, table};
 use crate::Error;
 use crate::memory;
-use crate::model::{Cost, FORBIDDEN, Network, Table, add};
+use crate::model::{Cost, Costs, FORBIDDEN, Network, Table, add};
 use crate::stop::Stop;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 struct Normal {
     least: Cost,
     table: Table,
-    minima: Arc<[Cost]>,
+    minima: Costs,
     peak: Cost,
 }
 
@@ -73,7 +73,7 @@ impl Reducer {
                 [] => reducer.raise(function.min(network.domains())),
                 &[v] => {
                     let costs = table::dense(table, &reducer.sizes(&[v]));
-                    reducer.add_unary(v, &costs);
+                    reducer.add_unary(v, &costs.wide());
                 }
                 scope => reducer.take(scope, table, &mut taken),
             }
@@ -200,8 +200,8 @@ impl Reducer {
     pub(super) fn add_function(&mut self, scope: &[u32], table: Table) {
         let sizes = self.sizes(scope);
         match (scope, &table::densify_small(table, &sizes)) {
-            ([], Table::Dense(costs)) => self.raise(costs[0]),
-            (&[v], Table::Dense(costs)) => self.add_unary(v, costs),
+            ([], Table::Dense(costs)) => self.raise(costs.get(0)),
+            (&[v], Table::Dense(costs)) => self.add_unary(v, &costs.wide()),
             (_, table) => self.install(scope.into(), Normal::new(table.clone(), &sizes)),
         }
     }
@@ -315,18 +315,18 @@ impl Normal {
     /// Subtracts the least cost; a table that forbids everything stays as it is.
     fn new(table: Table, sizes: &[usize]) -> Self {
         let minima = table::minima(&table, sizes);
-        let least = minima[..sizes[0]].iter().copied().min().unwrap_or(0);
+        let least = minima.iter().take(sizes[0]).min().unwrap_or(0);
         let peak = table::peak(&table);
         if least == 0 || least >= FORBIDDEN {
             return Normal { least, table, minima, peak };
         }
         let shift = |cost: Cost| if cost >= FORBIDDEN { FORBIDDEN } else { cost - least };
-        let minima = minima.iter().map(|&cost| shift(cost)).collect();
+        let minima = minima.iter().map(shift).collect();
         Normal { least, table: table.map(shift), minima, peak: peak - least }
     }
 
     fn is_zero(&self) -> bool {
-        self.peak == 0 && self.minima.iter().all(|&cost| cost == 0) && self.table.costs().all(|cost| cost < FORBIDDEN)
+        self.peak == 0 && self.minima.iter().all(|cost| cost == 0) && self.table.costs().all(|cost| cost < FORBIDDEN)
     }
 }
 

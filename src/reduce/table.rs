@@ -1,7 +1,7 @@
 //! Operations on single tables. Every dense rewrite (reorder, filter, fix, substitute) is one [`gather`].
 
 use super::tuning::{ALWAYS_DENSE, DENSE_RATIO, OFTEN_DENSE};
-use crate::model::{Cost, CostFunction, FORBIDDEN, SparseTable, Table, Tables};
+use crate::model::{Cost, CostFunction, Costs, Entry, FORBIDDEN, SparseTable, Table, Tables, on_entries};
 use crate::tensor::strides;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -13,15 +13,19 @@ pub(super) fn sum(a: Cost, b: Cost) -> Cost {
 }
 
 /// The table whose entry at values `(i, j, ..)` is `costs[axes[0][i] + axes[1][j] + ..]`.
-pub(super) fn gather(costs: &[Cost], axes: &[Vec<usize>]) -> Vec<Cost> {
-    let Some((last, outer)) = axes.split_last() else { return costs[..1].to_vec() };
+pub(super) fn gather(costs: &Costs, axes: &[Vec<usize>]) -> Vec<Cost> {
+    on_entries!(costs, entries => gather_entries(entries, axes))
+}
+
+fn gather_entries<T: Entry>(entries: &[T], axes: &[Vec<usize>]) -> Vec<Cost> {
+    let Some((last, outer)) = axes.split_last() else { return vec![entries[0].cost()] };
     let next = |starts: Vec<usize>, axis: &Vec<usize>| {
         starts.iter().flat_map(|start| axis.iter().map(move |offset| start + offset)).collect()
     };
     let starts = outer.iter().fold(vec![0], next);
     let mut result = Vec::with_capacity(starts.len() * last.len());
     for start in starts {
-        result.extend(last.iter().map(|offset| costs[start + offset]));
+        result.extend(last.iter().map(|offset| entries[start + offset].cost()));
     }
     result
 }
@@ -31,7 +35,7 @@ pub(super) fn axes(sizes: &[usize]) -> Vec<Vec<usize>> {
     strides(sizes).iter().zip(sizes).map(|(&stride, &size)| (0..size).map(|value| value * stride).collect()).collect()
 }
 
-pub(super) fn dense(table: &Table, sizes: &[usize]) -> Arc<[Cost]> {
+pub(super) fn dense(table: &Table, sizes: &[usize]) -> Costs {
     let sparse = match table {
         Table::Dense(costs) => return costs.clone(),
         Table::Sparse(sparse) => sparse,
@@ -61,7 +65,9 @@ pub(super) fn densify_small(table: Table, sizes: &[usize]) -> Table {
 pub(super) fn merge(a: &Table, b: &Table, sizes: &[usize]) -> Table {
     let (Table::Sparse(a), Table::Sparse(b)) = (a, b) else {
         let (a, b) = (dense(a, sizes), dense(b, sizes));
-        return Table::Dense(a.iter().zip(&b[..]).map(|(&a, &b)| sum(a, b)).collect());
+        let mut sums = a.wide().into_owned();
+        on_entries!(b, b => sums.iter_mut().zip(b).for_each(|(a, b)| *a = sum(*a, b.cost())));
+        return Table::dense(sums);
     };
     let (mut tuples, mut costs) = (Vec::new(), Vec::new());
     // tuples listed in both come twice with the same sum
@@ -92,17 +98,7 @@ pub(super) fn reorder(table: &Table, sizes: &[usize], order: &[usize]) -> Table 
 /// The table with only the values `kept` (ascending) of the variable at `position`.
 pub(super) fn filter(table: &Table, sizes: &[usize], position: usize, kept: &[u32]) -> Table {
     match table {
-        Table::Dense(costs) => {
-            let inner: usize = sizes[position + 1..].iter().product();
-            let block = inner * sizes[position];
-            let rows =
-                costs.chunks_exact(block).flat_map(|block| kept.iter().map(move |&v| (block, v as usize * inner)));
-            let mut result = Vec::with_capacity(costs.len() / sizes[position] * kept.len());
-            for (block, start) in rows {
-                result.extend_from_slice(&block[start..start + inner]);
-            }
-            Table::dense(result)
-        }
+        Table::Dense(costs) => Table::dense(on_entries!(costs, entries => rows(entries, sizes, position, kept))),
         Table::Sparse(sparse) => {
             let mut tuples = Vec::new();
             let mut costs = Vec::new();
@@ -119,50 +115,69 @@ pub(super) fn filter(table: &Table, sizes: &[usize], position: usize, kept: &[u3
     }
 }
 
+/// The entries with the values `kept` of the variable at `position`.
+fn rows<T: Entry>(entries: &[T], sizes: &[usize], position: usize, kept: &[u32]) -> Vec<Cost> {
+    let inner: usize = sizes[position + 1..].iter().product();
+    let block = inner * sizes[position];
+    let rows = entries.chunks_exact(block).flat_map(|block| kept.iter().map(move |&v| (block, v as usize * inner)));
+    let mut result = Vec::with_capacity(entries.len() / sizes[position] * kept.len());
+    for (block, start) in rows {
+        result.extend(block[start..start + inner].iter().map(|entry| entry.cost()));
+    }
+    result
+}
+
 /// For each value of each variable, one variable after the other, the least cost with that value.
-pub(super) fn minima(table: &Table, sizes: &[usize]) -> Arc<[Cost]> {
-    let mut minima = vec![FORBIDDEN; sizes.iter().sum()];
-    let mut start = 0;
+pub(super) fn minima(table: &Table, sizes: &[usize]) -> Costs {
     match table {
-        Table::Dense(costs) => {
-            for (position, &size) in sizes.iter().enumerate() {
-                let inner: usize = sizes[position + 1..].iter().product();
-                let minima = &mut minima[start..start + size];
-                for block in costs.chunks_exact(size * inner) {
-                    if inner == 1 {
-                        for (least, &cost) in minima.iter_mut().zip(block) {
-                            *least = cost.min(*least);
-                        }
-                    } else {
-                        for (least, row) in minima.iter_mut().zip(block.chunks_exact(inner)) {
-                            *least = row.iter().fold(*least, |least, &cost| least.min(cost));
-                        }
-                    }
+        Table::Dense(costs) => on_entries!(costs, entries => minima_of_dense(entries, sizes)),
+        Table::Sparse(sparse) => minima_of_sparse(sparse, sizes),
+    }
+}
+
+fn minima_of_dense<T: Entry>(entries: &[T], sizes: &[usize]) -> Costs {
+    let mut minima = vec![T::FORBIDDEN; sizes.iter().sum()];
+    let mut start = 0;
+    for (position, &size) in sizes.iter().enumerate() {
+        let inner: usize = sizes[position + 1..].iter().product();
+        let minima = &mut minima[start..start + size];
+        for block in entries.chunks_exact(size * inner) {
+            if inner == 1 {
+                for (least, &entry) in minima.iter_mut().zip(block) {
+                    *least = entry.min(*least);
                 }
-                start += size;
+            } else {
+                for (least, row) in minima.iter_mut().zip(block.chunks_exact(inner)) {
+                    *least = row.iter().fold(*least, |least, &entry| least.min(entry));
+                }
             }
         }
-        Table::Sparse(sparse) => {
-            let room = combinations(sizes);
-            let mut listed = vec![0u64; minima.len()];
-            for (tuple, cost) in sparse.iter() {
-                let mut start = 0;
-                for (&value, &size) in tuple.iter().zip(sizes) {
-                    let index = start + value as usize;
-                    minima[index] = minima[index].min(cost);
-                    listed[index] += 1;
-                    start += size;
-                }
-            }
-            for &size in sizes {
-                for index in start..start + size {
-                    if listed[index] < room / size as u64 {
-                        minima[index] = minima[index].min(sparse.default_cost());
-                    }
-                }
-                start += size;
+        start += size;
+    }
+    minima.into_iter().map(Entry::cost).collect()
+}
+
+fn minima_of_sparse(sparse: &SparseTable, sizes: &[usize]) -> Costs {
+    let mut minima = vec![FORBIDDEN; sizes.iter().sum()];
+    let room = combinations(sizes);
+    let mut listed = vec![0u64; minima.len()];
+    for (tuple, cost) in sparse.iter() {
+        let mut start = 0;
+        for (&value, &size) in tuple.iter().zip(sizes) {
+            let index = start + value as usize;
+            minima[index] = minima[index].min(cost);
+            listed[index] += 1;
+            start += size;
+        }
+    }
+    let mut start = 0;
+    for &size in sizes {
+        for index in start..start + size {
+            if listed[index] < room / size as u64 {
+                minima[index] = minima[index].min(sparse.default_cost());
             }
         }
+        start += size;
     }
     minima.into()
 }
@@ -174,7 +189,7 @@ pub(super) fn peak(table: &Table) -> Cost {
 
 /// Forbids the entries from `limit` on; a table without such entries stays shared.
 fn forbid(table: &mut Table, limit: Cost) {
-    if table.costs().any(|cost| cost >= limit && cost < FORBIDDEN) {
+    if peak(table) >= limit {
         *table = table.map(|cost| if cost >= limit { FORBIDDEN } else { cost });
     }
 }
@@ -182,7 +197,7 @@ fn forbid(table: &mut Table, limit: Cost) {
 /// Whether something else holds a table.
 fn is_shared(table: &Table) -> bool {
     let holders = match table {
-        Table::Dense(costs) => Arc::strong_count(costs),
+        Table::Dense(costs) => costs.owners(),
         Table::Sparse(sparse) => Arc::strong_count(sparse),
     };
     holders > 1

@@ -87,7 +87,7 @@ fn check_form(problem: &Problem) {
         match &function.table {
             Table::Dense(costs) => {
                 assert_eq!(costs.len() as u64, function.combinations(&problem.domains));
-                assert!(costs.iter().all(|&cost| fine(cost)), "{costs:?} {limit}");
+                assert!(costs.iter().all(fine), "{costs:?} {limit}");
             }
             Table::Sparse(sparse) => assert!(sparse.iter().all(|(_, cost)| fine(cost)) && fine(sparse.default_cost())),
         }
@@ -377,11 +377,11 @@ fn equal_tables_are_stored_once() {
     }
     let network = builder.build();
     let problem = Reducer::new(&network, false, &Stop::new()).expect("not stopped").problem();
-    let mut addresses: Vec<*const Cost> = problem
+    let mut addresses: Vec<usize> = problem
         .functions
         .iter()
         .filter_map(|function| match &function.table {
-            Table::Dense(costs) => Some(costs.as_ptr()),
+            Table::Dense(costs) => Some(costs.address()),
             Table::Sparse(_) => None,
         })
         .collect();

@@ -8,7 +8,7 @@
 
 use super::{Function, Reducer, table};
 use crate::certificate::Step;
-use crate::model::{Cost, FORBIDDEN, Table};
+use crate::model::{Cost, Entry, FORBIDDEN, Table, on_entries};
 use crate::stop::Stop;
 use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
@@ -109,17 +109,7 @@ impl Reducer {
         let most = (self.limits.tie_values.min(rows.max(columns) * self.limits.tie_multiple))
             .min(rows * columns / self.limits.tie_share);
         let limit = self.limit();
-        let mut pairs = Vec::new();
-        for (a, (row, &paid)) in costs.chunks_exact(columns).zip(unary[0]).enumerate() {
-            for (b, (&cost, &own)) in row.iter().zip(unary[1]).enumerate() {
-                if table::sum(table::sum(cost, own), paid) < limit {
-                    if pairs.len() == most {
-                        return None;
-                    }
-                    pairs.push([a, b]);
-                }
-            }
-        }
+        let pairs = on_entries!(costs, entries => counting(entries, unary, limit, most))?;
         // without any there is no solution, which supports show
         (!pairs.is_empty()).then_some(pairs)
     }
@@ -163,7 +153,7 @@ impl Reducer {
             .iter()
             .map(|&[a, b]| {
                 let own = table::sum(self.unary[first as usize][a], self.unary[second as usize][b]);
-                table::sum(costs[a * columns + b], own)
+                table::sum(costs.get(a * columns + b), own)
             })
             .collect();
         let values = parts.map(|v| self.values[v as usize].clone());
@@ -205,4 +195,20 @@ impl Reducer {
         }
         all
     }
+}
+
+/// The combinations of two variables' values whose total is below `limit`; `None` where they are more than `most`.
+fn counting<T: Entry>(entries: &[T], unary: [&[Cost]; 2], limit: Cost, most: usize) -> Option<Vec<[usize; 2]>> {
+    let mut pairs = Vec::new();
+    for (a, (row, &paid)) in entries.chunks_exact(unary[1].len()).zip(unary[0]).enumerate() {
+        for (b, (entry, &own)) in row.iter().zip(unary[1]).enumerate() {
+            if table::sum(table::sum(entry.cost(), own), paid) < limit {
+                if pairs.len() == most {
+                    return None;
+                }
+                pairs.push([a, b]);
+            }
+        }
+    }
+    Some(pairs)
 }

@@ -89,7 +89,7 @@ impl Part {
             let sizes: Vec<usize> = function.scope.iter().map(|&v| network.domains()[v as usize] as usize).collect();
             match &function.scope[..] {
                 [] => part.constant = add(part.constant, function.min(network.domains())),
-                &[v] => part.unary.push((v, table::dense(&function.table, &sizes).to_vec())),
+                &[v] => part.unary.push((v, table::dense(&function.table, &sizes).iter().collect())),
                 scope => part.take(scope, &function.table, &sizes),
             }
         }

@@ -101,7 +101,7 @@ fn violations_do_not_pay_for_a_variable_alone() {
         let soft = |v: usize| {
             let on = problem.functions.iter().filter(|function| function.scope.contains(&(v as u32)));
             let tables = on.map(|function| match &function.table {
-                Table::Dense(costs) => largest(costs),
+                Table::Dense(costs) => largest(&costs.wide()),
                 Table::Sparse(table) => largest(table.costs()).max(largest(&[table.default_cost()])),
             });
             largest(&problem.unary[v]) + tables.sum::<Cost>()
@@ -109,7 +109,7 @@ fn violations_do_not_pay_for_a_variable_alone() {
         let hard = |costs: &[Cost]| costs.contains(&FORBIDDEN);
         let forbids = problem.unary.iter().any(|unary| hard(unary))
             || problem.functions.iter().any(|function| match &function.table {
-                Table::Dense(costs) => hard(costs),
+                Table::Dense(costs) => hard(&costs.wide()),
                 Table::Sparse(table) => hard(table.costs()) || table.default_cost() == FORBIDDEN,
             });
         let widest = (0..tables.variables()).map(soft).max().unwrap_or(0);

@@ -3,11 +3,10 @@
 use super::quantization::quantize;
 use super::{PADDING, Rows, ValueTables, orient};
 use crate::error::Error;
-use crate::model::{Cost, CostFunction, Readers, Table};
+use crate::model::{CostFunction, Costs, Readers, Table};
 use crate::stop::Stop;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHasher};
 use std::hash::Hasher;
-use std::sync::Arc;
 
 /// Lays out the rows of one variable after the other, each content once.
 pub(super) fn lay_out(tables: &mut ValueTables, incidence: &Readers, stop: &Stop) -> Result<(), Error> {
@@ -58,7 +57,7 @@ pub(super) fn lay_out(tables: &mut ValueTables, incidence: &Readers, stop: &Stop
 
 /// Places oriented tables, each content once.
 struct Layout {
-    by_table: FxHashMap<(*const Cost, usize, usize), u32>,
+    by_table: FxHashMap<(usize, usize, usize), u32>,
     by_content: FxHashMap<u64, u32>,
     scratch: Vec<i32>,
     entries: Vec<i32>,
@@ -66,12 +65,12 @@ struct Layout {
 
 impl Layout {
     /// Where the rows of `table` seen from `position` stand; lays them out where they do not stand yet.
-    fn place(&mut self, tables: &ValueTables, function: &CostFunction, table: &Arc<[Cost]>, position: usize) -> u32 {
+    fn place(&mut self, tables: &ValueTables, function: &CostFunction, table: &Costs, position: usize) -> u32 {
         let size = |v: u32| tables.problem.domains[v as usize] as usize;
         let outer: usize = function.scope[..position].iter().map(|&v| size(v)).product();
         let domain = size(function.scope[position]);
         let inner: usize = function.scope[position + 1..].iter().map(|&v| size(v)).product();
-        let key = (table.as_ptr(), domain, inner);
+        let key = (table.address(), domain, inner);
         if let Some(&base) = self.by_table.get(&key) {
             return base;
         }

@@ -40,6 +40,14 @@ pub(crate) struct Forbidding {
     pub mostly: bool,
 }
 
+/// The largest finite cost, at least 0, and whether one is forbidden.
+fn look(costs: impl Iterator<Item = Cost>) -> (Cost, bool) {
+    costs.fold((0, false), |(largest, forbids), cost| {
+        let is_forbidden = cost >= FORBIDDEN;
+        (largest.max(if is_forbidden { 0 } else { cost }), forbids | is_forbidden)
+    })
+}
+
 /// The least shift and the price under which no variable's row passes [`ROW_LIMIT`] and no violation pays for a
 /// variable alone, unless the price asked for is so low; and what functions forbid.
 ///
@@ -49,20 +57,13 @@ pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<Qua
     let n = problem.variables();
     let mut soft = vec![0 as Cost; n];
     let mut hard = vec![0 as Cost; n];
-    let look = |costs: &mut dyn Iterator<Item = Cost>| {
-        let (mut largest, mut forbids) = (0, false);
-        for cost in costs {
-            if cost >= FORBIDDEN { forbids = true } else { largest = largest.max(cost) }
-        }
-        (largest, forbids)
-    };
     let of_unary = problem.unary.par_chunks(TURN).map(|unary| {
         stop.check()?;
-        Ok(unary.iter().map(|costs| look(&mut costs.iter().copied())).collect())
+        Ok(unary.iter().map(|costs| look(costs.iter().copied())).collect())
     });
     let of_functions = problem.functions.par_chunks(TURN).map(|functions| {
         stop.check()?;
-        Ok(functions.iter().map(|function| look(&mut function.table.costs())).collect())
+        Ok(functions.iter().map(|function| look(function.table.costs())).collect())
     });
     let of_unary = of_unary.collect::<Result<Vec<Vec<(Cost, bool)>>, Error>>()?;
     let of_functions = of_functions.collect::<Result<Vec<Vec<(Cost, bool)>>, Error>>()?;

@@ -101,7 +101,7 @@ fn targets_of_networks_that_maximise_are_lower_limits() -> Result<(), Error> {
     }
     for function in plain.functions() {
         let fangs::model::Table::Dense(costs) = &function.table else { continue };
-        let _ = builder.dense(&function.scope, costs.to_vec())?;
+        let _ = builder.dense(&function.scope, costs.iter().collect())?;
     }
     let _ = builder.units(units);
     let network = builder.build();
@@ -177,7 +177,7 @@ fn padded(network: &Network) -> Result<Network, Error> {
         let Table::Dense(costs) = &function.table else { continue };
         let more = if index % 7 == 0 { Some(single) } else { None };
         let scope: Vec<u32> = function.scope.iter().copied().chain(more).collect();
-        let _ = builder.dense(&scope, costs.to_vec())?;
+        let _ = builder.dense(&scope, costs.iter().collect())?;
     }
     let _ = builder.dense(&[costly], vec![3])?;
     Ok(builder.build())
@@ -263,7 +263,7 @@ fn variables_that_no_function_reads_change_nothing() -> Result<(), Error> {
     }
     for function in network.functions() {
         let Table::Dense(costs) = &function.table else { panic!("grids have dense tables") };
-        let _ = builder.dense(&function.scope, costs.to_vec())?;
+        let _ = builder.dense(&function.scope, costs.iter().collect())?;
     }
     let beside = builder.build();
     for reduce in [true, false] {

@@ -89,7 +89,7 @@ impl StaticData {
 
     fn take(&mut self, problem: &Problem, stop: &Stop) -> Result<(), Error> {
         // equal tables are kept once, as the problem does
-        let mut known: FxHashMap<*const Cost, (Arc<[Cost]>, f64)> = FxHashMap::default();
+        let mut known: FxHashMap<usize, (Arc<[Cost]>, f64)> = FxHashMap::default();
         let mut block = problem.variables() as u32;
         for item in stop.each((0..).zip(&problem.functions)) {
             let (index, function) = item?;
@@ -99,9 +99,9 @@ impl StaticData {
             let combinations = function.combinations(&problem.domains);
             let (entries, mean) = match &function.table {
                 Table::Dense(costs) => {
-                    let (entries, mean) = known.entry(costs.as_ptr()).or_insert_with(|| {
-                        let scaled = costs.iter().map(|&cost| self.scaled(cost)).collect();
-                        (scaled, mean(&mut costs.iter().copied(), combinations))
+                    let (entries, mean) = known.entry(costs.address()).or_insert_with(|| {
+                        let scaled = costs.iter().map(|cost| self.scaled(cost)).collect();
+                        (scaled, mean(&mut costs.iter(), combinations))
                     });
                     (Entries::Dense(entries.clone()), *mean)
                 }
@@ -173,7 +173,7 @@ impl StaticData {
             let function = function?;
             let entries = function.combinations(&problem.domains);
             let is_written = match &function.table {
-                Table::Dense(costs) => known.insert(costs.as_ptr()),
+                Table::Dense(costs) => known.insert(costs.address()),
                 Table::Sparse(_) => entries <= WRITTEN_OUT,
             };
             if is_written {

@@ -5,7 +5,6 @@ use super::cuda::THREADS;
 use crate::bounds::join_graph::cuda::places;
 use crate::bounds::tuning::cost_shifting::{PIECE, ROWS};
 use crate::device::shared::device_structs;
-use crate::model::Cost;
 use crate::tensor::tiles::Movable;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -75,7 +74,7 @@ pub(crate) struct Tables {
 impl Tables {
     pub fn new(layout: &Layout) -> Tables {
         let mut tables = Tables::default();
-        let mut known: FxHashMap<(Option<*const Cost>, &[u32], u32), u64> = FxHashMap::default();
+        let mut known: FxHashMap<(Option<usize>, &[u32], u32), u64> = FxHashMap::default();
         for (function, own) in (0..).zip(&layout.functions) {
             let mut at = Vec::new();
             for place in 0..own.rows.len() as u32 {

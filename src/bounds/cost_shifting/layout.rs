@@ -8,12 +8,11 @@
 
 use crate::bounds::tuning::WRITTEN_OUT;
 use crate::error::Error;
-use crate::model::{Cost, Problem, Table};
+use crate::model::{self, Cost, Entry, Problem, Table, on_entries};
 use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
 use crate::threads::Large;
 use smallvec::SmallVec;
-use std::sync::Arc;
 
 /// The functions of a problem, and the order of visits.
 #[derive(Debug)]
@@ -45,7 +44,7 @@ impl Scale {
 #[derive(Debug)]
 pub(crate) struct Function {
     /// `None` where it is too large to be written out, and keeps its entries.
-    entries: Option<Arc<[Cost]>>,
+    entries: Option<model::Costs>,
     pub sizes: SmallVec<[u32; 4]>,
     /// By place in the scope: whose costs have what was taken, and from where on.
     pub rows: SmallVec<[(u32, u32); 2]>,
@@ -54,12 +53,12 @@ pub(crate) struct Function {
 impl Function {
     /// How many entries are written out.
     pub fn len(&self) -> usize {
-        self.entries.as_ref().map_or(0, |entries| entries.len())
+        self.entries.as_ref().map_or(0, model::Costs::len)
     }
 
     /// Where its entries stand, if they are written out.
-    pub fn address(&self) -> Option<*const Cost> {
-        Some(self.entries.as_ref()?.as_ptr())
+    pub fn address(&self) -> Option<usize> {
+        Some(self.entries.as_ref()?.address())
     }
 }
 
@@ -163,19 +162,32 @@ impl Layout {
 
     /// The entries of a function that are written out, made larger.
     pub fn entries(&self, function: u32) -> impl Iterator<Item = Cost> {
-        let entries = self.functions[function as usize].entries.as_deref().unwrap_or(&[]);
-        entries.iter().map(|&entry| self.scale.of(entry))
+        let entries = self.functions[function as usize].entries.iter().flatten();
+        entries.map(|entry| self.scale.of(entry))
     }
 
     /// The least entry of a function for each value of the variable at a place, less what was taken; [`NEVER`] or about
     /// that where none is allowed. `sums` may hold anything.
     #[inline(always)]
     pub fn least(&self, costs: &[Costs], own: Use, least: &mut [Cost], sums: &mut Vec<Cost>) {
+        let Some(entries) = &self.functions[own.function as usize].entries else { return };
+        on_entries!(entries, entries => self.least_entries(entries, costs, own, least, sums));
+    }
+
+    /// The same, of entries of any kind.
+    #[inline(always)]
+    fn least_entries<T: Entry>(
+        &self,
+        entries: &[T],
+        costs: &[Costs],
+        own: Use,
+        least: &mut [Cost],
+        sums: &mut Vec<Cost>,
+    ) {
         let (function, at) = (&self.functions[own.function as usize], own.place as usize);
-        let Some(entries) = &function.entries else { return };
         let last = function.sizes.len() - 1;
         let size = |place: usize| function.sizes[place] as usize;
-        let scaled = |entry: Cost| self.scale.of(entry);
+        let scaled = |entry: T| self.scale.of(entry.cost());
         let taken = |place: usize| self.taken(costs, own.function, place);
         // rows of the last digit, blocks of the last two; what the others have taken, the visited variable left out
         let (row, block) = (size(last), size(last) * size(last - 1));
@@ -197,7 +209,7 @@ impl Layout {
         let blocks = entries.chunks_exact(block).zip(&*sums);
         let (fast, slow) = (taken(last), taken(last - 1));
         let lower = |least: &mut Cost, cost: Cost| *least = if cost < *least { cost } else { *least };
-        let lowest = |row: &[Cost]| {
+        let lowest = |row: &[T]| {
             let entries = row.iter().zip(fast).map(|(&entry, &taken)| scaled(entry) - taken);
             entries.fold(NEVER, |least, entry| if entry < least { entry } else { least })
         };

@@ -87,7 +87,9 @@ impl Node {
         let function = |function: &CostFunction| {
             let scope = function.scope.to_vec();
             match &function.table {
-                Table::Dense(costs) => Function { scope, default: None, tuples: Vec::new(), costs: costs.to_vec() },
+                Table::Dense(costs) => {
+                    Function { scope, default: None, tuples: Vec::new(), costs: costs.iter().collect() }
+                }
                 Table::Sparse(table) => Function {
                     scope,
                     default: Some(table.default_cost()),

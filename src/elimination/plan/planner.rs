@@ -326,7 +326,7 @@ impl<'a> Context<'a> {
         }
         let (scope, entries): (Box<[u32]>, u64) = (kept.into(), self.combinations(kept));
         let joint = match input.source {
-            Source::Function(f) => self.problem.functions[f as usize].table.bytes() as u64 / 8,
+            Source::Function(f) => self.problem.functions[f as usize].table.size() as u64,
             _ => entries,
         };
         Step { position, inputs: [input].into(), scope, entries, joint, lowered: true }

@@ -85,7 +85,7 @@ fn write_table(function: &CostFunction, network: &Network, out: &mut dyn Write) 
     let shown = |cost: Cost| if cost >= FORBIDDEN { "inf".into() } else { decimal(cost, network.units()) };
     let default = match &function.table {
         Table::Dense(costs) if function.scope.len() <= FULL => {
-            let costs: Vec<String> = costs.iter().map(|&cost| shown(cost)).collect();
+            let costs: Vec<String> = costs.iter().map(shown).collect();
             return write!(out, "costs: [{}]", costs.join(", "));
         }
         Table::Dense(_) => 0,
@@ -101,7 +101,7 @@ fn write_table(function: &CostFunction, network: &Network, out: &mut dyn Write) 
         Table::Dense(costs) => {
             let mut odometer =
                 Odometer::new(function.scope.iter().map(|&v| network.domains()[v as usize] as usize).collect());
-            for &cost in costs.iter() {
+            for cost in costs {
                 if cost != default {
                     tuple(&odometer.digits.iter().map(|&digit| digit as u32).collect::<Vec<u32>>(), cost)?;
                 }

@@ -5,7 +5,6 @@ use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Table};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::io::{self, Write};
-use std::sync::Arc;
 
 /// Writes a network as `.wcsp`, costs in the units of its integers. Tables that functions share stay shared.
 ///
@@ -24,11 +23,11 @@ pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::R
 
     let mut uses: FxHashMap<usize, u32> = FxHashMap::default();
     for function in functions {
-        *uses.entry(identity(&function.table)).or_default() += 1;
+        *uses.entry(function.table.address()).or_default() += 1;
     }
     let mut offered: FxHashMap<usize, usize> = FxHashMap::default();
     for function in functions {
-        let table = identity(&function.table);
+        let table = function.table.address();
         let arity = function.scope.len();
         let earlier = offered.get(&table).copied();
         let offers = earlier.is_none() && arity > 0 && uses[&table] > 1;
@@ -54,22 +53,14 @@ fn word(name: &str) -> String {
     if word.is_empty() { "unknown".into() } else { word }
 }
 
-/// The identity of a table: the address of its entries.
-fn identity(table: &Table) -> usize {
-    match table {
-        Table::Dense(costs) => Arc::as_ptr(costs).cast::<Cost>() as usize,
-        Table::Sparse(table) => Arc::as_ptr(table) as usize,
-    }
-}
-
 /// Entries that reach `top` are forbidden in the file: the same where no negative cost can compensate them.
 fn refuse_compensated(network: &Network) -> io::Result<()> {
     let top = network.top();
     let negative = || network.functions().iter().any(|function| function.min(network.domains()) < 0);
-    let reaches = |&cost: &Cost| cost >= top && cost < FORBIDDEN;
+    let reaches = |cost: Cost| cost >= top && cost < FORBIDDEN;
     let dear = network.functions().iter().position(|function| match &function.table {
         Table::Dense(costs) => costs.iter().any(reaches),
-        Table::Sparse(table) => table.costs().iter().any(reaches) || reaches(&table.default_cost()),
+        Table::Sparse(table) => table.costs().iter().copied().any(reaches) || reaches(table.default_cost()),
     });
     match dear.filter(|_| negative()) {
         Some(function) => Err(io::Error::new(
@@ -91,11 +82,11 @@ fn write_table(function: &CostFunction, domains: &[u32], top: Cost, out: &mut dy
             }
         }
         Table::Dense(costs) => {
-            let default = most_frequent(costs.iter().map(|&cost| shown(cost)));
-            let listed = costs.iter().filter(|&&cost| shown(cost) != default).count();
+            let default = most_frequent(costs.iter().map(shown));
+            let listed = costs.iter().filter(|&cost| shown(cost) != default).count();
             writeln!(out, " {default} {listed}")?;
             let mut values = vec![0u32; function.scope.len()];
-            for cost in costs.iter().map(|&cost| shown(cost)) {
+            for cost in costs.iter().map(shown) {
                 if cost != default {
                     write_tuple(&values, cost, out)?;
                 }

@@ -4,7 +4,8 @@ use super::{Network, Notation, Variable};
 use crate::error::ModelError;
 use crate::model::global::{Global, Globals, Part, Parts};
 use crate::model::{
-    Agents, COST_LIMIT, Cost, CostFunction, FORBIDDEN, Reading, SparseTable, Table, Tables, Units, add,
+    Agents, COST_LIMIT, Cost, CostFunction, Costs, Entry, FORBIDDEN, Reading, SparseTable, Table, Tables, Units, add,
+    on_entries,
 };
 use std::sync::Arc;
 
@@ -80,8 +81,9 @@ impl Builder {
     /// A cost of [`FORBIDDEN`] forbids its combination.
     pub fn dense(&mut self, scope: &[u32], costs: Vec<Cost>) -> Result<u32, ModelError> {
         let function = self.check_scope(scope)?;
+        let costs = Costs::from(costs);
         self.check_dense(function, scope, &costs)?;
-        self.push(scope, Table::dense(costs))
+        self.push(scope, Table::Dense(costs))
     }
 
     /// Adds a function with a table that exists already, which is not copied.
@@ -216,12 +218,12 @@ impl Builder {
         Ok(function)
     }
 
-    fn check_dense(&self, function: usize, scope: &[u32], costs: &[Cost]) -> Result<(), ModelError> {
+    fn check_dense(&self, function: usize, scope: &[u32], costs: &Costs) -> Result<(), ModelError> {
         let expected = scope.iter().fold(1u64, |n, &v| n.saturating_mul(u64::from(self.network.domains[v as usize])));
         if costs.len() as u64 != expected {
             return Err(ModelError::TableSize { function, found: costs.len(), expected });
         }
-        check_costs(function, costs)
+        on_entries!(costs, entries => check_costs(function, entries))
     }
 
     fn check_sparse(&self, function: usize, scope: &[u32], table: &SparseTable) -> Result<(), ModelError> {
@@ -268,9 +270,10 @@ impl Builder {
     }
 }
 
-fn check_costs(function: usize, costs: &[Cost]) -> Result<(), ModelError> {
-    match costs.iter().find(|&&cost| cost != FORBIDDEN && cost.abs() >= COST_LIMIT) {
-        Some(&cost) => Err(ModelError::CostTooLarge { function, cost, limit: COST_LIMIT }),
+fn check_costs<T: Entry>(function: usize, entries: &[T]) -> Result<(), ModelError> {
+    let mut costs = entries.iter().map(|entry| entry.cost());
+    match costs.find(|&cost| cost != FORBIDDEN && cost.abs() >= COST_LIMIT) {
+        Some(cost) => Err(ModelError::CostTooLarge { function, cost, limit: COST_LIMIT }),
         None => Ok(()),
     }
 }

@@ -344,13 +344,13 @@ fn effects(context: &SearchContext, units: Units) -> [Vec<u32>; 3] {
 fn functions(tables: &ValueTables) -> (Vec<u32>, Vec<u32>, Vec<Cost>, Vec<u64>) {
     let problem = &tables.problem;
     let (mut entries, mut pairs) = (vec![], vec![]);
-    let mut known: FxHashMap<*const Cost, u64> = FxHashMap::default();
+    let mut known: FxHashMap<usize, u64> = FxHashMap::default();
     // the rows have each table once for each of its variables
     let mut costs = Vec::with_capacity(tables.rows().len() / 2);
     for function in &problem.functions {
         let Table::Dense(table) = &function.table else { continue };
-        let base = *known.entry(table.as_ptr()).or_insert_with(|| {
-            costs.extend_from_slice(table);
+        let base = *known.entry(table.address()).or_insert_with(|| {
+            costs.extend_from_slice(&table.wide());
             (costs.len() - table.len()) as u64
         });
         entries.extend([base as u32, (base >> 32) as u32, pairs.len() as u32 / 2, function.scope.len() as u32]);

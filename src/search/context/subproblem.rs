@@ -153,7 +153,7 @@ fn restricted(
                     index * core.domains[v as usize] as usize + value as usize
                 };
                 costs.push(charge(match table {
-                    Table::Dense(entries) => entries[function.scope.iter().zip(&values).fold(0, index)],
+                    Table::Dense(entries) => entries.get(function.scope.iter().zip(&values).fold(0, index)),
                     Table::Sparse(table) => table.get(&values),
                 }));
                 let Some(first) = odometer.advance() else { break };

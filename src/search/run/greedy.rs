@@ -8,7 +8,7 @@
 
 use crate::error::Error;
 use crate::memory;
-use crate::model::{Cost, FORBIDDEN, Network, Table};
+use crate::model::{Cost, Entry, FORBIDDEN, Network, Table, on_entries};
 use crate::rng::Rng;
 use crate::search::drivers::annealing::state::LONGEST;
 use crate::search::tuning::run::{KICKED, VISITS};
@@ -296,8 +296,10 @@ impl<'a> Greedy<'a> {
                     }
                     stride *= domains[u as usize] as usize;
                 }
-                let entries = costs[index..].iter().step_by(own);
-                prices.iter_mut().zip(entries).for_each(|(price, &cost)| pay(price, cost));
+                on_entries!(costs, entries => {
+                    let entries = entries[index..].iter().step_by(own);
+                    prices.iter_mut().zip(entries).for_each(|(price, entry)| pay(price, entry.cost()));
+                });
             }
             Table::Sparse(_) => {
                 for (candidate, price) in (0..).zip(prices) {

@@ -5,7 +5,7 @@
 //! that no pass makes it worse. Sums of integers are the same in any order: threads do not change the result.
 
 use crate::error::Error;
-use crate::model::{Cost, CostFunction, Network, Table};
+use crate::model::{Cost, CostFunction, Entry, Network, Table, on_entries};
 use crate::rng::mix;
 use crate::search::drivers::quadratic::is_form;
 use crate::search::tuning::run::VAST;
@@ -127,18 +127,7 @@ impl Sums<'_> {
         let domains = self.network.domains();
         let domain = |v: u32| domains[v as usize] as usize;
         match &function.table {
-            Table::Dense(costs) => {
-                let mut inner = 1;
-                for &v in function.scope.iter().rev() {
-                    let others = (costs.len() / domain(v)).max(1) as f64;
-                    for value in 0..domain(v) {
-                        let runs = costs.chunks_exact(inner).skip(value).step_by(domain(v));
-                        let sum: f64 = runs.flatten().map(|&cost| self.price(cost) as f64).sum();
-                        self.add(v, value, (sum / others) as Cost);
-                    }
-                    inner *= domain(v);
-                }
-            }
+            Table::Dense(costs) => on_entries!(costs, entries => self.add_means_of(function, entries)),
             Table::Sparse(table) => {
                 let combinations = function.scope.iter().fold(1.0, |all, &v| all * f64::from(domains[v as usize]));
                 for (tuple, cost) in table.iter() {
@@ -149,6 +138,20 @@ impl Sums<'_> {
                     }
                 }
             }
+        }
+    }
+
+    fn add_means_of<T: Entry>(&self, function: &CostFunction, entries: &[T]) {
+        let mut inner = 1;
+        for &v in function.scope.iter().rev() {
+            let domain = self.network.domains()[v as usize] as usize;
+            let others = (entries.len() / domain).max(1) as f64;
+            for value in 0..domain {
+                let runs = entries.chunks_exact(inner).skip(value).step_by(domain);
+                let sum: f64 = runs.flatten().map(|entry| self.price(entry.cost()) as f64).sum();
+                self.add(v, value, (sum / others) as Cost);
+            }
+            inner *= domain;
         }
     }
 
@@ -176,7 +179,7 @@ impl Sums<'_> {
                 continue;
             }
             let cost = |(values, place): (&[u32], usize), value: usize| match &function.table {
-                Table::Dense(costs) => costs[place - own * values[v as usize] as usize + own * value],
+                Table::Dense(costs) => costs.get(place - own * values[v as usize] as usize + own * value),
                 Table::Sparse(_) => {
                     function.cost_at(domains, |u| if u == v { value as u32 } else { values[u as usize] })
                 }

@@ -156,7 +156,7 @@ fn extent(problem: &Problem) -> f64 {
 
 /// Values that the tables of a core hold.
 pub(super) fn size(problem: &Problem) -> u64 {
-    problem.functions.iter().map(|function| function.table.bytes() as u64 / 8).sum()
+    problem.functions.iter().map(|function| function.table.size() as u64).sum()
 }
 
 /// The first core of a run: what the reductions leave, or the network as it is where they go on `beside` the search.

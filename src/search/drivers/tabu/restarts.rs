@@ -9,7 +9,7 @@
 
 use super::walk::WalkProgress;
 use crate::error::Error;
-use crate::model::{CostFunction, Odometer, Problem, Table};
+use crate::model::{CostFunction, Costs, Odometer, Problem, Table};
 use crate::rng::{below, mix};
 use crate::search::context::value_tables::ValueTables;
 use crate::search::drivers::annealing::state::Elite;
@@ -19,7 +19,6 @@ use crate::search::scheduler::driver::POOL;
 use crate::stop::Stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
-use std::sync::Arc;
 
 /// What the beginning of a walk decides, numbered: its bits are mixed from its key and this. Steps have their numbers.
 mod decision {
@@ -203,7 +202,7 @@ pub(crate) fn interchangeable(problem: &Problem, stop: &Stop) -> Result<Option<u
     let mut known = FxHashSet::default();
     let mut symmetric = |function: &CostFunction| match &function.table {
         Table::Dense(table) => {
-            !known.insert((Arc::as_ptr(table).cast::<i64>(), function.scope.len()))
+            !known.insert((table.address(), function.scope.len()))
                 || is_symmetric(table, values as usize, function.scope.len())
         }
         Table::Sparse(_) => false,
@@ -217,16 +216,16 @@ pub(crate) fn interchangeable(problem: &Problem, stop: &Stop) -> Result<Option<u
 }
 
 /// Whether a table costs the same where all its variables exchange their first two values, or take each the next value.
-fn is_symmetric(table: &[i64], values: usize, arity: usize) -> bool {
+fn is_symmetric(table: &Costs, values: usize, arity: usize) -> bool {
     let mut odometer = Odometer::new(vec![values; arity]);
     let place = |digits: &[usize], to: fn(usize, usize) -> usize| {
         digits.iter().fold(0, |place, &digit| place * values + to(digit, values))
     };
-    table.iter().all(|&cost| {
+    table.iter().all(|cost| {
         let exchanged = place(&odometer.digits, |digit, _| if digit < 2 { 1 - digit } else { digit });
         let turned = place(&odometer.digits, |digit, values| (digit + 1) % values);
         let _ = odometer.advance();
-        table[exchanged] == cost && table[turned] == cost
+        table.get(exchanged) == cost && table.get(turned) == cost
     })
 }
 
