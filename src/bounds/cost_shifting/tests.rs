@@ -64,6 +64,11 @@ fn shifting_keeps_every_cost_and_bounds_never_fall_nor_pass_the_optimum() {
     assert!(positive > 1000, "{positive}");
 }
 
+/// The costs of each variable's values.
+fn unary(shift: &Shift) -> Vec<Vec<Cost>> {
+    (0..shift.layout.variables() as u32).map(|v| shift.costs.unary.part(shift.layout.values(v))).collect()
+}
+
 /// Costs that move from table to table.
 struct Plain {
     /// Entries of each function, and of unary costs.
@@ -75,12 +80,12 @@ struct Plain {
 
 impl Plain {
     fn new(shift: &Shift, order: &[u32]) -> Plain {
-        let entries = |index: usize| shift.layout.functions[index].address().map(|_| shift.all(index).collect());
+        let entries = |function: u32| shift.layout.address(function).map(|_| shift.all(function).collect());
         let mut place = vec![0; order.len()];
         order.iter().enumerate().for_each(|(at, &v)| place[v as usize] = at);
         Plain {
-            tables: (0..shift.layout.functions.len()).map(entries).collect(),
-            unary: shift.costs.iter().map(|costs| costs.unary.clone()).collect(),
+            tables: (0..shift.layout.functions() as u32).map(entries).collect(),
+            unary: unary(shift),
             constant: shift.here.constant,
             place,
         }
@@ -150,12 +155,10 @@ impl Plain {
     fn is(&self, shift: &Shift) {
         assert_eq!(self.constant, shift.here.constant);
         let never = |cost: Cost| if cost >= NEVER / 2 { NEVER } else { cost };
-        for (costs, unary) in shift.costs.iter().zip(&self.unary) {
-            assert_eq!(&costs.unary, unary);
-        }
-        for (index, table) in self.tables.iter().enumerate() {
+        assert_eq!(unary(shift), self.unary);
+        for (function, table) in (0..).zip(&self.tables) {
             let Some(table) = table else { continue };
-            assert!(table.iter().copied().map(never).eq(shift.all(index).map(never)), "function {index}");
+            assert!(table.iter().copied().map(never).eq(shift.all(function).map(never)), "function {function}");
         }
     }
 }
