@@ -340,7 +340,7 @@ impl Layout {
         sums.clear();
         sums.push(0);
         for place in 0..last - 1 {
-            let (old, size) = (sums.len(), size(place));
+            let (old, size, taken) = (sums.len(), size(place), taken(place));
             sums.resize(old * size, 0);
             for from in (0..old).rev() {
                 let sum = sums[from];
@@ -348,7 +348,7 @@ impl Layout {
                 if place == at {
                     to.fill(sum);
                 } else {
-                    to.iter_mut().zip(taken(place)).for_each(|(to, taken)| *to = sum + taken);
+                    to.iter_mut().zip(taken).for_each(|(to, taken)| *to = sum + taken);
                 }
             }
         }

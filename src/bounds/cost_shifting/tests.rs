@@ -1,5 +1,6 @@
 //! Shifting against brute force, and its waves against the sequence that they stand for.
 
+use super::amounts::Amounts;
 use super::*;
 use crate::bounds::tuning::cost_shifting::SHARED;
 use crate::elimination::tests::random;
@@ -274,4 +275,38 @@ fn threads_change_nothing() {
         assert!([2, 4].into_iter().all(|threads| made(&problem, threads) == one), "{limit}");
     }
     assert!(lost > 10, "{lost}");
+}
+
+#[test]
+fn the_width_of_amounts_changes_nothing() {
+    let mut rng = Rng::new(10);
+    let stop = Stop::new();
+    let (mut kept, mut grown) = (0, 0);
+    for case in 0..60 {
+        let mut problem = wide(&mut rng, 20, 3);
+        let times = |cost: Cost| if cost < FORBIDDEN { cost << (case % 30) } else { FORBIDDEN };
+        for function in &mut problem.functions {
+            function.table = Table::dense(function.table.costs().map(times).collect());
+        }
+        problem.unary.iter_mut().flatten().for_each(|cost| *cost = times(*cost));
+        if case % 2 == 0 {
+            problem.top = 3000 << (case % 30);
+        }
+        let (problem, order) = (Arc::new(problem), (0..20).collect::<Vec<u32>>());
+        let [mut short, mut long] = [true, false].map(|short| {
+            let mut shift = Shift::new(&problem, None, &order, &stop).expect("small costs");
+            shift.costs = shift.layout.costs(short, &stop).expect("nobody stops");
+            shift.keep_journal();
+            shift
+        });
+        while short.advance(1, &stop) == Progress::More {
+            assert_eq!(long.advance(1, &stop), Progress::More, "case {case}");
+            assert_eq!((short.here.constant, &short.costs), (long.here.constant, &long.costs), "case {case}");
+        }
+        assert_eq!(long.advance(1, &stop), Progress::Done, "case {case}");
+        assert_eq!((short.reached, &short.costs, short.steps()), (long.reached, &long.costs, long.steps()));
+        let is_short = matches!(short.costs.taken, Amounts::Short(_));
+        (kept, grown) = (kept + u32::from(is_short), grown + u32::from(!is_short));
+    }
+    assert!(kept > 10 && grown > 10, "{kept} {grown}");
 }
