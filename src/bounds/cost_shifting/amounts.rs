@@ -7,13 +7,14 @@ use crate::error::Error;
 use crate::model::Cost;
 use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
+use crate::threads::Large;
 use std::ops::Range;
 
 /// Costs one after the other; [`NEVER`] and what is less by twice that fit into either form.
 #[derive(Clone, Debug)]
 pub(crate) enum Amounts {
-    Short(Vec<i32>),
-    Long(Vec<Cost>),
+    Short(Large<i32>),
+    Long(Large<Cost>),
 }
 
 /// Costs that are made wider between two looks at the stop flag, some milliseconds, and read at a time.
@@ -47,11 +48,15 @@ fn wide(cost: i32) -> Cost {
 impl Amounts {
     /// Nothing, with room for so many.
     pub fn with_capacity(length: usize, short: bool) -> Amounts {
-        if short { Amounts::Short(Vec::with_capacity(length)) } else { Amounts::Long(Vec::with_capacity(length)) }
+        if short {
+            Amounts::Short(Vec::with_capacity(length).into())
+        } else {
+            Amounts::Long(Vec::with_capacity(length).into())
+        }
     }
 
     pub fn zeros(length: usize, short: bool) -> Amounts {
-        if short { Amounts::Short(vec![0; length]) } else { Amounts::Long(vec![0; length]) }
+        if short { Amounts::Short(vec![0; length].into()) } else { Amounts::Long(vec![0; length].into()) }
     }
 
     pub fn len(&self) -> usize {
@@ -72,7 +77,7 @@ impl Amounts {
                 stop.check()?;
                 long.extend(part.iter().map(|&cost| wide(cost)));
             }
-            *self = Amounts::Long(long);
+            *self = Amounts::Long(long.into());
         }
         Ok(())
     }

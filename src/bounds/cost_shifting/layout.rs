@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::model::{Cost, CostFunction, Problem, Table};
 use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
+use crate::threads::Large;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,10 +30,10 @@ pub(crate) struct Layout {
     entries: Vec<Cost>,
     /// For each function the number of its first place, and of all.
     first: Vec<u32>,
-    places: Vec<Place>,
+    places: Large<Place>,
     /// For each variable where its lists begin, and where all end.
     begin: Vec<Begin>,
-    uses: Vec<Use>,
+    uses: Large<Use>,
     /// Those of a pass there.
     pub waves: Vec<Wave>,
 }
@@ -173,9 +174,9 @@ impl Layout {
             written: FxHashMap::with_capacity_and_hasher(sparse, Default::default()),
             entries: Vec::with_capacity(entries),
             first: Vec::with_capacity(problem.functions.len() + 1),
-            places: Vec::with_capacity(uses as usize),
+            places: Vec::with_capacity(uses as usize).into(),
             begin,
-            uses: Vec::with_capacity(uses as usize),
+            uses: Vec::with_capacity(uses as usize).into(),
             waves: Vec::new(),
         };
         layout.fill(order, next, stop)?;
@@ -188,7 +189,8 @@ impl Layout {
         let uses = self.begin[self.variables()].uses as usize;
         while self.uses.len() < uses {
             stop.check()?;
-            self.uses.resize(uses.min(self.uses.len() + PART), Use::new(0, 0, [false; 2]));
+            let length = uses.min(self.uses.len() + PART);
+            self.uses.resize(length, Use::new(0, 0, [false; 2]));
         }
         let problem = self.problem.clone();
         let mut at = vec![0u32; problem.variables()];
