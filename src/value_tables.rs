@@ -13,7 +13,7 @@ use self::quantization::{Forbidding, Quantum, quantize, quantum};
 pub(crate) use self::rows::{Row, RowEntry, Rows, on_rows};
 use crate::device::shared::constants;
 use crate::error::Error;
-use crate::model::{Cost, CostFunction, Costs, Entry as _, FORBIDDEN, Problem, Readers, on_entries};
+use crate::model::{Cost, CostFunction, Costs, Entry, FORBIDDEN, Problem, Readers, on_entries};
 use crate::stop::Stop;
 use crate::threads;
 use std::sync::Arc;
@@ -473,7 +473,7 @@ fn orient<E>(table: &Costs, [domain, inner, width]: [usize; 3], quantize: impl F
         for (before, block) in entries.chunks_exact(domain * inner).enumerate() {
             for (value, entries) in block.chunks_exact(inner).enumerate() {
                 for (after, entry) in entries.iter().enumerate() {
-                    rows[(before * inner + after) * width + value] = quantize(entry.cost());
+                    rows[(before * inner + after) * width + value] = quantize(Entry::cost(*entry));
                 }
             }
         }

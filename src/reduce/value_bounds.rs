@@ -23,7 +23,7 @@ pub trait BoundProof: Debug + Send + Sync {
 pub struct ValueBounds {
     /// The network's values that each variable had in the beginning, ascending.
     values: Vec<Arc<[u32]>>,
-    /// Where each variable's bounds begin.
+    /// Where each variable's bounds begin. None before the first are learned: it may never come to that.
     starts: Vec<usize>,
     /// By variable and place among its values, with the number of the bound's proof, where proofs are kept.
     least: Vec<(Cost, u32)>,
@@ -47,19 +47,10 @@ impl ValueBounds {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn new(reducer: &Reducer, stop: &Stop) -> Result<Self, Error> {
-        let mut values = Vec::with_capacity(reducer.values.len());
-        let mut starts = Vec::with_capacity(reducer.values.len());
-        let mut least = Vec::with_capacity(reducer.domains.iter().map(|&domain| domain as usize).sum());
-        for own in stop.each(&reducer.values) {
-            let own = own?.clone();
-            starts.push(least.len());
-            least.resize(least.len() + own.len(), (Cost::MIN, 0));
-            values.push(own);
-        }
         Ok(ValueBounds {
-            values,
-            starts,
-            least,
+            values: stop.each(&reducer.values).map(|own| own.cloned()).collect::<Result<_, Error>>()?,
+            starts: Vec::new(),
+            least: Vec::new(),
             proofs: Vec::new(),
             begun: reducer.core.iter().map(|&v| reducer.domains[v as usize] as usize).sum(),
         })
@@ -78,7 +69,7 @@ impl ValueBounds {
         if reducer.log.is_some() && proof.is_none() {
             return;
         }
-        self.grow(reducer);
+        self.grow(reducer, stop);
         let mut news = false;
         for (&v, costs) in stop.each(reducer.core.iter().zip(core)).map_while(Result::ok) {
             for (&value, &cost) in reducer.values[v as usize].iter().zip(costs) {
@@ -94,12 +85,19 @@ impl ValueBounds {
         }
     }
 
-    /// Makes room for variables that reductions have made since.
-    fn grow(&mut self, reducer: &Reducer) {
-        for own in &reducer.values[self.values.len()..] {
+    /// Makes room for the bounds of all variables, those included that reductions have made since. Once `stop` is set,
+    /// of some.
+    fn grow(&mut self, reducer: &Reducer, stop: &Stop) {
+        self.values.extend(reducer.values[self.values.len()..].iter().cloned());
+        let new = &self.values[self.starts.len()..];
+        if new.is_empty() {
+            return;
+        }
+        self.starts.reserve(new.len());
+        self.least.reserve(new.iter().map(|own| own.len()).sum());
+        for own in stop.each(new).map_while(Result::ok) {
             self.starts.push(self.least.len());
             self.least.resize(self.least.len() + own.len(), (Cost::MIN, 0));
-            self.values.push(own.clone());
         }
     }
 
@@ -109,10 +107,10 @@ impl ValueBounds {
 
     /// The place of a value of the network among all bounds; none of a variable that is newer than they are.
     fn place(&self, v: u32, value: u32) -> Option<usize> {
-        let values = self.values.get(v as usize)?;
+        let (start, values) = (self.starts.get(v as usize)?, self.values.get(v as usize)?);
         // most variables have lost no earlier value
         let own = values.get(value as usize).filter(|&&own| own == value).map(|_| value as usize);
-        Some(self.starts[v as usize] + own.or_else(|| values.binary_search(&value).ok())?)
+        Some(start + own.or_else(|| values.binary_search(&value).ok())?)
     }
 
     /// How many values of the first reduced problem have no solution below `upper` by these bounds, and how many values

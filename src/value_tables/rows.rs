@@ -7,7 +7,7 @@ use std::borrow::Cow;
 /// The unary rows of all variables, then those of functions. Places count in entries.
 #[derive(Debug)]
 pub(crate) enum Rows {
-    /// Unary rows have [`PADDING`](super::PADDING), so they stand apart; the bytes before those of functions are not used.
+    /// Unary rows have [`PADDING`](super::PADDING), so they stand apart; bytes before those of functions are unused.
     Bytes(Storage<i32>, Storage<u8>),
     /// All in one.
     Words(Storage<i32>),

@@ -6,7 +6,8 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use super::cuda_words::{BlockWords, DigitWords, PieceWords, Places, Tables, VisitWords, Words};
+use super::amounts::Amounts;
+use super::cuda_words::{BlockWords, DigitWords, PieceWords, Tables, VisitWords, Words};
 use super::{Costs, Layout};
 use crate::bounds::join_graph::cuda::Moved;
 use crate::bounds::tuning::STAGED;
@@ -16,6 +17,7 @@ use crate::device::{CudaSlice, DeviceError, Held, Kernel, PushKernelArg, Source}
 use crate::elimination::cuda::{Element, Gpu, Text};
 use crate::kernels;
 use crate::model::Cost;
+use crate::stop::Stop;
 use crate::tensor::tiles::Movable;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -67,11 +69,12 @@ pub(crate) fn begin(gpu: &Gpu, short: bool) {
 pub(crate) struct ShiftDevice {
     gpu: Arc<Gpu>,
     kernel: Kernel,
-    places: Places,
     waves: Vec<Range<u32>>,
     unary: CudaSlice<i64>,
     taken: CudaSlice<i64>,
     constants: CudaSlice<i64>,
+    /// Costs of values, and cells of rows.
+    sizes: [usize; 2],
     addresses: Addresses,
     _held: Held,
 }
@@ -82,7 +85,7 @@ impl ShiftDevice {
     pub fn new<E: Moved>(
         gpu: &Arc<Gpu>,
         layout: &Layout,
-        costs: &[Costs],
+        costs: &Costs,
         range: Cost,
         patience: bool,
     ) -> Result<Option<Self>, DeviceError> {
@@ -103,11 +106,10 @@ impl ShiftDevice {
         }
         let mut held = Held::default();
         let base = held.keep(cuda, upload::<E>(gpu, layout, &tables)?);
-        let places = Places::new(costs.iter().map(|costs| (costs.unary.len(), costs.taken.len())));
-        let words = Words::new(layout, &places, entry, |function, place| base + tables.at(function, place) * entry);
-        let all = |part: fn(&Costs) -> &Vec<Cost>| costs.iter().flat_map(part).copied().collect::<Vec<Cost>>();
-        let (unary, taken) = (cuda.upload(&all(|costs| &costs.unary))?, cuda.upload(&all(|costs| &costs.taken))?);
-        let least = cuda.reserve::<i64>(taken.len())?;
+        let words = Words::new(layout, entry, |function, place| base + tables.at(function, place) * entry);
+        let sizes = [costs.unary.len(), costs.taken.len()];
+        let (unary, taken) = (upload_amounts(gpu, &costs.unary)?, upload_amounts(gpu, &costs.taken)?);
+        let least = cuda.reserve::<i64>(sizes[1])?;
         cuda.set_bytes(&least, UNSET)?;
         let constants = cuda.zeros(layout.waves.len() + 1)?;
         let addresses = Addresses {
@@ -123,7 +125,7 @@ impl ShiftDevice {
             constants: cuda.address(&constants),
         };
         let (gpu, waves) = (gpu.clone(), words.waves);
-        Ok(Some(ShiftDevice { gpu, kernel, places, waves, unary, taken, constants, addresses, _held: held }))
+        Ok(Some(ShiftDevice { gpu, kernel, waves, unary, taken, constants, sizes, addresses, _held: held }))
     }
 
     /// Makes waves of a pass and returns the constant, which was `constant` before; `range` or more where there is no
@@ -155,20 +157,33 @@ impl ShiftDevice {
         Ok(constant.min(range))
     }
 
-    /// What has been moved.
-    pub fn costs(&self) -> Result<Vec<Costs>, DeviceError> {
-        let cuda = self.gpu.cuda();
-        let (unary, taken) = (cuda.read(&self.unary)?, cuda.read(&self.taken)?);
-        let part = |all: &[Cost], at: &[u64]| all[at[0] as usize..at[1] as usize].to_vec();
-        let places = self.places.unary.windows(2).zip(self.places.rows.windows(2));
-        Ok(places.map(|(own, rows)| Costs { unary: part(&unary, own), taken: part(&taken, rows) }).collect())
+    /// What has been moved, `short` where it is likely to fit into 32 bits.
+    pub fn costs(&self, short: bool) -> Result<Costs, DeviceError> {
+        let of = |all: &CudaSlice<i64>, size: usize| {
+            let mut amounts = Amounts::with_capacity(size, short);
+            for start in (0..size).step_by(STAGED) {
+                let part = self.gpu.cuda().read(&all.slice(start..size.min(start + STAGED)))?;
+                // nobody stops this flag
+                amounts.extend(&part, &Stop::new()).map_err(|error| DeviceError::Unusable(error.to_string()))?;
+            }
+            Ok(amounts)
+        };
+        Ok(Costs { unary: of(&self.unary, self.sizes[0])?, taken: of(&self.taken, self.sizes[1])? })
     }
+}
+
+fn upload_amounts(gpu: &Gpu, amounts: &Amounts) -> Result<CudaSlice<i64>, DeviceError> {
+    let mut memory = gpu.cuda().reserve::<i64>(amounts.len())?;
+    for (start, part) in amounts.parts() {
+        gpu.cuda().write(&part, &mut memory.slice_mut(start..start + part.len()))?;
+    }
+    Ok(memory)
 }
 
 fn upload<E: Moved>(gpu: &Gpu, layout: &Layout, tables: &Tables) -> Result<CudaSlice<E>, DeviceError> {
     let cuda = gpu.cuda();
     let mut memory = cuda.reserve::<E>(tables.entries as usize)?;
-    let entries = |&(function, _): &(u32, u32)| layout.functions[function as usize].len();
+    let entries = |&(function, _): &(u32, u32)| layout.len(function);
     let (mut rest, mut start) = (&tables.all[..], 0);
     while !rest.is_empty() {
         let mut sum = 0;

@@ -1,6 +1,7 @@
 //! What the kernel of kernels/shift.cu does with the words of visits, on the host, against the host's own passes.
 
-use super::cuda_words::{Places, Tables, Words};
+use super::amounts::Amounts;
+use super::cuda_words::{Tables, Words};
 use super::{Costs, Shift};
 use crate::elimination::Progress;
 use crate::elimination::tests::random;
@@ -86,10 +87,13 @@ impl Emulator {
         }
     }
 
-    fn costs(&self, places: &Places) -> Vec<Costs> {
-        let part = |all: &[Cost], at: &[u64]| all[at[0] as usize..at[1] as usize].to_vec();
-        let places = places.unary.windows(2).zip(places.rows.windows(2));
-        places.map(|(own, rows)| Costs { unary: part(&self.unary, own), taken: part(&self.taken, rows) }).collect()
+    fn costs(&self) -> Costs {
+        let of = |costs: &[Cost]| {
+            let mut amounts = Amounts::with_capacity(costs.len(), true);
+            amounts.extend(costs, &Stop::new()).expect("nobody stops");
+            amounts
+        };
+        Costs { unary: of(&self.unary), taken: of(&self.taken) }
     }
 }
 
@@ -100,15 +104,15 @@ fn conforms(problem: Problem, rng: &mut Rng) -> u32 {
     let mut shift = Shift::new(&Arc::new(problem), None, &order, &Stop::new()).expect("small costs");
     let (layout, range) = (shift.layout().clone(), shift.range());
     let (tables, mut constant) = (Tables::new(&layout), shift.constant());
+    let all = |amounts: &Amounts| amounts.part(0..amounts.len());
     let mut device = Emulator {
         tables: tables.all.iter().flat_map(|&own| Tables::table::<i32>(&layout, own)).collect(),
-        unary: shift.costs().iter().flat_map(|costs| costs.unary.clone()).collect(),
-        taken: shift.costs().iter().flat_map(|costs| costs.taken.clone()).collect(),
-        least: vec![Cost::MAX; shift.costs().iter().map(|costs| costs.taken.len()).sum()],
+        unary: all(&shift.costs().unary),
+        taken: all(&shift.costs().taken),
+        least: vec![Cost::MAX; shift.costs().taken.len()],
         constant,
     };
-    let places = Places::new(shift.costs().iter().map(|costs| (costs.unary.len(), costs.taken.len())));
-    let words = Words::new(&layout, &places, 1, |function, place| tables.at(function, place));
+    let words = Words::new(&layout, 1, |function, place| tables.at(function, place));
     let mut waves = 0;
     while shift.advance(1, &Stop::new()) == Progress::More {
         let (of, pass) = (layout.waves.len(), waves as usize / layout.waves.len());
@@ -118,7 +122,7 @@ fn conforms(problem: Problem, rng: &mut Rng) -> u32 {
         waves += 1;
         constant = shift.constant();
         assert_eq!(device.constant, constant);
-        assert_eq!(device.costs(&places), shift.costs());
+        assert_eq!(&device.costs(), shift.costs());
     }
     waves
 }

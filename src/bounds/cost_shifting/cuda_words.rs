@@ -2,11 +2,12 @@
 
 use super::Layout;
 use super::cuda::THREADS;
-use crate::bounds::join_graph::cuda::places;
+use super::layout::Place;
 use crate::bounds::tuning::cost_shifting::{PIECE, ROWS};
 use crate::device::shared::device_structs;
 use crate::tensor::tiles::Movable;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Pieces of a block of threads: two for each warp.
@@ -66,37 +67,41 @@ pub(crate) struct Words {
 pub(crate) struct Tables {
     /// The function and the place in its scope.
     pub all: Vec<(u32, u32)>,
-    /// By function and place, where in the memory it begins, in entries.
-    at: Vec<Vec<u64>>,
+    /// By function and place, where in the memory it begins, in entries; and the first of each function.
+    at: Vec<u64>,
+    first: Vec<u32>,
     pub entries: u64,
 }
 
 impl Tables {
     pub fn new(layout: &Layout) -> Tables {
+        type Key = (Option<usize>, SmallVec<[u32; 4]>, u32);
         let mut tables = Tables::default();
-        let mut known: FxHashMap<(Option<usize>, &[u32], u32), u64> = FxHashMap::default();
-        for (function, own) in (0..).zip(&layout.functions) {
-            let mut at = Vec::new();
-            for place in 0..own.rows.len() as u32 {
-                at.push(*known.entry((own.address(), &own.sizes, place)).or_insert_with(|| {
+        let mut known: FxHashMap<Key, u64> = FxHashMap::default();
+        for function in 0..layout.functions() as u32 {
+            tables.first.push(tables.at.len() as u32);
+            let (places, entries) = (layout.places(function), layout.len(function) as u64);
+            let sizes: SmallVec<[u32; 4]> = places.iter().map(|place| place.size).collect();
+            for place in 0..places.len() as u32 {
+                let at = *known.entry((layout.address(function), sizes.clone(), place)).or_insert_with(|| {
                     tables.all.push((function, place));
-                    tables.entries += own.len() as u64;
-                    tables.entries - own.len() as u64
-                }));
+                    tables.entries += entries;
+                    tables.entries - entries
+                });
+                tables.at.push(at);
             }
-            tables.at.push(at);
         }
         tables
     }
 
     pub fn at(&self, function: u32, place: u32) -> u64 {
-        self.at[function as usize][place as usize]
+        self.at[(self.first[function as usize] + place) as usize]
     }
 
     pub fn table<E: Movable>(layout: &Layout, (function, place): (u32, u32)) -> Vec<E> {
-        let (sizes, place) = (&layout.functions[function as usize].sizes, place as usize);
-        let size = sizes[place] as usize;
-        let run: usize = sizes[place + 1..].iter().map(|&size| size as usize).product();
+        let (places, place) = (layout.places(function), place as usize);
+        let size = places[place].size as usize;
+        let run: usize = places[place + 1..].iter().map(|place| place.size as usize).product();
         let entries: Vec<E> = layout.entries(function).map(|cost| E::from_cost(cost.min(E::NEVER.cost()))).collect();
         let row = |lot: usize, low: usize| entries[lot * size * run + low..].iter().step_by(run).take(size).copied();
         let rows = (0..entries.len() / (size * run)).flat_map(|lot| (0..run).map(move |low| (lot, low)));
@@ -104,55 +109,41 @@ impl Tables {
     }
 }
 
-/// Where the costs of each variable lie one behind the other, and how many there are.
-#[derive(Debug, Default)]
-pub(crate) struct Places {
-    pub unary: Vec<u64>,
-    pub rows: Vec<u64>,
-}
-
-impl Places {
-    /// Of variables with so many values and uses.
-    pub fn new(sizes: impl Iterator<Item = (usize, usize)> + Clone) -> Places {
-        Places { unary: places(sizes.clone().map(|(values, _)| values)), rows: places(sizes.map(|(_, taken)| taken)) }
-    }
-}
-
 impl Words {
     /// Of a layout; `table` is the address of a function's table with a place's values fastest.
-    pub fn new(layout: &Layout, places: &Places, bytes: u64, table: impl Fn(u32, u32) -> u64) -> Words {
+    pub fn new(layout: &Layout, bytes: u64, table: impl Fn(u32, u32) -> u64) -> Words {
         let mut words = Words::default();
         for wave in &layout.waves {
             let start = words.blocks.len() as u32;
             for &v in &wave.variables {
-                words.visit(layout, places, v as usize, bytes, &table);
+                words.visit(layout, v, bytes, &table);
             }
             words.waves.push(start..words.blocks.len() as u32);
         }
         words
     }
 
-    fn visit(&mut self, layout: &Layout, places: &Places, v: usize, bytes: u64, table: impl Fn(u32, u32) -> u64) {
-        let (uses, size) = (&layout.uses[v], (places.unary[v + 1] - places.unary[v]) as usize);
+    fn visit(&mut self, layout: &Layout, v: u32, bytes: u64, table: impl Fn(u32, u32) -> u64) {
+        let (uses, values, cells) = (layout.uses(v), layout.values(v), layout.rows(v).start as u64);
+        let size = values.len();
         let begin = self.pieces.len();
         for (number, own) in uses.iter().enumerate() {
-            let function = &layout.functions[own.function as usize];
+            let places = layout.places(own.function);
             let digit = self.digits.len() as u32;
-            for place in (0..function.sizes.len()).rev().filter(|&place| place != own.place as usize) {
-                let (u, start) = function.rows[place];
-                let row = places.rows[u as usize] + u64::from(start);
-                self.digits.push(DigitWords { row, size: u64::from(function.sizes[place]) });
+            for place in (0..places.len()).rev().filter(|&place| place != own.place()) {
+                let Place { row, size } = places[place];
+                self.digits.push(DigitWords { row: u64::from(row), size: u64::from(size) });
             }
-            let rows = function.len() / size.max(1);
-            let entries = table(own.function, own.place);
+            let rows = layout.len(own.function) / size.max(1);
+            let entries = table(own.function, own.place() as u32);
             let most = (PIECE / size.max(1)).clamp(1, ROWS);
             self.pieces.extend((0..rows).step_by(most).map(|first| PieceWords {
                 entries: entries + (first * size) as u64 * bytes,
-                row: places.rows[v] + (number * size) as u64,
+                row: cells + (number * size) as u64,
                 size: size as u32,
                 rows: most.min(rows - first) as u32,
                 first: first as u32,
-                digits: function.sizes.len() as u32 - 1,
+                digits: places.len() as u32 - 1,
                 digit,
                 padding: 0,
             }));
@@ -164,15 +155,15 @@ impl Words {
             BlockWords { visit, begin: at(block * PIECES), end: at((block + 1) * PIECES) }
         }));
         let used = self.uses.len() as u32;
-        self.uses.extend(uses.iter().map(|own| u32::from(own.onward[0]) | u32::from(own.onward[1]) << 1));
+        self.uses.extend(uses.iter().map(|own| own.onward_bits()));
         self.visits.push(VisitWords {
-            unary: places.unary[v],
-            row: places.rows[v],
+            unary: values.start as u64,
+            row: cells,
             size: size as u32,
             uses: uses.len() as u32,
             blocks: blocks as u32,
             used,
-            onward: [0, 1].map(|back: usize| uses.iter().filter(|own| own.onward[back]).count() as u32),
+            onward: [true, false].map(|forward| uses.iter().filter(|own| own.onward(forward)).count() as u32),
         });
     }
 }

@@ -43,12 +43,7 @@ impl Journal {
 
     /// A variable has collected what its functions cost; `lost` tells which of its values are too dear now. `taken` is
     /// what has been taken from each value of a function's variable by the place in its scope.
-    pub fn visited<'a>(
-        &mut self,
-        variable: u32,
-        lost: impl Iterator<Item = bool>,
-        taken: impl Fn(u32, u32) -> &'a [Cost],
-    ) {
+    pub fn visited(&mut self, variable: u32, lost: impl Iterator<Item = bool>, taken: impl Fn(u32, u32) -> Vec<Cost>) {
         let v = variable as usize;
         if !std::mem::replace(&mut self.is_visited[v], true) {
             self.visited.push(variable);
@@ -65,7 +60,7 @@ impl Journal {
     }
 
     /// All steps, the moves since the last loss included.
-    pub fn complete<'a>(&self, taken: impl Fn(u32, u32) -> &'a [Cost]) -> Vec<Step> {
+    pub fn complete(&self, taken: impl Fn(u32, u32) -> Vec<Cost>) -> Vec<Step> {
         let mut journal = self.clone();
         journal.tell_moves(taken, (0, &[]));
         journal.steps
@@ -73,15 +68,15 @@ impl Journal {
 
     /// Tells what has changed about the values left. What a value that is lost now has paid makes no difference to what
     /// the others of its variable cost at least; it stands in the row all the same, as it leaves only afterwards.
-    fn tell_moves<'a>(&mut self, taken: impl Fn(u32, u32) -> &'a [Cost], losing: (u32, &[u32])) {
+    fn tell_moves(&mut self, taken: impl Fn(u32, u32) -> Vec<Cost>, losing: (u32, &[u32])) {
         for variable in std::mem::take(&mut self.visited) {
             let v = variable as usize;
             self.is_visited[v] = false;
             let leaving = |value: usize| variable == losing.0 && losing.1.contains(&(value as u32));
             for (&(function, place), told) in self.incidence[v].iter().zip(&mut self.told[v]) {
-                let row = taken(function, place).iter().zip(told).enumerate();
+                let row = taken(function, place).into_iter().zip(told).enumerate();
                 let row = row.filter(|&(value, _)| !self.lost[v][value] || leaving(value));
-                let amount = |(value, (&taken, told))| match leaving(value) {
+                let amount = |(value, (taken, told))| match leaving(value) {
                     true => 0,
                     false => taken - std::mem::replace(told, taken),
                 };

@@ -13,6 +13,7 @@
 //! Everything is in integers. Costs are multiplied by a power of two before, so that shares can be smaller than the
 //! network's unit; what a division leaves over stays where it was.
 
+mod amounts;
 mod cuda;
 #[cfg(test)]
 mod cuda_tests;
@@ -32,12 +33,11 @@ use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Table};
 use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
-use crate::threads::Large;
 pub(crate) use cuda::kernels;
 use cuda::{ShiftDevice, begin as begin_shift};
 use journal::Journal;
-use layout::Scale;
 pub(crate) use layout::{Costs, Layout};
+use layout::{Scale, Scratch};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -53,8 +53,8 @@ pub struct Shift {
     /// Costs are multiplied by 2^bits.
     bits: u32,
     layout: Arc<Layout>,
-    /// By variable, after as much as `here` tells.
-    costs: Large<Costs>,
+    /// After as much as `here` tells.
+    costs: Costs,
     here: State,
     /// Goes on from there, and has come as far as `there` tells.
     device: Option<Box<ShiftDevice>>,
@@ -120,8 +120,8 @@ impl Shift {
         let bits = (0..=MOST_BITS).take_while(|&bits| range < room >> bits).last().unwrap_or(0);
         let scale = Scale { bits, limit: range };
         let (layout, constant) = Layout::new(problem, order, scale, stop).ok()?;
-        let unary = problem.unary.iter().map(|costs| costs.iter().map(|&cost| scale.of(cost)).collect());
-        let costs = layout.costs(unary, stop).ok()?;
+        let short = range << bits < SHORT;
+        let costs = layout.costs(short, stop).ok()?;
         let here = State { constant, ..State::default() };
         Some(Shift {
             problem: problem.clone(),
@@ -137,7 +137,7 @@ impl Shift {
             lost: false,
             reached: constant,
             range: range << bits,
-            short: range << bits < SHORT,
+            short,
             infeasible: constant >= NEVER,
             journal: None,
             work: 0,
@@ -251,7 +251,7 @@ impl Shift {
 
     /// Takes costs as they are to a device, once its kernel is compiled.
     fn begin(&self, gpu: &Arc<Gpu>) -> Result<Option<Box<ShiftDevice>>, DeviceError> {
-        let (layout, costs, range) = (&self.layout, &self.costs[..], self.range);
+        let (layout, costs, range) = (&self.layout, &self.costs, self.range);
         let device = match self.short {
             true => ShiftDevice::new::<i32>(gpu, layout, costs, range, self.waits)?,
             false => ShiftDevice::new::<i64>(gpu, layout, costs, range, self.waits)?,
@@ -262,7 +262,7 @@ impl Shift {
     /// Brings what a device has moved here.
     fn fetch(&mut self) -> Result<(), DeviceError> {
         if let Some(device) = &self.device {
-            (self.costs, self.here) = (device.costs()?.into(), self.there);
+            (self.costs, self.here) = (device.costs(self.short)?, self.there);
             self.device = None;
         }
         Ok(())
@@ -314,12 +314,12 @@ impl Shift {
     pub fn value_bounds(&self, stop: &Stop) -> Result<Vec<Vec<Cost>>, Error> {
         // a device's costs may have come further
         let constant = self.here.constant;
-        let bounds = |v: usize| {
+        let bounds = |v: u32| {
             stop.check()?;
-            let mut sum = self.costs[v].unary.clone();
-            let (mut least, mut sums) = (vec![0; sum.len()], Vec::new());
-            for &own in &self.layout.uses[v] {
-                self.layout.least(&self.costs, own, &mut least, &mut sums);
+            let mut sum = self.costs.unary.part(self.layout.values(v));
+            let (mut least, mut scratch) = (vec![0; sum.len()], Scratch::default());
+            for &own in self.layout.uses(v) {
+                self.layout.least(&self.costs, own, &mut least, &mut scratch);
                 sum.iter_mut().zip(&least).for_each(|(sum, &least)| *sum = (*sum + least).min(NEVER));
             }
             let total = |&sum: &Cost| match sum + constant {
@@ -328,7 +328,7 @@ impl Shift {
             };
             Ok(sum.iter().map(total).collect())
         };
-        (0..self.costs.len()).into_par_iter().map(bounds).collect()
+        (0..self.layout.variables() as u32).into_par_iter().map(bounds).collect()
     }
 
     /// The cost that a scaled one stands for at least.
@@ -360,9 +360,9 @@ impl Shift {
     pub fn problem(&self, stop: &Stop) -> Result<Problem, Error> {
         let top = self.scaled(self.problem.top);
         let back = |scaled: Cost| if scaled >= NEVER / 2 { FORBIDDEN } else { scaled };
-        let functions = stop.each(self.problem.functions.iter().enumerate()).map(|item| {
+        let functions = stop.each((0..).zip(&self.problem.functions)).map(|item| {
             let (index, function) = item?;
-            let table = match (self.layout.functions[index].address(), &function.table) {
+            let table = match (self.layout.address(index), &function.table) {
                 (None, Table::Sparse(table)) => {
                     let least = function.min(&self.problem.domains);
                     let scaled = |cost: Cost| if cost >= FORBIDDEN { FORBIDDEN } else { self.scaled(cost - least) };
@@ -372,7 +372,8 @@ impl Shift {
             };
             Ok(CostFunction { scope: function.scope.clone(), table })
         });
-        let unary = stop.each(&self.costs).map(|costs| Ok(costs?.unary.iter().map(|&cost| back(cost)).collect()));
+        let unary_of = |v: u32| self.costs.unary.part(self.layout.values(v)).into_iter().map(back).collect();
+        let unary = stop.each(0..self.layout.variables() as u32).map(|v| Ok(unary_of(v?)));
         Ok(Problem {
             domains: self.problem.domains.clone(),
             functions: functions.collect::<Result<_, Error>>()?,
@@ -383,12 +384,11 @@ impl Shift {
     }
 
     /// All entries of a function less what was taken.
-    fn all(&self, index: usize) -> impl Iterator<Item = Cost> {
-        let function = &self.layout.functions[index];
-        let taken: Vec<&[Cost]> =
-            (0..function.rows.len()).map(|place| self.layout.taken(&self.costs, index as u32, place)).collect();
-        let mut values = Odometer::new(function.sizes.iter().map(|&size| size as usize).collect());
-        self.layout.entries(index as u32).map(move |entry| {
+    fn all(&self, function: u32) -> impl Iterator<Item = Cost> {
+        let places = self.layout.places(function);
+        let taken: Vec<Vec<Cost>> = places.iter().map(|place| self.costs.taken.part(place.cells())).collect();
+        let mut values = Odometer::new(places.iter().map(|place| place.size as usize).collect());
+        self.layout.entries(function).map(move |entry| {
             let taken: Cost = values.digits.iter().zip(&taken).map(|(&digit, taken)| taken[digit]).sum();
             let _ = values.advance();
             entry - taken
@@ -403,7 +403,7 @@ impl Shift {
         &self.layout
     }
 
-    pub(crate) fn costs(&self) -> &[Costs] {
+    pub(crate) fn costs(&self) -> &Costs {
         &self.costs
     }
 

@@ -1,5 +1,6 @@
 //! Shifting against brute force, and its waves against the sequence that they stand for.
 
+use super::amounts::Amounts;
 use super::*;
 use crate::bounds::tuning::cost_shifting::SHARED;
 use crate::elimination::tests::random;
@@ -64,6 +65,11 @@ fn shifting_keeps_every_cost_and_bounds_never_fall_nor_pass_the_optimum() {
     assert!(positive > 1000, "{positive}");
 }
 
+/// The costs of each variable's values.
+fn unary(shift: &Shift) -> Vec<Vec<Cost>> {
+    (0..shift.layout.variables() as u32).map(|v| shift.costs.unary.part(shift.layout.values(v))).collect()
+}
+
 /// Costs that move from table to table.
 struct Plain {
     /// Entries of each function, and of unary costs.
@@ -75,12 +81,12 @@ struct Plain {
 
 impl Plain {
     fn new(shift: &Shift, order: &[u32]) -> Plain {
-        let entries = |index: usize| shift.layout.functions[index].address().map(|_| shift.all(index).collect());
+        let entries = |function: u32| shift.layout.address(function).map(|_| shift.all(function).collect());
         let mut place = vec![0; order.len()];
         order.iter().enumerate().for_each(|(at, &v)| place[v as usize] = at);
         Plain {
-            tables: (0..shift.layout.functions.len()).map(entries).collect(),
-            unary: shift.costs.iter().map(|costs| costs.unary.clone()).collect(),
+            tables: (0..shift.layout.functions() as u32).map(entries).collect(),
+            unary: unary(shift),
             constant: shift.here.constant,
             place,
         }
@@ -150,12 +156,10 @@ impl Plain {
     fn is(&self, shift: &Shift) {
         assert_eq!(self.constant, shift.here.constant);
         let never = |cost: Cost| if cost >= NEVER / 2 { NEVER } else { cost };
-        for (costs, unary) in shift.costs.iter().zip(&self.unary) {
-            assert_eq!(&costs.unary, unary);
-        }
-        for (index, table) in self.tables.iter().enumerate() {
+        assert_eq!(unary(shift), self.unary);
+        for (function, table) in (0..).zip(&self.tables) {
             let Some(table) = table else { continue };
-            assert!(table.iter().copied().map(never).eq(shift.all(index).map(never)), "function {index}");
+            assert!(table.iter().copied().map(never).eq(shift.all(function).map(never)), "function {function}");
         }
     }
 }
@@ -271,4 +275,38 @@ fn threads_change_nothing() {
         assert!([2, 4].into_iter().all(|threads| made(&problem, threads) == one), "{limit}");
     }
     assert!(lost > 10, "{lost}");
+}
+
+#[test]
+fn the_width_of_amounts_changes_nothing() {
+    let mut rng = Rng::new(10);
+    let stop = Stop::new();
+    let (mut kept, mut grown) = (0, 0);
+    for case in 0..60 {
+        let mut problem = wide(&mut rng, 20, 3);
+        let times = |cost: Cost| if cost < FORBIDDEN { cost << (case % 30) } else { FORBIDDEN };
+        for function in &mut problem.functions {
+            function.table = Table::dense(function.table.costs().map(times).collect());
+        }
+        problem.unary.iter_mut().flatten().for_each(|cost| *cost = times(*cost));
+        if case % 2 == 0 {
+            problem.top = 3000 << (case % 30);
+        }
+        let (problem, order) = (Arc::new(problem), (0..20).collect::<Vec<u32>>());
+        let [mut short, mut long] = [true, false].map(|short| {
+            let mut shift = Shift::new(&problem, None, &order, &stop).expect("small costs");
+            shift.costs = shift.layout.costs(short, &stop).expect("nobody stops");
+            shift.keep_journal();
+            shift
+        });
+        while short.advance(1, &stop) == Progress::More {
+            assert_eq!(long.advance(1, &stop), Progress::More, "case {case}");
+            assert_eq!((short.here.constant, &short.costs), (long.here.constant, &long.costs), "case {case}");
+        }
+        assert_eq!(long.advance(1, &stop), Progress::Done, "case {case}");
+        assert_eq!((short.reached, &short.costs, short.steps()), (long.reached, &long.costs, long.steps()));
+        let is_short = matches!(short.costs.taken, Amounts::Short(_));
+        (kept, grown) = (kept + u32::from(is_short), grown + u32::from(!is_short));
+    }
+    assert!(kept > 10 && grown > 10, "{kept} {grown}");
 }

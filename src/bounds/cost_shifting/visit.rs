@@ -1,7 +1,7 @@
 //! Visits on the host: any number of threads, with the same result.
 
 use super::journal::Journal;
-use super::layout::{Costs, Layout, Use};
+use super::layout::{Costs, Layout, Scratch, Use};
 use crate::bounds::tuning::cost_shifting::{PARTS, SHARED};
 use crate::error::Error;
 use crate::model::Cost;
@@ -15,7 +15,7 @@ type Job<'a> = (Use, &'a mut [Cost]);
 /// What functions cost at least, for several uses of variables.
 struct Least<'a, 'b> {
     layout: &'a Layout,
-    costs: &'a [Costs],
+    costs: &'a Costs,
     jobs: &'a mut [Job<'b>],
     stop: &'a Stop,
 }
@@ -25,20 +25,23 @@ impl pulp::WithSimd for Least<'_, '_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
-        let mut sums = Vec::new();
+        let mut scratch = Scratch::default();
         for job in self.stop.each(self.jobs) {
             let Ok((own, least)) = job else { return };
-            self.layout.least(self.costs, *own, least, &mut sums);
+            self.layout.least(self.costs, *own, least, &mut scratch);
         }
     }
 }
+
+/// Variables and cells of a wave that are looked at at a time: some megabytes, and some milliseconds of one thread.
+const PART: usize = if cfg!(test) { 1 << 6 } else { 1 << 20 };
 
 /// Visits the variables of a wave. What they all cost goes to the constant, which stays below `range` or comes to it
 /// where there is no solution. A wave that is stopped has visited some of them: costs and constant are as right as
 /// before.
 pub(crate) fn visit(
     layout: &Layout,
-    costs: &mut [Costs],
+    costs: &mut Costs,
     (forward, number): (bool, usize),
     constant: &mut Cost,
     range: Cost,
@@ -46,26 +49,59 @@ pub(crate) fn visit(
     stop: &Stop,
 ) -> Result<(), Error> {
     let wave = layout.wave(forward, number);
-    let (mut cells, mut uses) = (0, 0);
-    for v in stop.each(&wave.variables) {
-        let v = *v? as usize;
-        cells += costs[v].taken.len();
-        uses += layout.uses[v].len();
+    let (left, mut rest, mut own) = (range - *constant, &wave.variables[..], Own::default());
+    while !rest.is_empty() {
+        // a part changes nothing that another one reads: variables of a wave share no function
+        let mut size = 0;
+        let enough = |&v: &u32| {
+            size += 1 + layout.rows(v).len();
+            size >= PART
+        };
+        let (part, others) = rest.split_at(rest.iter().position(enough).map_or(rest.len(), |last| last + 1));
+        rest = others;
+        let memory = least(layout, costs, part, wave.work >= SHARED, stop)?;
+        let mut memory = &memory[..];
+        for v in stop.each(part) {
+            let v = *v?;
+            let (least, others) = memory.split_at(layout.rows(v).len());
+            memory = others;
+            own.read(layout, costs, v);
+            let sum = (*constant + own.collect(least, left)).min(range);
+            if let Some(journal) = &mut journal {
+                own.write(layout, costs, v, stop)?;
+                // what was collected counts, should a stop come before some of it is given on
+                *constant = sum;
+                let lost = own.unary.iter().map(|&cost| cost == NEVER);
+                journal.visited(v, lost, |function, place| layout.taken(costs, function, place as usize));
+            }
+            own.give(layout.uses(v), forward);
+            own.write(layout, costs, v, stop)?;
+            *constant = sum;
+            if *constant >= range {
+                return Ok(());
+            }
+        }
     }
+    Ok(())
+}
+
+/// What the functions of some variables cost at least for each of their values.
+fn least(layout: &Layout, costs: &Costs, variables: &[u32], shared: bool, stop: &Stop) -> Result<Vec<Cost>, Error> {
+    let cells = variables.iter().map(|&v| layout.rows(v).len()).sum();
     let mut memory: Vec<Cost> = vec![0; cells];
-    let mut jobs: Vec<Job<'_>> = Vec::with_capacity(uses);
+    let mut jobs: Vec<Job<'_>> = Vec::with_capacity(variables.iter().map(|&v| layout.uses(v).len()).sum());
     let mut rest = &mut memory[..];
-    for v in stop.each(&wave.variables) {
+    for v in stop.each(variables) {
         let v = *v?;
-        let values = costs[v as usize].unary.len();
-        for &own in &layout.uses[v as usize] {
+        let values = layout.values(v).len();
+        for &own in layout.uses(v) {
             let (least, others) = rest.split_at_mut(values);
             jobs.push((own, least));
             rest = others;
         }
     }
     let least = |jobs: &mut [Job<'_>]| pulp::Arch::new().dispatch(Least { layout, costs, jobs, stop });
-    if wave.work >= SHARED {
+    if shared {
         let many = jobs.len().div_ceil(PARTS).max(1);
         jobs.par_chunks_mut(many).for_each(least);
     } else {
@@ -73,32 +109,38 @@ pub(crate) fn visit(
     }
     drop(jobs);
     stop.check()?;
-    let (left, mut rest) = (range - *constant, &memory[..]);
-    let mut shares = Vec::new();
-    for v in stop.each(&wave.variables) {
-        let v = *v?;
-        let own = &mut costs[v as usize];
-        let (least, others) = rest.split_at(own.taken.len());
-        rest = others;
-        let lowest = own.collect(least, left);
-        if let Some(journal) = &mut journal {
-            let lost = costs[v as usize].unary.iter().map(|&cost| cost == NEVER);
-            journal.visited(v, lost, |function, place| layout.taken(costs, function, place as usize));
-        }
-        costs[v as usize].give(&layout.uses[v as usize], forward, &mut shares);
-        *constant = (*constant + lowest).min(range);
-        if *constant >= range {
-            break;
-        }
-    }
-    Ok(())
+    Ok(memory)
 }
 
-impl Costs {
+/// The costs of the variable that is visited.
+#[derive(Debug, Default)]
+struct Own {
+    unary: Vec<Cost>,
+    taken: Vec<Cost>,
+    shares: Vec<Cost>,
+}
+
+impl Own {
+    fn read(&mut self, layout: &Layout, costs: &Costs, v: u32) {
+        self.unary.clear();
+        self.taken.clear();
+        costs.unary.read(layout.values(v), &mut self.unary);
+        costs.taken.read(layout.rows(v), &mut self.taken);
+    }
+
+    /// All of them, or none where it is stopped.
+    fn write(&self, layout: &Layout, costs: &mut Costs, v: u32, stop: &Stop) -> Result<(), Error> {
+        costs.unary.prepare(&self.unary, stop)?;
+        costs.taken.prepare(&self.taken, stop)?;
+        costs.unary.write(layout.values(v).start, &self.unary);
+        costs.taken.write(layout.rows(v).start, &self.taken);
+        Ok(())
+    }
+
     /// Collects what the variable's functions cost at least for each value, and returns what all values cost. From
     /// `left` on a value is too dear.
     fn collect(&mut self, least: &[Cost], left: Cost) -> Cost {
-        let Costs { unary, taken } = self;
+        let Own { unary, taken, .. } = self;
         let size = unary.len().max(1);
         for (least, taken) in least.chunks_exact(size).zip(taken.chunks_exact_mut(size)) {
             for ((sum, &least), taken) in unary.iter_mut().zip(least).zip(taken) {
@@ -117,14 +159,14 @@ impl Costs {
     }
 
     /// Gives most of what is left on to the functions that have variables to come.
-    fn give(&mut self, uses: &[Use], forward: bool, shares: &mut Vec<Cost>) {
-        let Costs { unary, taken } = self;
-        let onward = |forward: bool| uses.iter().filter(|own| own.onward[usize::from(!forward)]).count() as Cost;
+    fn give(&mut self, uses: &[Use], forward: bool) {
+        let Own { unary, taken, shares } = self;
+        let onward = |forward: bool| uses.iter().filter(|own| own.onward(forward)).count() as Cost;
         let (size, parts) = (unary.len().max(1), onward(true).max(onward(false)).max(1));
         shares.clear();
         shares.extend(unary.iter().map(|&sum| sum / parts));
         for (own, taken) in uses.iter().zip(taken.chunks_exact_mut(size)) {
-            let gives = own.onward[usize::from(!forward)];
+            let gives = own.onward(forward);
             for ((taken, &share), &sum) in taken.iter_mut().zip(&*shares).zip(&*unary) {
                 if sum == NEVER {
                     // all its entries look forbidden from now on
