@@ -118,9 +118,10 @@ impl Rows {
         for v in 0..tables.variables() {
             for &function in tables.functions_on(v) {
                 let places = tables.problem.functions[function as usize].scope.len();
-                let others = (firsts[function as usize]..).take(places).filter(|&k| by_function[k].1 as usize != v);
-                for (incident, row) in others.zip(&mut affected) {
-                    let incident = if places > 2 { incident as u32 } else { u32::MAX };
+                let own = firsts[function as usize]..firsts[function as usize] + places;
+                for row in affected.by_ref().take(places - 1) {
+                    let is_own = |&k: &usize| by_function[k].1 == row.variable;
+                    let incident = own.clone().find(is_own).filter(|_| places > 2).map_or(u32::MAX, |k| k as u32);
                     rows.affected.extend([row.base, row.stride, row.variable, incident]);
                 }
             }
