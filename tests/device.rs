@@ -6,7 +6,7 @@
 mod common;
 
 use common::gpu;
-use fangs::device::{Cuda, DeviceError, Kernel, PushKernelArg, Source};
+use fangs::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg, Source};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -31,12 +31,10 @@ fn source() -> Source {
     ["add<5>", "spin"].into_iter().fold(fangs::kernels::own("own.cu", TEXT), Source::kernel)
 }
 
-fn add(cuda: &Cuda, kernel: &Kernel, numbers: &mut fangs::device::CudaSlice<i32>) -> Result {
+fn add(stream: &CudaStream, kernel: &Kernel, numbers: &mut CudaSlice<i32>) -> Result {
     let count = numbers.len() as u32;
     // SAFETY: the arguments are those of `add`.
-    unsafe {
-        kernel.launch(cuda.stream(), (count.div_ceil(128), 128, 0), |arguments| arguments.arg(numbers).arg(&count))
-    }
+    unsafe { kernel.launch(stream, (count.div_ceil(128), 128, 0), |arguments| arguments.arg(numbers).arg(&count)) }
 }
 
 #[test]
@@ -71,7 +69,7 @@ fn kernels_run_and_errors_name_them() -> Result {
     let kernel = module.kernel("add<5>", 0)?;
     assert!(kernel.registers() > 0 && kernel.blocks_per_multiprocessor(128, 0)? > 0);
     let mut numbers = cuda.upload(&[1, 2, 3])?;
-    add(&cuda, &kernel, &mut numbers)?;
+    add(cuda.stream(), &kernel, &mut numbers)?;
     assert_eq!(cuda.read(&numbers)?, [6, 7, 8]);
     let error = module.kernel("add<6>", 0).expect_err("it was not asked for").to_string();
     assert!(error.contains("add<6> of own.cu"), "{error}");
@@ -96,7 +94,7 @@ fn kernels_are_compiled_beside_other_work() -> Result {
     let again = cuda.poll(&new, Duration::ZERO)?;
     assert!(again.is_some_and(|again| Arc::ptr_eq(&again, &module)));
     let mut numbers = cuda.upload(&[1, 2, 3])?;
-    add(&cuda, &module.kernel("add<5>", 0)?, &mut numbers)?;
+    add(cuda.stream(), &module.kernel("add<5>", 0)?, &mut numbers)?;
     assert_eq!(cuda.read(&numbers)?, [6, 7, 8]);
     let mut wrong = source();
     wrong.text.push_str("\nnonsense");
@@ -150,5 +148,28 @@ fn copies_run_beside_work() -> Result {
         let turn = slice % 2;
         check(slice, &cuda.read(&memory[turn])?);
     }
+    Ok(())
+}
+
+#[test]
+fn recording_leaves_the_work_of_others_alone() -> Result {
+    let Some(cuda) = gpu() else { return Ok(()) };
+    let kernel = cuda.load(&source())?.kernel("add<5>", 0)?;
+    let mut numbers = cuda.upload(&[1, 2, 3])?;
+    let other = || {
+        let mut numbers = cuda.upload(&[4])?;
+        add(cuda.stream(), &kernel, &mut numbers)?;
+        cuda.read(&numbers)
+    };
+    let mut recorded = cuda.record(|stream| {
+        add(stream, &kernel, &mut numbers)?;
+        let read = std::thread::scope(|scope| scope.spawn(other).join()).expect("no thread panics")?;
+        assert_eq!(read, [9]);
+        Ok(())
+    })?;
+    assert_eq!(cuda.read(&numbers)?, [1, 2, 3]);
+    recorded.launch(&cuda)?;
+    recorded.launch(&cuda)?;
+    assert_eq!(cuda.read(&numbers)?, [11, 12, 13]);
     Ok(())
 }

@@ -251,7 +251,7 @@ impl Cuda {
         match self.never {}
     }
 
-    pub fn record(&self, _work: impl FnOnce() -> Result<(), DeviceError>) -> Result<Recorded, DeviceError> {
+    pub fn record(&self, _work: impl FnOnce(&CudaStream) -> Result<(), DeviceError>) -> Result<Recorded, DeviceError> {
         match self.never {}
     }
 
@@ -318,7 +318,7 @@ impl Module {
 }
 
 impl Recorded {
-    pub fn launch(&mut self) -> Result<(), DeviceError> {
+    pub fn launch(&mut self, _cuda: &Cuda) -> Result<(), DeviceError> {
         match self.0 {}
     }
 }

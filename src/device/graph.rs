@@ -1,12 +1,12 @@
 //! Launches that are recorded once and given to a device together.
 
-#![allow(unsafe_code, reason = "a recorded graph may move between threads")]
+#![allow(unsafe_code, reason = "calls of the driver are foreign, and a recorded graph may move between threads")]
 
 use super::find::failed;
 use super::{Cuda, DeviceError};
-use cudarc::driver::CudaGraph;
 use cudarc::driver::sys::CUgraphInstantiate_flags;
 use cudarc::driver::sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+use cudarc::driver::{CudaGraph, CudaStream, result};
 use std::fmt;
 
 /// What was recorded. The memory that its kernels were given must stay as long as it is launched.
@@ -18,30 +18,37 @@ unsafe impl Send for Recorded {}
 unsafe impl Sync for Recorded {}
 
 impl Cuda {
-    /// Records the launches that `work` gives to the stream of this device, and runs none of them.
+    /// Records the launches that `work` gives to a stream, and runs none of them. The stream is one of its own: what
+    /// other threads give to that of the device must run, and graphs are not made for several threads.
     ///
     /// # Errors
-    /// Those of `work` and the driver's; the stream can be used afterwards.
-    pub fn record(&self, work: impl FnOnce() -> Result<(), DeviceError>) -> Result<Recorded, DeviceError> {
+    /// Those of `work` and the driver's.
+    pub fn record(&self, work: impl FnOnce(&CudaStream) -> Result<(), DeviceError>) -> Result<Recorded, DeviceError> {
         const WHAT: &str = "recording launches";
-        self.stream().begin_capture(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).map_err(failed(WHAT))?;
-        let done = work();
-        let graph = self.stream().end_capture(CUgraphInstantiate_flags(0)).map_err(failed(WHAT));
+        let stream = self.fork()?;
+        stream.begin_capture(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).map_err(failed(WHAT))?;
+        let done = work(&stream);
+        let graph = stream.end_capture(CUgraphInstantiate_flags(0)).map_err(failed(WHAT));
         done?;
         let nothing = || DeviceError::Failed { what: WHAT.into(), cause: "nothing was recorded".into() };
         let graph = graph?.ok_or_else(nothing)?;
-        graph.upload().map_err(failed(WHAT))?;
+        // in the order of the launches
+        // SAFETY: the graph lives, the recording has bound the context, and no other thread knows either.
+        unsafe { result::graph::upload(graph.cu_graph_exec(), self.stream().cu_stream()) }.map_err(failed(WHAT))?;
         Ok(Recorded(graph))
     }
 }
 
 impl Recorded {
-    /// Gives the launches to the stream that they were recorded on.
+    /// Gives the launches to the stream of the device that they were recorded for.
     ///
     /// # Errors
     /// The driver's.
-    pub fn launch(&mut self) -> Result<(), DeviceError> {
-        self.0.launch().map_err(failed("launching what was recorded"))
+    pub fn launch(&mut self, cuda: &Cuda) -> Result<(), DeviceError> {
+        const WHAT: &str = "launching what was recorded";
+        cuda.context().bind_to_thread().map_err(failed(WHAT))?;
+        // SAFETY: the graph lives as long as `self`, and `&mut` keeps other threads from it.
+        unsafe { result::graph::launch(self.0.cu_graph_exec(), cuda.stream().cu_stream()) }.map_err(failed(WHAT))
     }
 }
 

@@ -9,7 +9,7 @@ use super::{BUCKET, Gpu, staging};
 use crate::algebra::Entry;
 use crate::algebra::{CostEntry, Counting, MinSum, Semiring, SumProduct};
 use crate::device::shared::{DeviceStruct, assertions, device_structs};
-use crate::device::{CudaSlice, DeviceError, DeviceRepr, Held, Kernel, PushKernelArg, ValidAsZeroBits};
+use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Held, Kernel, PushKernelArg, ValidAsZeroBits};
 use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
@@ -174,11 +174,11 @@ impl<S: DeviceSemiring> Loaded<S> {
         kernel.ok_or_else(|| DeviceError::Unusable(format!("{wanted:?} was launched before it was compiled")))
     }
 
-    /// Gives a launch whose kernel is ready to the device, the tables being at an address.
+    /// Gives a launch whose kernel is ready to a stream of the device, the tables being at an address.
     ///
     /// # Safety
     /// There must be room for the program's entries.
-    pub unsafe fn launch(&self, gpu: &Gpu, index: usize, memory: u64) -> Result<(), DeviceError> {
+    pub unsafe fn launch(&self, stream: &CudaStream, index: usize, memory: u64) -> Result<(), DeviceError> {
         let launch = &self.program.launches[index];
         let shape = (launch.blocks, launch.variant.threads(), launch.variant.shared());
         let addresses = Addresses { memory, ..self.descriptors.addresses };
@@ -187,7 +187,7 @@ impl<S: DeviceSemiring> Loaded<S> {
         // SAFETY: the arguments are those of join_tile and join_staged, or of the others; all addresses lie in the
         // caller's memory and in that of the descriptors.
         unsafe {
-            self.kernel(index)?.launch(gpu.cuda().stream(), shape, |arguments| {
+            self.kernel(index)?.launch(stream, shape, |arguments| {
                 let arguments = match &tiled {
                     Some(words) => arguments.arg(&memory).arg(words),
                     None => arguments.arg(&addresses).arg(&launch.first),
@@ -236,7 +236,7 @@ impl<S: DeviceSemiring> Execution<S> {
     fn launch(&self, index: usize) -> Result<(), DeviceError> {
         let memory = self.gpu.cuda().address(&self.memory);
         // SAFETY: the memory was made for the program.
-        unsafe { self.loaded.launch(&self.gpu, index, memory) }
+        unsafe { self.loaded.launch(self.gpu.cuda().stream(), index, memory) }
     }
 
     /// Milliseconds of the device for all launches, the median of `repeats` after one that is not counted.

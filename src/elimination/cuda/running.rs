@@ -6,7 +6,7 @@ use super::execution::{Loaded, SLICE};
 use super::program::{DeviceTable, Program};
 use super::{Gpu, staging};
 use crate::algebra::SumProduct;
-use crate::device::{CudaSlice, DeviceError, Recorded};
+use crate::device::{CudaSlice, CudaStream, DeviceError, Recorded};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use std::ops::Range;
@@ -68,7 +68,7 @@ impl Running {
     /// Records the launches of some directions, each at once unless it takes long. Its kernels must be there.
     pub fn record(&mut self, directions: [Range<usize>; 2]) -> Result<(), DeviceError> {
         for piece in directions.map(|direction| self.pieces(direction)).concat() {
-            let launches = || piece.clone().try_for_each(|index| self.launch(index));
+            let launches = |stream: &CudaStream| piece.clone().try_for_each(|index| self.launch(stream, index));
             let recorded = self.gpu.cuda().record(launches)?;
             self.recorded.push((piece, recorded));
         }
@@ -79,13 +79,13 @@ impl Running {
     /// host fills in stays, so that each makes the same tables.
     pub fn time(&mut self, repeats: usize) -> Result<f64, DeviceError> {
         let (gpu, recorded) = (self.gpu.clone(), &mut self.recorded);
-        gpu.cuda().median_ms(1, repeats, || recorded.iter_mut().try_for_each(|(_, piece)| piece.launch()))
+        gpu.cuda().median_ms(1, repeats, || recorded.iter_mut().try_for_each(|(_, piece)| piece.launch(gpu.cuda())))
     }
 
-    fn launch(&self, index: usize) -> Result<(), DeviceError> {
+    fn launch(&self, stream: &CudaStream, index: usize) -> Result<(), DeviceError> {
         let memory = self.gpu.cuda().address(&self.memory);
         // SAFETY: the memory was made for the program.
-        unsafe { self.loaded.launch(&self.gpu, index, memory) }
+        unsafe { self.loaded.launch(stream, index, memory) }
     }
 
     /// Launches in pieces that each take the device some milliseconds, if there is so much to do.
@@ -110,8 +110,8 @@ impl Machine for Running {
     fn run(&mut self, launches: Range<usize>, stop: &Stop) -> Result<bool, DeviceError> {
         for mut piece in self.pieces(launches) {
             match self.recorded.iter_mut().find(|(own, _)| *own == piece) {
-                Some((_, recorded)) => recorded.launch()?,
-                None => piece.try_for_each(|index| self.launch(index))?,
+                Some((_, recorded)) => recorded.launch(self.gpu.cuda())?,
+                None => piece.try_for_each(|index| self.launch(self.gpu.cuda().stream(), index))?,
             }
             self.gpu.cuda().synchronize()?;
             if stop.is_set() {

@@ -167,7 +167,7 @@ impl<S: DeviceSemiring> Streamed<S> {
                     return Ok(false);
                 }
                 // SAFETY: the memory has room for the part's entries from there on.
-                unsafe { open.loaded.launch(&gpu, open.launch, address)? };
+                unsafe { open.loaded.launch(cuda.stream(), open.launch, address)? };
                 *left = left.saturating_sub(launch.work.max(1));
                 open.launch += 1;
             }
