@@ -94,9 +94,8 @@ impl Cycling {
 }
 
 /// Whether it shares the part of the time that annealing is sure of: where variables have two values, as a visit takes
-/// next to nothing then, and where annealing's children have the fewest sweeps. On vast cores all threads make one
-/// anneal together, which a walk each does not always equal; elsewhere it has what it gains (results/scale). Where
-/// functions have two variables, too, [`super::spins`] is faster.
+/// next to nothing then, and where annealing's children have the fewest sweeps; elsewhere it has what it gains
+/// (results/scale). Where functions have two variables, too, [`super::spins`] is faster.
 pub(super) fn leads(context: &SearchContext) -> bool {
     let is_binary = || context.tables.problem.domains.iter().all(|&domain| domain <= 2);
     let is_left = !context.is_vast() && !context.is_quadratic();
@@ -220,7 +219,8 @@ impl Driver for Cycling {
     }
 
     fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
-        context.is_large() && context.tables.all_copied() && !context.is_for_sums()
+        // where all threads make one anneal together, walks of their own found no more (results/scale)
+        context.is_large() && !context.is_vast() && context.tables.all_copied() && !context.is_for_sums()
     }
 
     fn weight(&self, context: &SearchContext, _: &Pool) -> f64 {
