@@ -67,7 +67,7 @@ impl Evaluation {
 /// If `assignment` has another length than the network has variables, or a value is outside its domain: readers of
 /// files check this.
 pub fn evaluate(network: &Network, assignment: &[u32]) -> Evaluation {
-    evaluate_unless(network, assignment, || false).expect("nobody gives up")
+    evaluate_unless(network, assignment, || false).expect("it never gives up")
 }
 
 /// Functions between two questions whether to give up: about a millisecond.

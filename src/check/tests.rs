@@ -120,7 +120,7 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
             reducer.tighten(upper, &stop);
         }
     }
-    let mut values = ValueBounds::new(&reducer, &Stop::new()).expect("nobody stops");
+    let mut values = ValueBounds::new(&reducer, &Stop::new()).expect("no stop is set");
     let (mut reducer, mut proven) = (Arc::new(reducer), Vec::new());
     for _ in 0..1 + rng.below(3) {
         schedule(&reducer, &mut values, upper, rng, &mut proven);
@@ -173,7 +173,7 @@ fn schedule(
                     assert_eq!(shift.advance(u64::MAX, &stop), Progress::Done);
                     proven.push((shift.lower_bound(upper), shift.proof(reducer).expect("log and journal")));
                 }
-                let bounds = shift.value_bounds(&Stop::new()).expect("nobody stops");
+                let bounds = shift.value_bounds(&Stop::new()).expect("no stop is set");
                 values.learn(reducer, &bounds, shift.proof(reducer), &Stop::new());
                 schedule.shifted(*shift, &stop);
             }

@@ -12,7 +12,7 @@ use fangs::record::text::{counted, grouped, sense};
 use fangs::record::{Console, Verbosity, seconds};
 use fangs::reduce::{Reducer, Reduction, Size};
 use fangs::search::Clock;
-use fangs::search::measure::Footprint;
+use fangs::search::measure::{Footprint, reduces};
 use fangs::stop::Stop;
 use fangs::terminal::line;
 use fangs::threads::Large;
@@ -76,9 +76,18 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     }
     let (network, observed) = config.input.load_observed(&Console::new(Verbosity::Normal), &stop)?;
     let load_s = seconds(clock.seconds());
-    let mut reducer = Reducer::new(&network, config.reduce, &stop)?;
+    let reduces = config.reduce && reduces(&network, &stop)?;
+    let mut reducer = Reducer::new(&network, reduces, &stop)?;
     reducer.merge_ties(&stop);
     let problem = Arc::new(reducer.fitting_problem(&stop)?);
+    let (infeasible, reduction) = (reducer.infeasible(), reducer.report());
+    // it takes as much memory as the problem
+    drop(reducer);
+    let core_density = density(problem.neighbours(&stop)?);
+    let own_density = match reduces {
+        true => density(Reducer::new(&network, false, &stop)?.fitting_problem(&stop)?.neighbours(&stop)?),
+        false => core_density,
+    };
     let orders: Vec<(Method, Order)> =
         Method::ALL.map(|(_, method)| (method, best_order(&problem, &[method], 1, restarts(&problem), &stop))).into();
     let best = orders.iter().min_by(|a, b| a.1.joint_entries.total_cmp(&b.1.joint_entries));
@@ -95,13 +104,14 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         precision_slack: network.units().precision_slack(None),
         observed,
         domains: Domains::of(network.domains()),
-        density: density(Reducer::new(&network, false, &stop)?.fitting_problem(&stop)?.neighbours(&stop)?),
+        density: own_density,
         network: Size::of(&network),
         core_domains: Domains::of(&problem.domains),
-        core_density: density(problem.neighbours(&stop)?),
-        infeasible: reducer.infeasible(),
-        reduction: reducer.report(),
-        search: Footprint::of(&network, &problem),
+        core_density,
+        infeasible,
+        stays: config.reduce && !reduces,
+        reduction,
+        search: Footprint::of(&network, &problem, reduces),
         orders: orders.iter().map(|(method, order)| OrderLine::new(*method, order)).collect(),
         pseudo_trees,
         memory: config.memory,
@@ -134,18 +144,25 @@ fn eliminations(problem: &Problem, order: &Order, config: &Config) -> Vec<Elimin
     if let Some(z) = config.z {
         return vec![Elimination::new(&plan(Some(z)))];
     }
+    let is_same = |a: &mut Elimination, b: &mut Elimination| (a.z, a.joint_entries) == (b.z, b.joint_entries);
     let mut lines: Vec<Elimination> = Vec::new();
     for z in (2..=order.width).step_by(if order.width > 12 { 2 } else { 1 }) {
         let line = Elimination::new(&plan(Some(z)));
-        if line.z < z || line.exact {
-            break;
+        match line.z < z || line.exact {
+            // it is the largest that fits, and no slices make this order exact
+            true if order.joint_entries.is_infinite() => {
+                lines.push(line);
+                lines.dedup_by(is_same);
+                return lines;
+            }
+            true => break,
+            false => lines.push(line),
         }
-        lines.push(line);
     }
     let slices = Slices { bytes: config.memory, devices: 0 };
     let limits = Limits::new(config.memory).with(|limits| limits.slices = Some(slices));
     lines.push(Elimination::new(&Plan::new(problem, order, &limits)));
-    lines.dedup_by(|a, b| (a.z, a.joint_entries) == (b.z, b.joint_entries));
+    lines.dedup_by(is_same);
     lines
 }
 
@@ -174,6 +191,9 @@ struct Description {
     core_domains: Domains,
     core_density: f64,
     infeasible: bool,
+    /// Vast, and left as it is.
+    #[serde(skip)]
+    stays: bool,
     reduction: Reduction,
     search: Footprint,
     orders: Vec<OrderLine>,
@@ -292,6 +312,9 @@ impl fmt::Display for Description {
             of(*inconsistent, "value"),
             grouped(dominated)
         )?;
+        if self.stays {
+            writeln!(f, "  left as it is: of a sample, reductions would leave nearly all")?;
+        }
         if self.infeasible {
             writeln!(f, "  the reductions prove that there is no solution")?;
         }

@@ -87,7 +87,7 @@ fn every_executor_finds_the_least_cost_and_the_number_of_solutions() {
     let all = |ran: Vec<usize>| assert!(ran.iter().all(|&ran| ran > 50), "{ran:?}");
     all(conform(
         gpu.as_ref(),
-        |problem| MinSum { cap: super::cap(problem, FORBIDDEN, &Stop::new()).expect("nobody stops") as i32 },
+        |problem| MinSum { cap: super::cap(problem, FORBIDDEN, &Stop::new()).expect("no stop is set") as i32 },
         |problem, plan, semiring, value| {
             let optimum = costs(problem).into_iter().min().unwrap_or(FORBIDDEN);
             let least = optimum.min(semiring.cap.into());

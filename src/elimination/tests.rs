@@ -329,7 +329,7 @@ fn a_set_flag_ends_a_run_early() {
 }
 
 fn next(sizes: &mut SizeSchedule, problem: &Problem, ub: Option<Cost>) -> Option<Plan> {
-    sizes.next(problem, ub, &Stop::new()).expect("nobody stops")
+    sizes.next(problem, ub, &Stop::new()).expect("no stop is set")
 }
 
 #[test]

@@ -179,7 +179,7 @@ fn check_all(network: &Network, rng: &mut Rng) {
     let mut reducer = reducer(network, logged, rng);
     check(network, &reducer, network.top());
     let mut top = network.top();
-    let mut values = ValueBounds::new(&reducer, &Stop::new()).expect("nobody stops");
+    let mut values = ValueBounds::new(&reducer, &Stop::new()).expect("no stop is set");
     for _ in 0..3 {
         // from the cost of some assignment down to the optimum and below
         let any: Vec<u32> = network.domains().iter().map(|&d| below(rng, u64::from(d)) as u32).collect();

@@ -75,8 +75,8 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// That of a network and its core.
-    pub fn of(network: &Network, problem: &Arc<Problem>) -> Footprint {
+    /// That of a network and its core, which is what reductions leave where a run makes them.
+    pub fn of(network: &Network, problem: &Arc<Problem>, reduces: bool) -> Footprint {
         let context = SearchContext::new(problem, problem.top, None, &mut Rng::new(1));
         let table_bytes = context.tables.bytes();
         let (mut tables, mut places, mut known) = (0, 0, FxHashSet::default());
@@ -87,13 +87,19 @@ impl Footprint {
             }
         }
         let whole = tables + network.expanded().functions().len() as u64 * FUNCTION_BYTES;
-        let beside = passes::suits(network);
-        let reduces = !beside || reducing::are_worthwhile(network, &Stop::new()).unwrap_or(true);
         let reductions = if reduces { tables + places * REDUCING_BYTES } else { 0 };
-        let cores = if is_dense(network) { 0 } else { 1 + u64::from(beside && reduces) };
+        let cores = if is_dense(network) { 0 } else { 1 + u64::from(reduces && passes::suits(network)) };
         let run_bytes = whole + reductions + cores * table_bytes;
         Footprint { table_bytes, state_bytes: state_bytes(&context) as u64, run_bytes }
     }
+}
+
+/// Whether `solve` reduces a network, unless an option needs all steps of that.
+///
+/// # Errors
+/// [`Error::Stopped`](crate::Error::Stopped); [`Error::Memory`](crate::Error::Memory).
+pub fn reduces(network: &Network, stop: &Stop) -> Result<bool, crate::Error> {
+    reducing::are_made(network, stop)
 }
 
 /// Where to measure.

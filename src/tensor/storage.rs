@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_table_that_no_memory_holds_is_an_error() {
         for entries in [usize::MAX / 16, usize::MAX / 4] {
-            let error = Storage::<i64>::try_new(entries).expect_err("nobody has so much");
+            let error = Storage::<i64>::try_new(entries).expect_err("no machine has so much");
             assert!(matches!(error, Error::Memory(_)), "{error}");
         }
         assert_eq!(Storage::<i32>::try_new(5).expect("twenty bytes").len(), 5);

@@ -28,7 +28,7 @@ fn shifted(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &Order, zs: &[
         }
         let trouble = graph.take_trouble();
         assert!(trouble.is_none() && graph.on_device() == gpu.is_some(), "{trouble:?}");
-        let values = graph.value_bounds(&Stop::new()).expect("nobody stops");
+        let values = graph.value_bounds(&Stop::new()).expect("no stop is set");
         let bound = graph.lower_bound(FORBIDDEN);
         if bound == FORBIDDEN {
             // what is left of tables without a solution is of no interest
@@ -123,7 +123,7 @@ fn between_functions(gpu: Option<&Arc<Gpu>>, problem: &Arc<Problem>, order: &[u3
     assert!(trouble.is_none(), "{trouble:?}");
     let (bound, values, left) = (
         shift.lower_bound(problem.top),
-        shift.value_bounds(&Stop::new()).expect("nobody stops"),
+        shift.value_bounds(&Stop::new()).expect("no stop is set"),
         shift.problem(&Stop::new()).expect("the flag is not set"),
     );
     if bound == problem.top {
@@ -201,7 +201,7 @@ fn race(gpu: &Arc<Gpu>, name: &str, problem: &Arc<Problem>) {
          device {its:.4} s ({first:.4} at first), CPU {one:.4} s, {two:.4} on 2 threads, {many:.4} on 12"
     );
     assert_eq!(device.lower_bound(problem.top), bound);
-    let values = |shift: &Shift| shift.value_bounds(&Stop::new()).expect("nobody stops");
+    let values = |shift: &Shift| shift.value_bounds(&Stop::new()).expect("no stop is set");
     assert_eq!(values(&device), values(&host));
     let [device, host] = [device, host].map(|shift| shift.problem(&Stop::new()).expect("the flag is not set"));
     assert!(device.unary == host.unary && device.constant == host.constant);

@@ -149,7 +149,7 @@ mod tests {
         let small = [0, 7, -7, most - 1, 1 - most, NEVER, -NEVER, 3];
         for large in [most, -most - 1, NEVER - 1, 1 - NEVER, -most - 2, Cost::MAX, Cost::MIN] {
             let mut amounts = Amounts::with_capacity(0, true);
-            amounts.extend(&small, &stop).expect("nobody stops");
+            amounts.extend(&small, &stop).expect("no stop is set");
             assert!(matches!(amounts, Amounts::Short(_)) && amounts.part(0..8) == small);
             let mut long = Amounts::zeros(8, false);
             long.write(0, &small);
@@ -157,13 +157,13 @@ mod tests {
             let set = Stop::new();
             set.set(Cause::Signal);
             assert!(amounts.prepare(&[2, large], &set).is_err() && amounts == long);
-            amounts.prepare(&[2, large], &stop).expect("nobody stops");
+            amounts.prepare(&[2, large], &stop).expect("no stop is set");
             assert!(matches!(amounts, Amounts::Long(_)) && amounts == long);
             amounts.write(3, &[2, large]);
             assert_eq!(amounts.part(2..6), [-7, 2, large, NEVER]);
             assert!(amounts != long);
             let mut grown = Amounts::with_capacity(2, true);
-            grown.extend(&amounts.part(0..8), &stop).expect("nobody stops");
+            grown.extend(&amounts.part(0..8), &stop).expect("no stop is set");
             assert!(matches!(grown, Amounts::Long(_)) && grown == amounts);
         }
         let mut zeros = Amounts::zeros(3, true);

@@ -163,7 +163,7 @@ impl ShiftDevice {
             let mut amounts = Amounts::with_capacity(size, short);
             for start in (0..size).step_by(STAGED) {
                 let part = self.gpu.cuda().read(&all.slice(start..size.min(start + STAGED)))?;
-                // nobody stops this flag
+                // this flag is never set
                 amounts.extend(&part, &Stop::new()).map_err(|error| DeviceError::Unusable(error.to_string()))?;
             }
             Ok(amounts)

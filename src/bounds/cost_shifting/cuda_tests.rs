@@ -90,7 +90,7 @@ impl Emulator {
     fn costs(&self) -> Costs {
         let of = |costs: &[Cost]| {
             let mut amounts = Amounts::with_capacity(costs.len(), true);
-            amounts.extend(costs, &Stop::new()).expect("nobody stops");
+            amounts.extend(costs, &Stop::new()).expect("no stop is set");
             amounts
         };
         Costs { unary: of(&self.unary), taken: of(&self.taken) }

@@ -71,7 +71,7 @@ pub struct Shift {
     /// Whether entries fit into 32 bits.
     short: bool,
     infeasible: bool,
-    /// What was done, so that it can be checked; only where somebody wants to.
+    /// What was done, so that it can be checked; only where that is asked for.
     journal: Option<Journal>,
     work: u64,
 }

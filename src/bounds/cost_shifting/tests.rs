@@ -45,8 +45,8 @@ fn shifting_keeps_every_cost_and_bounds_never_fall_nor_pass_the_optimum() {
             }
         }
         positive += u32::from(before > problem.constant);
-        let bounds = shift.value_bounds(&Stop::new()).expect("nobody stops");
-        let shifted = shift.problem(&Stop::new()).expect("nobody stops");
+        let bounds = shift.value_bounds(&Stop::new()).expect("no stop is set");
+        let shifted = shift.problem(&Stop::new()).expect("no stop is set");
         assert!(shifted.functions.iter().all(|f| f.min(&shifted.domains) >= 0), "case {case}");
         assert!(shifted.unary.iter().flatten().all(|&cost| cost >= 0), "case {case}");
         for values in &all {
@@ -295,7 +295,7 @@ fn the_width_of_amounts_changes_nothing() {
         let (problem, order) = (Arc::new(problem), (0..20).collect::<Vec<u32>>());
         let [mut short, mut long] = [true, false].map(|short| {
             let mut shift = Shift::new(&problem, None, &order, &stop).expect("small costs");
-            shift.costs = shift.layout.costs(short, &stop).expect("nobody stops");
+            shift.costs = shift.layout.costs(short, &stop).expect("no stop is set");
             shift.keep_journal();
             shift
         });

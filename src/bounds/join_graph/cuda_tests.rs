@@ -117,11 +117,11 @@ fn words_of_passes_say_what_the_host_does() {
         let order = shuffled(&problem, &mut rng);
         let limits = Limits { z: Some(1 + rng.below(6) as u32), ..Limits::new(1 << 30) };
         let plan = Plan::new(&problem, &order, &limits);
-        let layout = Arc::new(Layout::new(&plan, &Stop::new()).expect("nobody stops"));
+        let layout = Arc::new(Layout::new(&plan, &Stop::new()).expect("no stop is set"));
         let range = plan.cap().max(1);
         let origin = Origin::Problem(problem.clone());
         let mut host =
-            Host::<i32>::new(&layout, &origin, &plan, range, &Stop::new()).expect("no device").expect("nobody stops");
+            Host::<i32>::new(&layout, &origin, &plan, range, &Stop::new()).expect("no device").expect("no stop is set");
         // a place that nothing has, as no address is 0
         let mut device = Emulator { memory: vec![0], offsets: Vec::new(), constant: 0 };
         let (mut tables, mut separators) = (Vec::new(), Vec::new());
@@ -138,7 +138,7 @@ fn words_of_passes_say_what_the_host_does() {
         }
         for pass in 0..5 {
             let kind = Kind { forward: pass % 2 == 0, symmetric: pass > 2 };
-            let waves = layout.pass(kind, &Stop::new()).expect("nobody stops");
+            let waves = layout.pass(kind, &Stop::new()).expect("no stop is set");
             let table = |cluster: u32| tables[cluster as usize];
             let words = Words::new(&waves, &layout.clusters, &layout.separators, table, |separator| {
                 separators[separator as usize]

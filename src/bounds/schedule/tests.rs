@@ -46,7 +46,7 @@ fn join_graphs_keep_every_cost_and_their_bounds_never_fall_nor_pass_the_optimum(
         let mut shift = Shift::new(&problem, None, &order, &Stop::new()).expect("small costs");
         let _ = shift.advance(if number % 2 == 0 { 0 } else { u64::MAX }, &stop);
         let shift = Arc::new(shift);
-        let mut now = Arc::new(shift.problem(&Stop::new()).expect("nobody stops"));
+        let mut now = Arc::new(shift.problem(&Stop::new()).expect("no stop is set"));
         let (mut before, order) = (Cost::MIN, shuffled(&problem, &mut rng));
         for patience in [Patience::Short, [Patience::Once, Patience::Long][rng.index(2)]] {
             let limits = Limits { z: Some(1 + rng.below(4) as u32), ..Limits::new(1 << 30) };
@@ -64,7 +64,7 @@ fn join_graphs_keep_every_cost_and_their_bounds_never_fall_nor_pass_the_optimum(
                     break;
                 }
             }
-            check_values(&shifting.value_bounds(&Stop::new()).expect("nobody stops"), &all, limit);
+            check_values(&shifting.value_bounds(&Stop::new()).expect("no stop is set"), &all, limit);
             if plan.exact {
                 assert_eq!(before, optimum.min(limit), "{number}");
                 exact += 1;
@@ -94,13 +94,13 @@ fn shifted_by(threads: usize, problem: &Arc<Problem>, plan: &Plan, next: &Plan) 
         while graph.advance(1 << 20, &stop) == Progress::More {
             bounds.push(graph.lower_bound(FORBIDDEN));
         }
-        let outline = Arc::new(graph.outline(&Stop::new()).expect("nobody stops"));
+        let outline = Arc::new(graph.outline(&Stop::new()).expect("no stop is set"));
         let mut graph = graph.after(outline, next.clone(), Patience::Long, &Stop::new()).expect("small costs");
         while graph.advance(1 << 20, &stop) == Progress::More {
             bounds.push(graph.lower_bound(FORBIDDEN));
         }
         bounds.push(graph.lower_bound(FORBIDDEN));
-        bounds.extend(graph.value_bounds(&Stop::new()).expect("nobody stops").into_iter().flatten());
+        bounds.extend(graph.value_bounds(&Stop::new()).expect("no stop is set").into_iter().flatten());
         let tables = graph.tables().expect("they are made");
         (bounds, (0..next.steps.len()).map(|index| tables.table(index).expect("no device")).collect())
     })

@@ -17,7 +17,7 @@
 //! caches and prefetchers follow.
 //!
 //! Where there are more inputs than lanes, those of slow *levels*, by the fastest outer digit that they read, are
-//! summed into stages of a tile's size, made anew only when one of their digits moves; the last stage is a lane.
+//! summed into stages of a tile's size, made again only when one of their digits moves; the last stage is a lane.
 
 use super::cursor::Cursor;
 use super::expand::{Digit, PAD, Run, offsets, row_digits, set_starts};

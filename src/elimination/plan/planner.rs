@@ -35,7 +35,7 @@ impl Plan {
     /// Plans elimination along `order`: exact where `limits` allow, otherwise with the largest z that fits.
     /// Always returns a plan; in the worst case it joins nothing and sums minima.
     pub fn new(problem: &Problem, order: &Order, limits: &Limits) -> Plan {
-        Plan::until(problem, order, limits, &Stop::new()).expect("nobody stops")
+        Plan::until(problem, order, limits, &Stop::new()).expect("no stop is set")
     }
 
     /// The same.

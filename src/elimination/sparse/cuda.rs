@@ -159,7 +159,7 @@ impl DeviceRows {
         Ok(DeviceRows { gpu, index, join, list, accounting, messages: (0..steps).map(|_| None).collect() })
     }
 
-    /// Does about so much work; whether all is done that will be. A message that is interrupted is made anew.
+    /// Does about so much work; whether all is done that will be. A message that is interrupted is made again.
     pub(crate) fn advance(
         &mut self,
         problem: &Problem,

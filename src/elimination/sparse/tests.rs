@@ -107,7 +107,7 @@ fn slices_threads_and_widths_make_the_same_rows() {
             run.finish().expect("done")
         });
         let mut accounting = Accounting::new(&plan, ROOMY);
-        accounting.begin(&problem, &plan, &Stop::new()).expect("nobody stops");
+        accounting.begin(&problem, &plan, &Stop::new()).expect("no stop is set");
         let mut long = Elimination::<u128>::new(accounting, &plan);
         assert!(long.advance(&problem, &plan, u64::MAX, &Stop::new()));
         assert_eq!(whole.lower_bound(), sliced.lower_bound());

@@ -161,7 +161,7 @@ fn repeated(names: &[String]) -> Option<&String> {
     names.iter().find(|name| !known.insert(*name))
 }
 
-/// A name or value as YAML: without quotes where nobody reads it as something else.
+/// A name or value as YAML: without quotes where they cannot be read as something else.
 fn text(name: &str) -> String {
     let words = ["true", "false", "yes", "no", "on", "off", "null", "y", "n", "inf", "nan"];
     let is_word = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

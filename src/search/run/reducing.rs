@@ -140,12 +140,20 @@ impl Run<'_> {
     }
 }
 
+/// Whether a run reduces a network, unless something asks for all steps: not a vast one of which that leaves nearly all.
+///
+/// # Errors
+/// [`Error::Stopped`]; [`Error::Memory`].
+pub(crate) fn are_made(network: &Network, stop: &Stop) -> Result<bool, Error> {
+    Ok(!passes::suits(network) || are_worthwhile(network, stop)?)
+}
+
 /// Whether the reductions of a vast network leave so much less that the search would move over. Those of a dense form
 /// leave all of it.
 ///
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Memory`].
-pub(crate) fn are_worthwhile(network: &Network, stop: &Stop) -> Result<bool, Error> {
+fn are_worthwhile(network: &Network, stop: &Stop) -> Result<bool, Error> {
     Ok(!is_dense(network) && Reducer::outlook(network, stop)? < WORTH_MOVING)
 }
 
