@@ -144,25 +144,23 @@ fn eliminations(problem: &Problem, order: &Order, config: &Config) -> Vec<Elimin
     if let Some(z) = config.z {
         return vec![Elimination::new(&plan(Some(z)))];
     }
-    let is_same = |a: &mut Elimination, b: &mut Elimination| (a.z, a.joint_entries) == (b.z, b.joint_entries);
-    let mut lines: Vec<Elimination> = Vec::new();
+    let (mut lines, mut largest) = (Vec::new(), None);
     for z in (2..=order.width).step_by(if order.width > 12 { 2 } else { 1 }) {
         let line = Elimination::new(&plan(Some(z)));
-        match line.z < z || line.exact {
-            // it is the largest that fits, and no slices make this order exact
-            true if order.joint_entries.is_infinite() => {
-                lines.push(line);
-                lines.dedup_by(is_same);
-                return lines;
-            }
-            true => break,
-            false => lines.push(line),
+        if line.z < z || line.exact {
+            largest = Some(line);
+            break;
         }
+        lines.push(line);
     }
-    let slices = Slices { bytes: config.memory, devices: 0 };
-    let limits = Limits::new(config.memory).with(|limits| limits.slices = Some(slices));
-    lines.push(Elimination::new(&Plan::new(problem, order, &limits)));
-    lines.dedup_by(is_same);
+    // slices may make an order exact, but none of so many entries
+    let largest = largest.filter(|_| order.joint_entries.is_infinite()).unwrap_or_else(|| {
+        let slices = Slices { bytes: config.memory, devices: 0 };
+        let limits = Limits::new(config.memory).with(|limits| limits.slices = Some(slices));
+        Elimination::new(&Plan::new(problem, order, &limits))
+    });
+    lines.push(largest);
+    lines.dedup_by(|a, b| (a.z, a.joint_entries) == (b.z, b.joint_entries));
     lines
 }
 
