@@ -140,7 +140,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether a run reduces a network, unless something asks for all steps: not a vast one of which that leaves nearly all.
+/// Whether a run reduces a network, unless something asks for all steps: not a vast one of which nearly all is left.
 ///
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Memory`].
