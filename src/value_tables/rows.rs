@@ -37,6 +37,7 @@ impl RowEntry for u8 {
 
     #[inline(always)]
     fn of(cost: i32) -> u8 {
+        debug_assert!(u8::try_from(cost).is_ok(), "{cost}");
         cost as u8
     }
 

@@ -73,8 +73,6 @@ pub(crate) struct ShiftDevice {
     unary: CudaSlice<i64>,
     taken: CudaSlice<i64>,
     constants: CudaSlice<i64>,
-    /// Costs of values, and cells of rows.
-    sizes: [usize; 2],
     addresses: Addresses,
     _held: Held,
 }
@@ -106,10 +104,10 @@ impl ShiftDevice {
         }
         let mut held = Held::default();
         let base = held.keep(cuda, upload::<E>(gpu, layout, &tables)?);
-        let words = Words::new(layout, entry, |function, place| base + tables.at(function, place) * entry);
-        let sizes = [costs.unary.len(), costs.taken.len()];
+        let words =
+            Words::new(layout, entry, |function, place| base + tables.at[layout.number(function, place)] * entry);
         let (unary, taken) = (upload_amounts(gpu, &costs.unary)?, upload_amounts(gpu, &costs.taken)?);
-        let least = cuda.reserve::<i64>(sizes[1])?;
+        let least = cuda.reserve::<i64>(taken.len())?;
         cuda.set_bytes(&least, UNSET)?;
         let constants = cuda.zeros(layout.waves.len() + 1)?;
         let addresses = Addresses {
@@ -125,7 +123,7 @@ impl ShiftDevice {
             constants: cuda.address(&constants),
         };
         let (gpu, waves) = (gpu.clone(), words.waves);
-        Ok(Some(ShiftDevice { gpu, kernel, waves, unary, taken, constants, sizes, addresses, _held: held }))
+        Ok(Some(ShiftDevice { gpu, kernel, waves, unary, taken, constants, addresses, _held: held }))
     }
 
     /// Makes waves of a pass and returns the constant, which was `constant` before; `range` or more where there is no
@@ -159,16 +157,16 @@ impl ShiftDevice {
 
     /// What has been moved, `short` where it is likely to fit into 32 bits.
     pub fn costs(&self, short: bool) -> Result<Costs, DeviceError> {
-        let of = |all: &CudaSlice<i64>, size: usize| {
-            let mut amounts = Amounts::with_capacity(size, short);
-            for start in (0..size).step_by(STAGED) {
-                let part = self.gpu.cuda().read(&all.slice(start..size.min(start + STAGED)))?;
+        let of = |all: &CudaSlice<i64>| {
+            let mut amounts = Amounts::with_capacity(all.len(), short);
+            for start in (0..all.len()).step_by(STAGED) {
+                let part = self.gpu.cuda().read(&all.slice(start..all.len().min(start + STAGED)))?;
                 // this flag is never set
                 amounts.extend(&part, &Stop::new()).map_err(|error| DeviceError::Unusable(error.to_string()))?;
             }
             Ok(amounts)
         };
-        Ok(Costs { unary: of(&self.unary, self.sizes[0])?, taken: of(&self.taken, self.sizes[1])? })
+        Ok(Costs { unary: of(&self.unary)?, taken: of(&self.taken)? })
     }
 }
 

@@ -112,7 +112,7 @@ fn conforms(problem: Problem, rng: &mut Rng) -> u32 {
         least: vec![Cost::MAX; shift.costs().taken.len()],
         constant,
     };
-    let words = Words::new(&layout, 1, |function, place| tables.at(function, place));
+    let words = Words::new(&layout, 1, |function, place| tables.at[layout.number(function, place)]);
     let mut waves = 0;
     while shift.advance(1, &Stop::new()) == Progress::More {
         let (of, pass) = (layout.waves.len(), waves as usize / layout.waves.len());

@@ -67,9 +67,8 @@ pub(crate) struct Words {
 pub(crate) struct Tables {
     /// The function and the place in its scope.
     pub all: Vec<(u32, u32)>,
-    /// By function and place, where in the memory it begins, in entries; and the first of each function.
-    at: Vec<u64>,
-    first: Vec<u32>,
+    /// By [the number](Layout::number) of a place, where in the memory it begins, in entries.
+    pub at: Vec<u64>,
     pub entries: u64,
 }
 
@@ -79,7 +78,6 @@ impl Tables {
         let mut tables = Tables::default();
         let mut known: FxHashMap<Key, u64> = FxHashMap::default();
         for function in 0..layout.functions() as u32 {
-            tables.first.push(tables.at.len() as u32);
             let (places, entries) = (layout.places(function), layout.len(function) as u64);
             let sizes: SmallVec<[u32; 4]> = places.iter().map(|place| place.size).collect();
             for place in 0..places.len() as u32 {
@@ -92,10 +90,6 @@ impl Tables {
             }
         }
         tables
-    }
-
-    pub fn at(&self, function: u32, place: u32) -> u64 {
-        self.at[(self.first[function as usize] + place) as usize]
     }
 
     pub fn table<E: Movable>(layout: &Layout, (function, place): (u32, u32)) -> Vec<E> {

@@ -279,10 +279,16 @@ impl Layout {
         self.begin[v as usize].rows as usize..self.begin[v as usize + 1].rows as usize
     }
 
+    /// The number of a place in a function's scope among those of all.
+    #[inline(always)]
+    pub fn number(&self, function: u32, place: u32) -> usize {
+        (self.first[function as usize] + place) as usize
+    }
+
     /// The places of a function's scope; none of one that is not written out.
     #[inline(always)]
     pub fn places(&self, function: u32) -> &[Place] {
-        &self.places[self.first[function as usize] as usize..self.first[function as usize + 1] as usize]
+        &self.places[self.number(function, 0)..self.number(function + 1, 0)]
     }
 
     /// The entries of a function as they are in the problem. `None` where it is too large to be written out.

@@ -91,29 +91,29 @@ pub(crate) fn sources() -> Vec<Source> {
     vec![source(&KERNELS)]
 }
 
-/// Rows of functions as `layout.cuh` has them: incidents by function, the first of each counts as the function's cost;
-/// rows that change with a variable name theirs where their function has more than two variables.
-struct Rows {
+/// Lists of functions' rows as `layout.cuh` has them: incidents by function, the first of each counts as the
+/// function's cost; rows that change with a variable name theirs where their function has more than two variables.
+struct Lists {
     affected: Vec<u32>,
     incidents: Vec<u32>,
     pairs: Vec<u32>,
 }
 
-impl Rows {
-    fn new(tables: &ValueTables, layout: &Layout) -> Rows {
+impl Lists {
+    fn new(tables: &ValueTables, layout: &Layout) -> Lists {
         let by_function = tables.incidences_by_function(&Stop::new()).expect("the flag is not set");
-        let mut rows = Rows { affected: Vec::new(), incidents: Vec::new(), pairs: Vec::new() };
+        let mut lists = Lists { affected: Vec::new(), incidents: Vec::new(), pairs: Vec::new() };
         let mut firsts = vec![0; tables.problem.functions.len()];
         for (k, &(function, variable, incidence)) in by_function.iter().enumerate() {
             let is_first = k == 0 || by_function[k - 1].0 != function;
             if is_first {
                 firsts[function as usize] = k;
             }
-            rows.incidents.extend([incidence.base, rows.pairs.len() as u32 / 2, variable, u32::from(is_first)]);
-            rows.pairs.extend(tables.others(&incidence).flat_map(|(variable, stride)| [variable, stride]));
+            lists.incidents.extend([incidence.base, lists.pairs.len() as u32 / 2, variable, u32::from(is_first)]);
+            lists.pairs.extend(tables.others(&incidence).flat_map(|(variable, stride)| [variable, stride]));
         }
         // the last one ends the pairs
-        rows.incidents.extend([0, rows.pairs.len() as u32 / 2, 0, 0]);
+        lists.incidents.extend([0, lists.pairs.len() as u32 / 2, 0, 0]);
         let mut affected = layout.affected.iter();
         for v in 0..tables.variables() {
             for &function in tables.functions_on(v) {
@@ -122,11 +122,11 @@ impl Rows {
                 for row in affected.by_ref().take(places - 1) {
                     let is_own = |&k: &usize| by_function[k].1 == row.variable;
                     let incident = own.clone().find(is_own).filter(|_| places > 2).map_or(u32::MAX, |k| k as u32);
-                    rows.affected.extend([row.base, row.stride, row.variable, incident]);
+                    lists.affected.extend([row.base, row.stride, row.variable, incident]);
                 }
             }
         }
-        rows
+        lists
     }
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn upload_layout(
     let group = group(widest);
     let starts: Vec<u32> = layout.starts.iter().map(|start| start / 4).collect();
     let floors: Vec<u32> = layout.floors.iter().map(|&floor| floor as u32).collect();
-    let Rows { affected, incidents, pairs } = Rows::new(tables, layout);
+    let Lists { affected, incidents, pairs } = Lists::new(tables, layout);
     Ok(LayoutArgument {
         variables: tables.variables() as u32,
         quads: layout.moves() as u32 / 4,
