@@ -1,4 +1,4 @@
-//! The constraint graph of a reduced problem as flat arrays, and its connected regions and color classes.
+//! The constraint graph of a problem as flat arrays, and its connected regions and color classes.
 
 use crate::error::Error;
 use crate::model::Problem;

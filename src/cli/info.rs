@@ -10,14 +10,14 @@ use fangs::model::{FORBIDDEN, Number, Problem};
 use fangs::order::{Method, Order, TreeSize, best_order, restarts};
 use fangs::record::text::{counted, grouped, sense};
 use fangs::record::{Console, Verbosity, seconds};
-use fangs::reduce::{Reducer, Reduction, Size};
+use fangs::reduce::{Reducer, Reduction, Size, density};
 use fangs::search::Clock;
 use fangs::search::measure::{Footprint, reduces};
 use fangs::stop::Stop;
 use fangs::terminal::line;
-use fangs::threads::Large;
 use fangs::{Error, memory};
 use indicatif::HumanBytes;
+use rayon::prelude::*;
 use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
@@ -83,13 +83,15 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let (infeasible, reduction) = (reducer.infeasible(), reducer.report());
     // it takes as much memory as the problem
     drop(reducer);
-    let core_density = density(problem.neighbours(&stop)?);
+    let core_density = density(&problem, &stop)?;
     let own_density = match reduces {
-        true => density(Reducer::new(&network, false, &stop)?.fitting_problem(&stop)?.neighbours(&stop)?),
+        true => density(&Reducer::new(&network, false, &stop)?.fitting_problem(&stop)?, &stop)?,
         false => core_density,
     };
-    let orders: Vec<(Method, Order)> =
-        Method::ALL.map(|(_, method)| (method, best_order(&problem, &[method], 1, restarts(&problem), &stop))).into();
+    let orders = Method::ALL
+        .par_iter()
+        .map(|&(_, method)| (method, best_order(&problem, &[method], 1, restarts(&problem), &stop)));
+    let orders: Vec<(Method, Order)> = orders.collect();
     let best = orders.iter().min_by(|a, b| a.1.joint_entries.total_cmp(&b.1.joint_entries));
     let eliminations = best.map_or(Vec::new(), |(_, order)| eliminations(&problem, order, &config));
     let trees = if network.agents().is_some() { dcop::sizes(&network, &stop)? } else { Vec::new() };
@@ -162,13 +164,6 @@ fn eliminations(problem: &Problem, order: &Order, config: &Config) -> Vec<Elimin
     lines.push(largest);
     lines.dedup_by(|a, b| (a.z, a.joint_entries) == (b.z, b.joint_entries));
     lines
-}
-
-/// The share of all pairs of variables that share a function.
-fn density(neighbours: Large<Vec<u32>>) -> f64 {
-    let n = neighbours.len() as f64;
-    let linked: usize = neighbours.iter().map(Vec::len).sum();
-    if n < 2.0 { 0.0 } else { linked as f64 / (n * (n - 1.0)) }
 }
 
 #[derive(Serialize)]

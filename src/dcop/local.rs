@@ -7,10 +7,10 @@
 
 use crate::elimination::decode::add_function;
 use crate::error::Error;
+use crate::graph::Graph;
 use crate::model::{Cost, FORBIDDEN, Problem, Readers};
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
-use crate::threads::Large;
 
 /// Algorithms of local search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl LocalFound {
 /// DSA and MGM: agents that see their neighbours' values.
 struct Moves<'a> {
     problem: &'a Problem,
-    neighbours: Large<Vec<u32>>,
+    graph: Graph,
     incidence: Readers,
     /// The least cost of each function: it is violated where it costs more.
     least: Vec<Cost>,
@@ -103,8 +103,8 @@ struct Moves<'a> {
 impl<'a> Moves<'a> {
     fn new(problem: &'a Problem, stop: &Stop) -> Result<Self, Error> {
         let least = problem.functions.iter().map(|function| function.min(&problem.domains)).collect();
-        let (neighbours, incidence) = (problem.neighbours(stop)?, problem.incidence_until(stop)?);
-        Ok(Moves { problem, neighbours, incidence, least })
+        let (graph, incidence) = (Graph::new(problem, stop)?, problem.incidence_until(stop)?);
+        Ok(Moves { problem, graph, incidence, least })
     }
 
     fn run(
@@ -116,7 +116,7 @@ impl<'a> Moves<'a> {
         stop: &Stop,
     ) -> Result<LocalFound, Error> {
         let n = values.len();
-        let edges: u64 = self.neighbours.iter().map(|list| list.len() as u64).sum();
+        let edges = self.graph.arrays().1.len() as u64;
         let is_mgm = algorithm == LocalSearch::Mgm;
         let mut row = Vec::new();
         while found.cycles < options.cycles && !stop.is_set() {
@@ -149,7 +149,7 @@ impl<'a> Moves<'a> {
                             let other = wishes[u as usize].0;
                             gain > other || (gain == other && v < u as usize)
                         };
-                        gain > 0 && self.neighbours[v].iter().all(beats)
+                        gain > 0 && self.graph.neighbours(v).iter().all(beats)
                     }
                     _ => {
                         let wants = gain > 0 || (wish != before[v] && self.is_violated(v, &before));

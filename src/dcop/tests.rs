@@ -4,6 +4,7 @@ use super::agent::{Agent, Place};
 use super::*;
 use crate::elimination::tests::{assignments, random, run};
 use crate::elimination::{Gpu, Limits, Outcome, Plan, Width};
+use crate::graph::Graph;
 use crate::model::{Cost, FORBIDDEN, Problem};
 use crate::order::{Method, Order, PseudoTree, Visit};
 use crate::rng::Rng;
@@ -157,7 +158,7 @@ fn local_search_counts_its_messages() {
     for case in 0..300 {
         let problem = random(&mut rng, 4);
         let optimum = assignments(&problem).map(|values| problem.cost(&values)).min().expect("some");
-        let edges: u64 = problem.neighbours(&stop).expect("no stop").iter().map(|list| list.len() as u64).sum();
+        let edges = Graph::new(&problem, &stop).expect("no stop").arrays().1.len() as u64;
         let sides: u64 = problem.functions.iter().map(|function| function.scope.len() as u64).sum();
         let options = LocalOptions { cycles: 50, seed: case, ..LocalOptions::default() };
         let initial = vec![None; problem.variables()];

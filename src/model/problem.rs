@@ -3,7 +3,7 @@
 use super::{Cost, CostFunction, add};
 use crate::error::Error;
 use crate::stop::Stop;
-use crate::threads::{self, Large};
+use crate::threads;
 use std::ops::Index;
 
 /// A cost network in the form that search and inference work on.
@@ -61,27 +61,6 @@ impl Problem {
         Ok(parts.into_iter().fold(total, add))
     }
 
-    /// The variables that share a function with each variable, ascending.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
-    pub fn neighbours(&self, stop: &Stop) -> Result<Large<Vec<u32>>, Error> {
-        let mut neighbours = Large::from(vec![Vec::new(); self.variables()]);
-        for function in stop.each(&self.functions) {
-            let function = function?;
-            for &v in &function.scope {
-                neighbours[v as usize].extend(function.scope.iter().copied().filter(|&u| u != v));
-            }
-        }
-        for list in stop.each(neighbours.iter_mut()) {
-            let list = list?;
-            list.sort_unstable();
-            list.dedup();
-            list.shrink_to_fit();
-        }
-        Ok(neighbours)
-    }
-
     /// For each variable, the indices of the functions that read it, ascending.
     pub fn incidence(&self) -> Readers {
         self.incidence_until(&Stop::new()).expect("the flag is not set")
@@ -92,21 +71,7 @@ impl Problem {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn incidence_until(&self, stop: &Stop) -> Result<Readers, Error> {
-        let n = self.variables();
-        let mut starts = vec![0u32; n + 1];
-        for function in stop.each(&self.functions) {
-            function?.scope.iter().for_each(|&v| starts[v as usize + 1] += 1);
-        }
-        (0..n).for_each(|v| starts[v + 1] += starts[v]);
-        let (mut free, mut functions) = (starts.clone(), vec![0; starts[n] as usize]);
-        for item in stop.each((0..).zip(&self.functions)) {
-            let (index, function) = item?;
-            for &v in &function.scope {
-                functions[free[v as usize] as usize] = index;
-                free[v as usize] += 1;
-            }
-        }
-        Ok(Readers { starts, functions })
+        Readers::of(self.variables(), || self.functions.iter().map(|function| &function.scope[..]), stop)
     }
 }
 
@@ -118,6 +83,28 @@ pub struct Readers {
 }
 
 impl Readers {
+    /// Of functions that have these scopes.
+    pub(crate) fn of<'a, I: Iterator<Item = &'a [u32]>>(
+        variables: usize,
+        scopes: impl Fn() -> I,
+        stop: &Stop,
+    ) -> Result<Readers, Error> {
+        let mut starts = vec![0u32; variables + 1];
+        for scope in stop.each(scopes()) {
+            scope?.iter().for_each(|&v| starts[v as usize + 1] += 1);
+        }
+        (0..variables).for_each(|v| starts[v + 1] += starts[v]);
+        let (mut free, mut functions) = (starts.clone(), vec![0; starts[variables] as usize]);
+        for item in stop.each((0..).zip(scopes())) {
+            let (index, scope) = item?;
+            for &v in scope {
+                functions[free[v as usize] as usize] = index;
+                free[v as usize] += 1;
+            }
+        }
+        Ok(Readers { starts, functions })
+    }
+
     /// No function on any of so many variables.
     pub(crate) fn of_none(variables: usize) -> Readers {
         Readers { starts: vec![0; variables + 1], functions: Vec::new() }

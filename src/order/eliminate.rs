@@ -2,6 +2,7 @@
 
 use super::{Method, Order};
 use crate::error::Error;
+use crate::graph::Graph;
 use crate::rng::mix;
 use crate::stop::Stop;
 use crate::threads::Large;
@@ -26,7 +27,7 @@ pub(super) const EFFORT: u64 = 140_000_000;
 /// passes `limit`. After `effort` steps no more fill edges are added: the remaining degrees complete the order, and its
 /// cost is infinite. A stopped run returns an arbitrary order of infinite cost, as neighbours may be missing.
 pub(super) fn eliminate(
-    neighbours: &[Vec<u32>],
+    graph: &Graph,
     domains: &[u32],
     rule: Rule<'_>,
     limit: f64,
@@ -37,13 +38,13 @@ pub(super) fn eliminate(
         Rule::Greedy { method, seed, late, most } => (Some(method), seed, None, (late, most)),
         Rule::Given(sequence) => (None, 0, Some(sequence), (&[][..], f64::INFINITY)),
     };
-    counted(neighbours, domains, (method, seed, given), late, (limit, effort), stop)
+    counted(graph, domains, (method, seed, given), late, (limit, effort), stop)
         .unwrap_or_else(|_| (Some(Order { method, ..Order::uncounted(given, domains.len()) }), 0))
 }
 
 /// The same; [`Error::Stopped`] instead of any order.
 fn counted(
-    neighbours: &[Vec<u32>],
+    graph: &Graph,
     domains: &[u32],
     (method, seed, given): (Option<Method>, u64, Option<&[u32]>),
     (late, most): (&[bool], f64),
@@ -51,29 +52,29 @@ fn counted(
     stop: &Stop,
 ) -> Result<(Option<Order>, u64), Error> {
     stop.check()?;
-    let mut graph = Graph::new(neighbours, domains, method, effort, stop)?;
+    let mut left = Remaining::new(graph, domains, method, effort, stop)?;
     let sequence = Vec::with_capacity(domains.len());
     let mut order = Order { sequence, method, width: 0, joint_entries: 0.0, largest: 1.0 };
     let tag = |v: u32| mix(seed, u64::from(v));
-    let joint = |graph: &Graph, v: u32| {
-        let neighbours = graph.adjacency[v as usize].iter().map(|&u| f64::from(domains[u as usize]));
+    let joint = |left: &Remaining, v: u32| {
+        let neighbours = left.adjacency[v as usize].iter().map(|&u| f64::from(domains[u as usize]));
         neighbours.product::<f64>() * f64::from(domains[v as usize])
     };
-    let large = |graph: &Graph, v: u32| most < f64::INFINITY && joint(graph, v) > most;
-    let turn = |graph: &Graph, v: u32| match late.get(v as usize) {
+    let large = |left: &Remaining, v: u32| most < f64::INFINITY && joint(left, v) > most;
+    let turn = |left: &Remaining, v: u32| match late.get(v as usize) {
         Some(true) => 1u8,
-        _ => 2 * u8::from(large(graph, v)),
+        _ => 2 * u8::from(large(left, v)),
     };
-    let ranked = |graph: &Graph| -> Result<BinaryHeap<_>, Error> {
+    let ranked = |left: &Remaining| -> Result<BinaryHeap<_>, Error> {
         // with room for new scores: to move a million entries into more takes as long as to make them
         let mut all = Vec::with_capacity(if method.is_some() { 2 * domains.len() } else { 0 });
-        for v in stop.each(graph.left().filter(|_| method.is_some())) {
+        for v in stop.each(left.variables().filter(|_| method.is_some())) {
             let v = v?;
-            all.push(Reverse((turn(graph, v), graph.score(v), tag(v), v)));
+            all.push(Reverse((turn(left, v), left.score(v), tag(v), v)));
         }
         Ok(all.into())
     };
-    let mut heap = ranked(&graph)?;
+    let mut heap = ranked(&left)?;
     for place in 0..domains.len() {
         stop.check()?;
         let v = match given {
@@ -82,46 +83,46 @@ fn counted(
                 stop.check()?; // many may be out of date
                 let Reverse((before, score, _, v)) =
                     heap.pop().expect("every variable left has its current score in the heap");
-                if graph.alive[v as usize] && (turn(&graph, v), graph.score(v)) == (before, score) {
+                if left.alive[v as usize] && (turn(&left, v), left.score(v)) == (before, score) {
                     break v;
                 }
             },
         };
-        if graph.filling && graph.effort == 0 {
-            graph.filling = false;
+        if left.filling && left.effort == 0 {
+            left.filling = false;
             order.joint_entries = f64::INFINITY;
             // each remaining variable may neighbour all others
             order.width = order.width.max((domains.len() - place - 1) as u32);
-            graph.forget_scores(stop)?;
-            heap = ranked(&graph)?;
+            left.forget_scores(stop)?;
+            heap = ranked(&left)?;
         }
-        if graph.filling {
-            let entries: f64 = graph.adjacency[v as usize].iter().map(|&u| f64::from(domains[u as usize])).product();
-            order.width = order.width.max(graph.adjacency[v as usize].len() as u32);
+        if left.filling {
+            let entries: f64 = left.adjacency[v as usize].iter().map(|&u| f64::from(domains[u as usize])).product();
+            order.width = order.width.max(left.adjacency[v as usize].len() as u32);
             order.largest = order.largest.max(entries);
             order.joint_entries += entries * f64::from(domains[v as usize]);
         }
         if order.joint_entries > limit {
-            return Ok((None, effort - graph.effort));
+            return Ok((None, effort - left.effort));
         }
         order.sequence.push(v);
-        graph.remove(v, stop)?;
+        left.remove(v, stop)?;
         if method.is_some() {
-            heap.extend(graph.touched.iter().map(|&u| Reverse((turn(&graph, u), graph.scores[u as usize], tag(u), u))));
-            graph.touched.clear();
+            heap.extend(left.touched.iter().map(|&u| Reverse((turn(&left, u), left.scores[u as usize], tag(u), u))));
+            left.touched.clear();
         }
     }
-    if graph.filling {
-        order.sequence = postorder(&order.sequence, &graph.adjacency, stop)?;
+    if left.filling {
+        order.sequence = postorder(&order.sequence, &left.adjacency, stop)?;
     }
-    Ok((Some(order), effort - graph.effort))
+    Ok((Some(order), effort - left.effort))
 }
 
 /// Cost of adding an edge in steps: it touches lists all over memory, where scans are sequential.
 const EDGE: u64 = 100;
 
 /// The graph of the remaining variables, with a score for each, updated as edges change.
-struct Graph {
+struct Remaining {
     adjacency: Large<Vec<u32>>,
     alive: Vec<bool>,
     /// A variable's weight in fill scores: 1, or its domain size.
@@ -141,27 +142,22 @@ struct Graph {
     effort: u64,
 }
 
-impl Graph {
-    fn new(
-        neighbours: &[Vec<u32>],
-        domains: &[u32],
-        method: Option<Method>,
-        effort: u64,
-        stop: &Stop,
-    ) -> Result<Self, Error> {
+impl Remaining {
+    fn new(graph: &Graph, domains: &[u32], method: Option<Method>, effort: u64, stop: &Stop) -> Result<Self, Error> {
         let n = domains.len();
         let weights: Vec<u64> = match method {
             Some(Method::WeightedMinFill) => domains.iter().map(|&d| u64::from(d)).collect(),
             _ => vec![1; n],
         };
-        let around = stop.each(neighbours).map(|list| Ok(list?.iter().map(|&u| weights[u as usize]).sum()));
-        let around = around.collect::<Result<_, Error>>()?;
-        let mut graph = Graph {
-            adjacency: stop.each(neighbours).map(|list| Ok(list?.clone())).collect::<Result<_, Error>>()?,
+        let of = |v: usize| graph.neighbours(v).iter().map(|&u| weights[u as usize]).sum();
+        let around = stop.each(0..n).map(|v| v.map(of)).collect::<Result<_, Error>>()?;
+        let adjacency = stop.each(0..n).map(|v| v.map(|v| graph.neighbours(v).to_vec()));
+        let mut remaining = Remaining {
+            adjacency: adjacency.collect::<Result<_, Error>>()?,
             alive: vec![true; n],
             weights,
             around,
-            scores: neighbours.iter().map(|list| list.len() as u64).collect(),
+            scores: (0..n).map(|v| graph.neighbours(v).len() as u64).collect(),
             touched: Vec::new(),
             touched_at: vec![0; n],
             marks: vec![0; n],
@@ -172,9 +168,9 @@ impl Graph {
             effort,
         };
         if matches!(method, Some(Method::MinFill | Method::WeightedMinFill)) {
-            graph.count_fill(stop)?;
+            remaining.count_fill(stop)?;
         }
-        Ok(graph)
+        Ok(remaining)
     }
 
     /// Fill of every variable: the weight of all pairs of neighbours less the pairs that are joined. Where
@@ -211,7 +207,7 @@ impl Graph {
         self.scores[v as usize]
     }
 
-    fn left(&self) -> impl Iterator<Item = u32> {
+    fn variables(&self) -> impl Iterator<Item = u32> {
         (0..self.alive.len() as u32).filter(|&v| self.alive[v as usize])
     }
 

@@ -12,6 +12,7 @@ mod search;
 mod sweep;
 
 use crate::error::Error;
+use crate::graph::Graph;
 use crate::model::Problem;
 use crate::stop::Stop;
 use eliminate::{EFFORT, Rule, eliminate};
@@ -68,8 +69,8 @@ pub struct Order {
 impl Order {
     /// One run of a rule, ties broken by `seed`.
     pub fn greedy(problem: &Problem, method: Method, seed: u64, stop: &Stop) -> Order {
-        let neighbours = problem.neighbours(stop).unwrap_or_default();
-        let order = search::ordered(&neighbours, &problem.domains, (method, seed), f64::INFINITY, stop);
+        let graph = Graph::new(problem, stop).unwrap_or_default();
+        let order = search::ordered(&graph, &problem.domains, (method, seed), f64::INFINITY, stop);
         order.0.expect("no order costs more than infinity")
     }
 
@@ -82,17 +83,17 @@ impl Order {
         most: f64,
         stop: &Stop,
     ) -> Order {
-        let neighbours = problem.neighbours(stop).unwrap_or_default();
+        let graph = Graph::new(problem, stop).unwrap_or_default();
         let rule = Rule::Greedy { method, seed, late, most };
-        let order = eliminate(&neighbours, &problem.domains, rule, f64::INFINITY, EFFORT, stop);
+        let order = eliminate(&graph, &problem.domains, rule, f64::INFINITY, EFFORT, stop);
         order.0.expect("no order costs more than infinity")
     }
 
     /// The same, but by degrees alone after `effort` steps; and the steps it took.
     pub(crate) fn within(problem: &Problem, method: Method, seed: u64, effort: u64, stop: &Stop) -> (Order, u64) {
         let rule = Rule::Greedy { method, seed, late: &[], most: f64::INFINITY };
-        let neighbours = problem.neighbours(stop).unwrap_or_default();
-        let (order, steps) = eliminate(&neighbours, &problem.domains, rule, f64::INFINITY, effort, stop);
+        let graph = Graph::new(problem, stop).unwrap_or_default();
+        let (order, steps) = eliminate(&graph, &problem.domains, rule, f64::INFINITY, effort, stop);
         (order.expect("no order costs more than infinity"), steps)
     }
 
@@ -118,8 +119,8 @@ impl Order {
         if let Some(missing) = seen.iter().position(|&seen| !seen) {
             return Err(Error::Usage(format!("order: variable {missing} is missing")));
         }
-        let neighbours = problem.neighbours(stop).unwrap_or_default();
-        let (order, _) = eliminate(&neighbours, &problem.domains, Rule::Given(sequence), f64::INFINITY, EFFORT, stop);
+        let graph = Graph::new(problem, stop).unwrap_or_default();
+        let (order, _) = eliminate(&graph, &problem.domains, Rule::Given(sequence), f64::INFINITY, EFFORT, stop);
         Ok(order.expect("no order costs more than infinity"))
     }
 

@@ -7,6 +7,7 @@
 
 use super::Order;
 use crate::error::Error;
+use crate::graph::Graph;
 use crate::model::Problem;
 use crate::rng::mix;
 use crate::stop::Stop;
@@ -64,14 +65,14 @@ impl PseudoTree {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn depth_first(problem: &Problem, visit: Visit, root: Option<u32>, stop: &Stop) -> Result<Self, Error> {
-        let neighbours = problem.neighbours(stop)?;
-        let degree = |v: u32| neighbours[v as usize].len();
+        let graph = Graph::new(problem, stop)?;
+        let degree = |v: u32| graph.neighbours(v as usize).len();
         let sequence = match visit {
-            Visit::MostNeighbours => sequence(&neighbours, root, |v| (Reverse(degree(v)), v), stop)?,
-            Visit::FewestNeighbours => sequence(&neighbours, root, |v| (degree(v), v), stop)?,
-            Visit::Index => sequence(&neighbours, root, |v| v, stop)?,
+            Visit::MostNeighbours => sequence(&graph, root, |v| (Reverse(degree(v)), v), stop)?,
+            Visit::FewestNeighbours => sequence(&graph, root, |v| (degree(v), v), stop)?,
+            Visit::Index => sequence(&graph, root, |v| v, stop)?,
         };
-        PseudoTree::along(problem, &neighbours, &sequence, stop)
+        PseudoTree::along(problem, &graph, &sequence, stop)
     }
 
     /// The best of several depth-first searches by most neighbours: from different roots, ties at random, the least sum
@@ -80,15 +81,15 @@ impl PseudoTree {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn best(problem: &Problem, root: Option<u32>, stop: &Stop) -> Result<Self, Error> {
-        let neighbours = problem.neighbours(stop)?;
+        let graph = Graph::new(problem, stop)?;
         let mut best = PseudoTree::depth_first(problem, Visit::MostNeighbours, root, stop)?;
         let mut roots: Vec<u32> = (0..problem.variables() as u32).collect();
-        roots.sort_by_key(|&v| (Reverse(neighbours[v as usize].len()), v));
+        roots.sort_by_key(|&v| (Reverse(graph.neighbours(v as usize).len()), v));
         for tree in 1..TREES {
             let start = root.or(roots.get(tree as usize % roots.len().max(1)).copied());
-            let key = |v: u32| (Reverse(neighbours[v as usize].len()), mix(tree, u64::from(v)), v);
-            let sequence = sequence(&neighbours, start, key, stop)?;
-            let other = PseudoTree::along(problem, &neighbours, &sequence, stop)?;
+            let key = |v: u32| (Reverse(graph.neighbours(v as usize).len()), mix(tree, u64::from(v)), v);
+            let sequence = sequence(&graph, start, key, stop)?;
+            let other = PseudoTree::along(problem, &graph, &sequence, stop)?;
             let rank = |tree: &PseudoTree| {
                 let size = tree.size(&problem.domains);
                 (size.util_entries, size.largest_util_entries)
@@ -105,7 +106,7 @@ impl PseudoTree {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn of_order(problem: &Problem, order: &Order, stop: &Stop) -> Result<Self, Error> {
-        PseudoTree::along(problem, &problem.neighbours(stop)?, &order.sequence, stop)
+        PseudoTree::along(problem, &Graph::new(problem, stop)?, &order.sequence, stop)
     }
 
     /// The tree of these parents.
@@ -152,17 +153,17 @@ impl PseudoTree {
             }
         }
         preorder.reverse();
-        PseudoTree::with(problem, &problem.neighbours(stop)?, &preorder, Some(parent), stop)
+        PseudoTree::with(problem, &Graph::new(problem, stop)?, &preorder, Some(parent), stop)
     }
 
-    fn along(problem: &Problem, neighbours: &[Vec<u32>], sequence: &[u32], stop: &Stop) -> Result<Self, Error> {
-        PseudoTree::with(problem, neighbours, sequence, None, stop)
+    fn along(problem: &Problem, graph: &Graph, sequence: &[u32], stop: &Stop) -> Result<Self, Error> {
+        PseudoTree::with(problem, graph, sequence, None, stop)
     }
 
     /// Parents are those given, or follow from the sequence.
     fn with(
         problem: &Problem,
-        neighbours: &[Vec<u32>],
+        graph: &Graph,
         sequence: &[u32],
         given: Option<Vec<Option<u32>>>,
         stop: &Stop,
@@ -177,14 +178,14 @@ impl PseudoTree {
             stop.check()?;
             let mut own = std::mem::take(&mut separators[v as usize]);
             let later = |&u: &u32| position[u as usize] > position[v as usize];
-            own.extend(neighbours[v as usize].iter().copied().filter(later));
+            own.extend(graph.neighbours(v as usize).iter().copied().filter(later));
             own.sort_unstable();
             own.dedup();
             if given.is_none() {
                 parent[v as usize] = own.iter().copied().min_by_key(|&u| position[u as usize]);
             }
             if let Some(above) = parent[v as usize] {
-                non_neighbour_edges += usize::from(neighbours[v as usize].binary_search(&above).is_err());
+                non_neighbour_edges += usize::from(graph.neighbours(v as usize).binary_search(&above).is_err());
                 separators[above as usize].extend(own.iter().copied().filter(|&u| u != above));
             }
             separators[v as usize] = own;
@@ -222,13 +223,8 @@ impl PseudoTree {
 }
 
 /// Depth-first searches in all components, the variables of the least keys first, as an elimination order.
-fn sequence<K: Ord>(
-    neighbours: &[Vec<u32>],
-    root: Option<u32>,
-    key: impl Fn(u32) -> K,
-    stop: &Stop,
-) -> Result<Vec<u32>, Error> {
-    let n = neighbours.len();
+fn sequence<K: Ord>(graph: &Graph, root: Option<u32>, key: impl Fn(u32) -> K, stop: &Stop) -> Result<Vec<u32>, Error> {
+    let n = graph.len();
     let mut roots: Vec<u32> = (0..n as u32).collect();
     roots.sort_by_key(|&v| (Some(v) != root, key(v)));
     let mut seen = vec![false; n];
@@ -247,7 +243,8 @@ fn sequence<K: Ord>(
                 continue;
             }
             preorder.push(v);
-            let mut next: Vec<u32> = neighbours[v as usize].iter().copied().filter(|&u| !seen[u as usize]).collect();
+            let mut next: Vec<u32> =
+                graph.neighbours(v as usize).iter().copied().filter(|&u| !seen[u as usize]).collect();
             next.sort_by_key(|&u| Reverse(key(u)));
             branch.push(next);
         }

@@ -2,10 +2,10 @@
 
 use super::eliminate::{EFFORT, Rule, eliminate};
 use super::{Method, Order, sweep};
+use crate::graph::Graph;
 use crate::model::Problem;
 use crate::rng::mix;
 use crate::stop::Stop;
-use crate::threads::Large;
 use rayon::prelude::*;
 
 /// Joint entries up to which elimination may still become exact, by fixing values or on a device.
@@ -20,7 +20,7 @@ const RESTARTS: u64 = 50_000_000;
 /// A resumable search for elimination orders.
 #[derive(Debug)]
 pub struct OrderSearch {
-    neighbours: Large<Vec<u32>>,
+    graph: Graph,
     domains: Vec<u32>,
     seed: u64,
     keep: usize,
@@ -45,7 +45,7 @@ impl OrderSearch {
     pub fn new(problem: &Problem, rules: &[Method], seed: u64, restarts: u32, keep: usize, stop: &Stop) -> OrderSearch {
         OrderSearch {
             // unused once the flag is set
-            neighbours: problem.neighbours(stop).unwrap_or_default(),
+            graph: Graph::new(problem, stop).unwrap_or_default(),
             domains: problem.domains.clone(),
             seed,
             keep: keep.max(1),
@@ -145,24 +145,23 @@ impl OrderSearch {
         let seed = mix(self.seed, u64::from(index));
         let worst = |orders: &[Order]| orders.get(self.keep - 1).map_or(f64::INFINITY, |order| order.joint_entries);
         let of_greedy = if self.greedy.contains(&method) { worst(&self.of_greedy) } else { 0.0 };
-        ordered(&self.neighbours, &self.domains, (method, seed), worst(&self.best).max(of_greedy), stop)
+        ordered(&self.graph, &self.domains, (method, seed), worst(&self.best).max(of_greedy), stop)
     }
 }
 
 /// One run of a rule with the tie breaks of a seed: none where it costs more than `limit`; and its steps.
 pub(super) fn ordered(
-    neighbours: &[Vec<u32>],
+    graph: &Graph,
     domains: &[u32],
     (method, seed): (Method, u64),
     limit: f64,
     stop: &Stop,
 ) -> (Option<Order>, u64) {
     // a stopped order is arbitrary
-    let sequence =
-        (method == Method::Sweep && !stop.is_set()).then(|| sweep::sweep(neighbours, seed, stop).ok()).flatten();
+    let sequence = (method == Method::Sweep && !stop.is_set()).then(|| sweep::sweep(graph, seed, stop).ok()).flatten();
     let greedy = Rule::Greedy { method, seed, late: &[], most: f64::INFINITY };
     let rule = sequence.as_ref().map_or(greedy, |sequence| Rule::Given(sequence));
-    let (order, steps) = eliminate(neighbours, domains, rule, limit, EFFORT, stop);
+    let (order, steps) = eliminate(graph, domains, rule, limit, EFFORT, stop);
     (order.map(|order| Order { method: Some(method), ..order }), steps)
 }
 

@@ -4,16 +4,18 @@
 //! the end.
 
 use crate::error::Error;
+use crate::graph::Graph;
 use crate::rng::mix;
 use crate::stop::Stop;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 /// Sweeps every component from a variable at its edge; `seed` chooses where the search for that variable begins.
-pub(super) fn sweep(neighbours: &[Vec<u32>], seed: u64, stop: &Stop) -> Result<Vec<u32>, Error> {
-    let n = neighbours.len();
-    let leads = stop.each(neighbours).map(|list| Ok(list?.len() as u32)).collect::<Result<_, Error>>()?;
-    let mut frontier = Frontier { neighbours, seen: vec![None; n], count: 0, leads, waiting: BTreeSet::new() };
+pub(super) fn sweep(graph: &Graph, seed: u64, stop: &Stop) -> Result<Vec<u32>, Error> {
+    let n = graph.len();
+    let leads = stop.each(0..n).map(|v| v.map(|v| graph.neighbours(v).len() as u32));
+    let leads = leads.collect::<Result<_, Error>>()?;
+    let mut frontier = Frontier { graph, seen: vec![None; n], count: 0, leads, waiting: BTreeSet::new() };
     // a component needs one of them
     let starts = stop.each(0..n as u32).map(|v| v.map(|v| Reverse((mix(seed, u64::from(v)), v))));
     let mut starts = BinaryHeap::from(starts.collect::<Result<Vec<_>, Error>>()?);
@@ -25,12 +27,12 @@ pub(super) fn sweep(neighbours: &[Vec<u32>], seed: u64, stop: &Stop) -> Result<V
     {
         stop.check()?;
         if frontier.seen[start as usize].is_none() {
-            let edge = walk.farthest(neighbours, start, stop)?;
-            frontier.see(walk.farthest(neighbours, edge, stop)?);
+            let edge = walk.farthest(graph, start, stop)?;
+            frontier.see(walk.farthest(graph, edge, stop)?);
             while let Some((_, _, v)) = frontier.waiting.pop_first() {
                 stop.check()?;
                 sequence.push(v);
-                neighbours[v as usize].iter().for_each(|&u| frontier.see(u));
+                graph.neighbours(v as usize).iter().for_each(|&u| frontier.see(u));
             }
         }
     }
@@ -39,7 +41,7 @@ pub(super) fn sweep(neighbours: &[Vec<u32>], seed: u64, stop: &Stop) -> Result<V
 
 /// The neighbours of the eliminated variables.
 struct Frontier<'a> {
-    neighbours: &'a [Vec<u32>],
+    graph: &'a Graph,
     /// The time at which each variable was first seen.
     seen: Vec<Option<u32>>,
     count: u32,
@@ -56,7 +58,7 @@ impl Frontier<'_> {
         }
         self.seen[v as usize] = Some(self.count);
         self.count += 1;
-        for &u in &self.neighbours[v as usize] {
+        for &u in self.graph.neighbours(v as usize) {
             let leads = self.leads[u as usize];
             self.leads[u as usize] = leads - 1;
             if let Some(age) = self.seen[u as usize]
@@ -79,7 +81,7 @@ struct Walk {
 impl Walk {
     /// The last variable that a search meets, in time linear in the edges of its component, as there may be a million
     /// components.
-    fn farthest(&mut self, neighbours: &[Vec<u32>], start: u32, stop: &Stop) -> Result<u32, Error> {
+    fn farthest(&mut self, graph: &Graph, start: u32, stop: &Stop) -> Result<u32, Error> {
         self.queue.clear();
         self.queue.push(start);
         self.met[start as usize] = true;
@@ -87,7 +89,7 @@ impl Walk {
         while let Some(&v) = self.queue.get(head) {
             stop.check()?;
             head += 1;
-            for &u in &neighbours[v as usize] {
+            for &u in graph.neighbours(v as usize) {
                 if !std::mem::replace(&mut self.met[u as usize], true) {
                     self.queue.push(u);
                 }

@@ -2,6 +2,7 @@ use super::*;
 use crate::common::Shape;
 use crate::model::{CostFunction, Table};
 use crate::rng::{Rng, mix};
+use std::collections::BTreeSet;
 
 fn graph(domains: Vec<u32>, edges: &[(u32, u32)]) -> Problem {
     let functions = edges
@@ -32,14 +33,14 @@ fn random(rng: &mut Rng, n: usize) -> Problem {
     Shape { variables: n, domains: &[1, 2, 3, 4, 5, 6, 7], functions: n * n / 5, ..Shape::PLAIN }.problem(rng)
 }
 
+/// The neighbours of each variable.
+fn sets(graph: &Graph) -> Vec<BTreeSet<u32>> {
+    (0..graph.len()).map(|v| graph.neighbours(v).iter().copied().collect()).collect()
+}
+
 /// Width, joint entries and largest message of a sequence, by sets.
 fn literal(problem: &Problem, sequence: &[u32]) -> (u32, f64, f64) {
-    let mut sets: Vec<std::collections::BTreeSet<u32>> = problem
-        .neighbours(&Stop::new())
-        .expect("not stopped")
-        .into_iter()
-        .map(|list| list.iter().copied().collect())
-        .collect();
+    let mut sets = sets(&Graph::new(problem, &Stop::new()).expect("not stopped"));
     let (mut width, mut joint, mut largest) = (0, 0.0, 1f64);
     for &v in sequence {
         let ring = std::mem::take(&mut sets[v as usize]);
@@ -78,14 +79,13 @@ fn min_fill_always_takes_the_least_fill() {
         let problem = random(&mut rng, 11);
         for weighted in [false, true] {
             let method = if weighted { Method::WeightedMinFill } else { Method::MinFill };
-            let neighbours = problem.neighbours(&Stop::new()).expect("not stopped");
+            let graph = Graph::new(&problem, &Stop::new()).expect("not stopped");
             let rule = Rule::Greedy { method, seed: 3, late: &[], most: f64::INFINITY };
-            let (run, _) = eliminate(&neighbours, &problem.domains, rule, f64::INFINITY, EFFORT, &Stop::new());
+            let (run, _) = eliminate(&graph, &problem.domains, rule, f64::INFINITY, EFFORT, &Stop::new());
             let cost = run.expect("no limit").joint_entries;
             // replay: a literal min-fill with the same ties
             let weight = |v: u32| if weighted { u64::from(problem.domains[v as usize]) } else { 1 };
-            let mut sets: Vec<std::collections::BTreeSet<u32>> =
-                neighbours.iter().map(|list| list.iter().copied().collect()).collect();
+            let mut sets = sets(&graph);
             let mut left: Vec<u32> = (0..11).collect();
             let mut sequence = Vec::new();
             while !left.is_empty() {

@@ -31,7 +31,7 @@ mod unreduced;
 mod value_bounds;
 mod worklist;
 
-pub use report::{Reduction, Size};
+pub use report::{Reduction, Size, density};
 pub use value_bounds::{BoundProof, Forbidden, ValueBounds};
 
 use crate::Error;

@@ -1,7 +1,10 @@
 //! Statistics of the reductions.
 
 use super::Reducer;
-use crate::model::{Network, Table};
+use crate::error::Error;
+use crate::graph::Graph;
+use crate::model::{Network, Problem, Table};
+use crate::stop::Stop;
 use serde::Serialize;
 
 /// The size of a network.
@@ -60,6 +63,15 @@ impl Size {
             Table::Sparse(sparse) => sparse.len() as u64,
         };
     }
+}
+
+/// The share of all pairs of variables that share a function.
+///
+/// # Errors
+/// [`Error::Stopped`].
+pub fn density(problem: &Problem, stop: &Stop) -> Result<f64, Error> {
+    let (n, linked) = (problem.variables() as f64, Graph::new(problem, stop)?.arrays().1.len());
+    Ok(if n < 2.0 { 0.0 } else { linked as f64 / (n * (n - 1.0)) })
 }
 
 /// Statistics of the reductions.

@@ -3,7 +3,7 @@
 use crate::algebra::SumProduct;
 use crate::elimination::{EliminationPlan, Factors, Source};
 use crate::marginals::Sliced;
-use crate::model::{Scaled, scale};
+use crate::model::{Scaled, Scope, scale};
 use crate::tensor;
 use rayon::prelude::*;
 
@@ -15,9 +15,9 @@ pub(super) struct Clique {
     /// Entries of its table.
     pub entries: u64,
     /// The functions that it has, and their positions.
-    pub functions: Vec<(Source, Box<[u32]>)>,
+    pub functions: Vec<(Source, Scope)>,
     /// The clique that it sends its message to in collect, and the positions that both have; none for a root.
-    pub parent: Option<(usize, Box<[u32]>)>,
+    pub parent: Option<(usize, Scope)>,
 }
 
 /// The cliques, each before the one that it sends its message to.

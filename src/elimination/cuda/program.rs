@@ -15,6 +15,7 @@ mod table;
 use super::tile::{Chip, INPUTS, Role, Variant};
 use super::words::{BoxWords, DigitWords, FoldWords, InputWords, SettledWords, StepWords};
 use crate::elimination::plan::{EliminationPlan, Source, Step};
+use crate::model::Scope;
 pub(crate) use back::{Back, BackStep, Made, Wanted};
 pub(crate) use describe::NEVER;
 pub(crate) use pairs::{Expected, Pairing};
@@ -30,7 +31,7 @@ struct Task {
     output: usize,
     inputs: Vec<usize>,
     /// The positions that are folded over, ascending; none for a pre-join.
-    folded: Box<[u32]>,
+    folded: Scope,
     /// Parts that these combinations are cut into: the last position of the output where they are several.
     parts: u32,
     level: u32,
@@ -193,20 +194,13 @@ impl Program {
         if self.describe(&tasks, chip) { Ok(self) } else { Err(u64::MAX) }
     }
 
-    fn table(&mut self, scope: Box<[u32]>, content: Content, made: u32) -> usize {
+    fn table(&mut self, scope: Scope, content: Content, made: u32) -> usize {
         self.tables.push(DeviceTable::new(scope, &self.domains, content, made));
         self.tables.len() - 1
     }
 
     /// A step that makes a new table.
-    fn task(
-        &mut self,
-        scope: Box<[u32]>,
-        inputs: Vec<usize>,
-        folded: Box<[u32]>,
-        work: u64,
-        tasks: &mut Vec<Task>,
-    ) -> usize {
+    fn task(&mut self, scope: Scope, inputs: Vec<usize>, folded: Scope, work: u64, tasks: &mut Vec<Task>) -> usize {
         let level = inputs.iter().map(|&input| self.tables[input].made).max().unwrap_or(0).max(self.floor) + 1;
         for &input in &inputs {
             self.tables[input].last = self.tables[input].last.max(level);

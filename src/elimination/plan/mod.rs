@@ -10,7 +10,7 @@ mod planner;
 use super::cutset::{Cutset, Slices};
 use super::sparse::RowLimits;
 use super::spill::Spill;
-use crate::model::Cost;
+use crate::model::{Cost, Scope};
 use crate::threads::Large;
 pub(crate) use planner::{THREADS, temporary};
 use std::ops::{Deref, DerefMut};
@@ -64,7 +64,7 @@ pub struct Input {
     /// Where it comes from.
     pub source: Source,
     /// Positions it reads, ascending; the first is the one eliminated.
-    pub scope: Box<[u32]>,
+    pub scope: Scope,
 }
 
 /// One mini-bucket: join the inputs, take the minimum over the variable at `position`.
@@ -75,7 +75,7 @@ pub struct Step {
     /// What is joined.
     pub inputs: Box<[Input]>,
     /// Positions of the message, ascending; the message goes to the bucket of the first. Empty for a constant.
-    pub scope: Box<[u32]>,
+    pub scope: Scope,
     /// Entries of the message.
     pub entries: u64,
     /// Combinations looked at: entries times the domain size of the eliminated variable.

@@ -9,10 +9,11 @@ use crate::elimination::sparse::{self, RowLimits};
 use crate::elimination::spill::share;
 use crate::elimination::{cap, table};
 use crate::error::Error;
-use crate::model::{Cost, Problem};
+use crate::model::{Cost, Problem, Readers, Scope};
 use crate::order::Order;
 use crate::stop::Stop;
 use crate::threads::Large;
+use smallvec::{SmallVec, smallvec};
 
 /// Mini-buckets of one bucket that an input tries, newest first. Only hubs with thousands of functions ever
 /// have more.
@@ -191,15 +192,15 @@ struct Context<'a> {
     entry_bytes: u64,
     domains: Vec<u32>,
     /// The scope of each function as ascending positions.
-    scopes: Large<Box<[u32]>>,
+    scopes: Large<Scope>,
     stop: &'a Stop,
 }
 
 /// Inputs joined so far and the positions they cover.
 struct MiniBucket {
-    scope: Vec<u32>,
+    scope: SmallVec<[u32; 8]>,
     combinations: u64,
-    inputs: Vec<Input>,
+    inputs: SmallVec<[Input; 4]>,
 }
 
 impl<'a> Context<'a> {
@@ -215,7 +216,7 @@ impl<'a> Context<'a> {
             position[v as usize] = place as u32;
         }
         let scopes = stop.each(&problem.functions).map(|function| {
-            let mut scope: Box<[u32]> = function?.scope.iter().map(|&v| position[v as usize]).collect();
+            let mut scope: Scope = function?.scope.iter().map(|&v| position[v as usize]).collect();
             scope.sort_unstable();
             Ok(scope)
         });
@@ -254,12 +255,9 @@ impl<'a> Context<'a> {
     fn plan(&self, z: u32, message_entries: u64, bounded: bool) -> Result<Option<(EliminationPlan, Placement)>, Error> {
         let n = self.order.sequence.len();
         let bytes = self.entry_bytes;
-        let mut buckets: Large<Vec<Input>> = (0..n).map(|_| Vec::new()).collect();
-        for item in self.stop.each(self.scopes.iter().enumerate()) {
-            let (index, scope) = item?;
-            let Some(&first) = scope.first() else { continue };
-            buckets[first as usize].push(Input { source: Source::Function(index as u32), scope: scope.clone() });
-        }
+        let firsts = || self.scopes.iter().map(|scope| &scope[..scope.len().min(1)]);
+        let functions = Readers::of(n, firsts, self.stop)?;
+        let mut messages: Large<SmallVec<[u32; 2]>> = (0..n).map(|_| SmallVec::new()).collect();
         let mut plan = EliminationPlan {
             sequence: self.order.sequence.clone(),
             steps: Vec::with_capacity(n).into(),
@@ -278,9 +276,13 @@ impl<'a> Context<'a> {
         for position in 0..n {
             self.stop.check()?;
             plan.first.push(plan.steps.len() as u32);
-            let (large, inputs): (Vec<Input>, Vec<Input>) = std::mem::take(&mut buckets[position])
-                .into_iter()
-                .partition(|input| self.combinations(&input.scope) > message_entries);
+            let functions = functions[position].iter().map(|&f| (Source::Function(f), &self.scopes[f as usize]));
+            let arrived = std::mem::take(&mut messages[position]).into_iter();
+            let arrived = arrived.map(|step| (Source::Message(step), &plan.steps[step as usize].scope));
+            let inputs = functions.chain(arrived).map(|(source, scope)| Input { source, scope: scope.clone() });
+            let mut inputs: Vec<Input> = inputs.collect();
+            let large: Vec<Input> =
+                inputs.extract_if(.., |input| self.combinations(&input.scope) > message_entries).collect();
             let lowered = large.into_iter().map(|input| self.lower(position as u32, input, message_entries));
             let parts = self.partition(position as u32, inputs, z, message_entries);
             plan.exact &= lowered.len() == 0 && parts.len() == 1;
@@ -304,8 +306,7 @@ impl<'a> Context<'a> {
                 if let Some(&target) = step.scope.first() {
                     // beyond counting only where nothing is bounded
                     alive = alive.saturating_add(step.entries.saturating_mul(bytes));
-                    let source = Source::Message(plan.steps.len() as u32);
-                    buckets[target as usize].push(Input { source, scope: step.scope.clone() });
+                    messages[target as usize].push(plan.steps.len() as u32);
                 }
                 plan.steps.push(step);
             }
@@ -324,7 +325,7 @@ impl<'a> Context<'a> {
         while !kept.is_empty() && self.combinations(kept) > message_entries {
             kept = &kept[1..];
         }
-        let (scope, entries): (Box<[u32]>, u64) = (kept.into(), self.combinations(kept));
+        let (scope, entries): (Scope, u64) = (kept.into(), self.combinations(kept));
         let joint = match input.source {
             Source::Function(f) => self.problem.functions[f as usize].table.size() as u64,
             _ => entries,
@@ -333,10 +334,10 @@ impl<'a> Context<'a> {
     }
 
     fn join(&self, position: u32, part: MiniBucket) -> Step {
-        let scope: Box<[u32]> = part.scope[1..].into();
+        let scope: Scope = part.scope[1..].into();
         let entries = self.combinations(&scope);
         let joint = entries.saturating_mul(u64::from(self.domains[position as usize]));
-        Step { position, inputs: part.inputs.into(), scope, entries, joint, lowered: false }
+        Step { position, inputs: part.inputs.into_boxed_slice(), scope, entries, joint, lowered: false }
     }
 
     /// Splits a bucket: largest inputs first, each into the mini-bucket that grows least by it. Always at
@@ -362,7 +363,7 @@ impl<'a> Context<'a> {
             match choice {
                 Some((_, index)) => {
                     let part = &mut parts[index];
-                    part.scope.extend(&input.scope);
+                    part.scope.extend_from_slice(&input.scope);
                     part.scope.sort_unstable();
                     part.scope.dedup();
                     part.combinations = self.combinations(&part.scope);
@@ -370,12 +371,13 @@ impl<'a> Context<'a> {
                 }
                 None => {
                     let combinations = self.combinations(&input.scope);
-                    parts.push(MiniBucket { scope: input.scope.to_vec(), combinations, inputs: vec![input] });
+                    let scope = SmallVec::from_slice(&input.scope);
+                    parts.push(MiniBucket { scope, combinations, inputs: smallvec![input] });
                 }
             }
         }
         if parts.is_empty() {
-            parts.push(MiniBucket { scope: vec![position], combinations: domain, inputs: Vec::new() });
+            parts.push(MiniBucket { scope: smallvec![position], combinations: domain, inputs: SmallVec::new() });
         }
         let variable = self.order.sequence[position as usize] as usize;
         let is_left = self.problem.domains[variable] == self.domains[position as usize];

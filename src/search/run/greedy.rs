@@ -8,7 +8,7 @@
 
 use crate::error::Error;
 use crate::memory;
-use crate::model::{Cost, Entry, FORBIDDEN, Network, Table, on_entries};
+use crate::model::{Cost, Entry, FORBIDDEN, Network, Readers, Table, on_entries};
 use crate::rng::Rng;
 use crate::search::drivers::annealing::state::LONGEST;
 use crate::search::tuning::run::{KICKED, VISITS};
@@ -77,8 +77,7 @@ struct Greedy<'a> {
     network: &'a Network,
     /// Values that stay.
     given: &'a [Option<u32>],
-    starts: Vec<u32>,
-    incident: Vec<u32>,
+    readers: Readers,
     values: Vec<u32>,
     prices: Vec<Price>,
     /// Variables to look at, each once.
@@ -91,28 +90,13 @@ struct Greedy<'a> {
 impl<'a> Greedy<'a> {
     fn new(network: &'a Network, given: &'a [Option<u32>], stop: &Stop) -> Result<Self, Error> {
         let n = network.domains().len();
-        let mut starts = vec![0u32; n + 1];
-        let scopes = || network.functions().iter().map(|function| &function.scope);
-        for scope in stop.each(scopes()) {
-            scope?.iter().for_each(|&v| starts[v as usize + 1] += 1);
-        }
-        (0..n).for_each(|v| starts[v + 1] += starts[v]);
-        let mut place = starts.clone();
-        let mut incident = vec![0; starts[n] as usize];
-        for item in stop.each((0..).zip(scopes())) {
-            let (f, scope) = item?;
-            for &v in scope {
-                incident[place[v as usize] as usize] = f;
-                place[v as usize] += 1;
-            }
-        }
+        let readers = Readers::of(n, || network.functions().iter().map(|function| &function.scope[..]), stop)?;
         let mut values: Vec<u32> = given.iter().map(|value| value.unwrap_or(NONE)).collect();
         values.resize(n, NONE);
         Ok(Greedy {
             network,
             given,
-            starts,
-            incident,
+            readers,
             values,
             prices: Vec::new(),
             queue: VecDeque::new(),
@@ -144,7 +128,7 @@ impl<'a> Greedy<'a> {
                 self.add(f, v, &mut prices[of(v as usize)]);
             }
         }
-        let degree = |greedy: &Self, v: usize| greedy.incident(v as u32).len();
+        let degree = |greedy: &Self, v: usize| greedy.readers[v].len();
         let urgencies = stop.each(0..n).flatten().map(|v| urgency(&prices[of(v)]));
         let mut known: Vec<Urgency> = urgencies.collect();
         known.resize(n, urgency(&[]));
@@ -161,8 +145,8 @@ impl<'a> Greedy<'a> {
             }
             self.values[v] = cheapest(&prices[of(v)]);
             order.push(v as u32);
-            for place in self.starts[v]..self.starts[v + 1] {
-                let f = self.incident[place as usize] as usize;
+            for &f in &self.readers[v] {
+                let f = f as usize;
                 missing[f] -= 1;
                 if missing[f] != 1 {
                     continue;
@@ -202,7 +186,7 @@ impl<'a> Greedy<'a> {
     /// Gives a variable another value and lets its neighbours answer, then everyone; takes back what is worse.
     fn kicks(&mut self, rng: &mut Rng, stop: &Stop, found: &mut dyn FnMut(&[u32]) -> ControlFlow<()>) {
         let domains = self.network.domains();
-        let movable = |v: &u32| domains[*v as usize] > 1 && !self.incident(*v).is_empty() && !self.is_given(*v);
+        let movable = |v: &u32| domains[*v as usize] > 1 && !self.readers[*v as usize].is_empty() && !self.is_given(*v);
         let movable: Vec<u32> = (0..domains.len() as u32).filter(movable).collect();
         let mut left = KICKED;
         let mut wants = found(&self.values);
@@ -234,13 +218,9 @@ impl<'a> Greedy<'a> {
         }
     }
 
-    fn incident(&self, v: u32) -> &[u32] {
-        &self.incident[self.starts[v as usize] as usize..self.starts[v as usize + 1] as usize]
-    }
-
     /// What a visit takes: entries to look at, each found by the values of a scope.
     fn work(&self, v: u32) -> u64 {
-        let scopes = self.incident(v).iter().map(|&f| self.network.functions()[f as usize].scope.len() as u64);
+        let scopes = self.readers[v as usize].iter().map(|&f| self.network.functions()[f as usize].scope.len() as u64);
         (scopes.sum::<u64>() + 1) * u64::from(self.network.domains()[v as usize])
     }
 
@@ -255,7 +235,7 @@ impl<'a> Greedy<'a> {
         let mut prices = std::mem::take(&mut self.prices);
         prices.clear();
         prices.resize(domain as usize, (0, 0));
-        for &f in self.incident(v) {
+        for &f in &self.readers[v as usize] {
             self.add(f as usize, v, &mut prices);
         }
         let own = self.values[v as usize];
@@ -266,8 +246,8 @@ impl<'a> Greedy<'a> {
         if new != own {
             self.values[v as usize] = new;
             self.changed.push((v, own));
-            for place in self.starts[v as usize]..self.starts[v as usize + 1] {
-                let f = self.incident[place as usize];
+            for place in 0..self.readers[v as usize].len() {
+                let f = self.readers[v as usize][place];
                 network.functions()[f as usize].scope.iter().filter(|&&u| u != v).for_each(|&u| self.enqueue(u));
             }
         }

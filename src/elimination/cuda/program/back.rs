@@ -3,6 +3,7 @@
 use super::{Program, Room, Settled, Task};
 use crate::elimination::cuda::tile::{BUSY, Chip, INPUTS, THREADS, split};
 use crate::elimination::plan::{EliminationPlan, Source};
+use crate::model::Scope;
 use std::cmp::Reverse;
 
 /// Combinations of a part, at least: what adds up the parts is a launch more.
@@ -92,7 +93,7 @@ impl Back {
             let joined = program.pre_join(joined, INPUTS, step.joint, &mut tasks);
             let clique = plan.scope(index);
             // folds to a scope what was folded least to one that has it
-            let mut fold = |program: &mut Program, scope: Box<[u32]>, outside: &[Option<usize>], known: &[usize]| {
+            let mut fold = |program: &mut Program, scope: Scope, outside: &[Option<usize>], known: &[usize]| {
                 let has = |&&from: &&usize| scope.iter().all(|p| plan.steps[from].scope.binary_search(p).is_ok());
                 let from = known.iter().filter(has).min_by_key(|&&from| plan.steps[from].entries).copied();
                 let (table, depth) = match from.and_then(|from| Some((from, outside[from]?))) {
@@ -149,13 +150,13 @@ impl Program {
     /// one of its entries one after the other, at most.
     fn down(
         &mut self,
-        scope: Box<[u32]>,
+        scope: Scope,
         clique: &[u32],
         inputs: Vec<usize>,
         work: u64,
         tasks: &mut Vec<Task>,
     ) -> (usize, u64) {
-        let folded: Box<[u32]> = clique.iter().copied().filter(|p| scope.binary_search(p).is_err()).collect();
+        let folded: Scope = clique.iter().copied().filter(|p| scope.binary_search(p).is_err()).collect();
         let (outputs, combinations) = (self.size(&scope), self.size(&folded));
         let parts = (BUSY / outputs.saturating_mul(SHARED)).min(combinations / PART).max(1);
         let of_part = combinations.div_ceil(parts);

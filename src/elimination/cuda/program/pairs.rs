@@ -3,6 +3,7 @@
 use super::{Content, Pair, Program, Room, Task};
 use crate::elimination::cuda::tile::{Chip, INPUTS, Role};
 use crate::elimination::plan::Source;
+use crate::model::Scope;
 
 /// Utilities that a step adds up on its way; more are added up before.
 const SUMS: usize = 4;
@@ -48,7 +49,7 @@ impl Pairing {
         output: &[u32],
         expected: Vec<Expected<'_>>,
     ) -> (Option<(usize, usize)>, Vec<usize>) {
-        let folded = || Box::from([position]);
+        let folded = || Scope::from([position]);
         let domain = self.program.size(&[position]);
         let work = |program: &Program, scope: &[u32]| program.size(scope).saturating_mul(domain);
         let joint = work(&self.program, output);
@@ -111,9 +112,9 @@ impl Pairing {
     /// A step on pairs: its table and, where it makes two, the second.
     fn pair(
         &mut self,
-        scope: Box<[u32]>,
+        scope: Scope,
         inputs: Vec<usize>,
-        folded: Box<[u32]>,
+        folded: Scope,
         work: u64,
         pair: Pair,
     ) -> (usize, Option<usize>) {
@@ -134,10 +135,10 @@ impl Pairing {
             tables.sort_by_key(|&table| self.program.tables[table].entries);
             let some: Vec<usize> = tables.drain(..tables.len().min(INPUTS)).collect();
             let read = |p: &u32| some.iter().any(|&table| self.program.tables[table].scope.contains(p));
-            let own: Box<[u32]> = scope.iter().copied().filter(read).collect();
+            let own: Scope = scope.iter().copied().filter(read).collect();
             let sums = some.len() as u32;
             let pair = Pair { role: Role::Expect, sums, also: false, tie: 0.0, margin: 0.0 };
-            let (table, _) = self.pair(own, some, Box::default(), 0, pair);
+            let (table, _) = self.pair(own, some, Scope::default(), 0, pair);
             tables.push(table);
         }
         tables

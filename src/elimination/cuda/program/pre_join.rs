@@ -2,6 +2,7 @@
 
 use super::{Program, Task};
 use crate::elimination::cuda::tile::INPUTS;
+use crate::model::Scope;
 use std::collections::BTreeMap;
 
 /// A pre-join pays where its table is so many times smaller than the step's combinations,
@@ -24,15 +25,15 @@ impl Program {
             return inputs;
         }
         // clusters of inputs and the positions that they cover; those of one scope are one cluster from the start
-        let mut clusters: BTreeMap<Box<[u32]>, Vec<usize>> = BTreeMap::new();
+        let mut clusters: BTreeMap<Scope, Vec<usize>> = BTreeMap::new();
         for input in inputs {
             clusters.entry(self.tables[input].scope.clone()).or_default().push(input);
         }
-        let mut clusters: Vec<(u64, Box<[u32]>, Vec<usize>)> =
+        let mut clusters: Vec<(u64, Scope, Vec<usize>)> =
             clusters.into_iter().map(|(scope, inputs)| (self.size(&scope), scope, inputs)).collect();
         loop {
             clusters.sort_by_key(|(size, ..)| *size);
-            let mut best: Option<(u64, usize, usize, Box<[u32]>)> = None;
+            let mut best: Option<(u64, usize, usize, Scope)> = None;
             for (b, (_, scope, _)) in clusters.iter().enumerate().take(CANDIDATES) {
                 for (a, (_, other, _)) in clusters.iter().enumerate().take(b) {
                     let union = union(scope, other);
@@ -70,7 +71,7 @@ impl Program {
                         true => scope.clone(),
                         false => part
                             .iter()
-                            .fold(Box::default(), |all: Box<[u32]>, &input| union(&all, &self.tables[input].scope)),
+                            .fold(Scope::default(), |all: Scope, &input| union(&all, &self.tables[input].scope)),
                     };
                     sums.push((part.to_vec(), scope));
                 }
@@ -78,7 +79,7 @@ impl Program {
                     .into_iter()
                     .map(|(part, scope)| match part[..] {
                         [alone] => alone,
-                        _ => self.task(scope, part, Box::default(), 0, tasks),
+                        _ => self.task(scope, part, Scope::default(), 0, tasks),
                     })
                     .collect();
             }
@@ -89,7 +90,7 @@ impl Program {
 }
 
 /// Two ascending lists as one.
-fn union(a: &[u32], b: &[u32]) -> Box<[u32]> {
+fn union(a: &[u32], b: &[u32]) -> Scope {
     let mut all: Vec<u32> = a.iter().chain(b).copied().collect();
     all.sort_unstable();
     all.dedup();

@@ -2,6 +2,7 @@
 
 use crate::algebra::Entry;
 use crate::elimination::plan::Source;
+use crate::model::Scope;
 use crate::tensor::storage::Storage;
 
 /// What the host puts into a table, once, before anything runs.
@@ -20,7 +21,7 @@ pub(crate) enum Content {
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceTable {
     /// Positions, ascending.
-    pub scope: Box<[u32]>,
+    pub scope: Scope,
     /// Entries, without the gaps.
     pub entries: u64,
     /// Entries of a row, and from one row to the next.
@@ -40,7 +41,7 @@ const ROW: u64 = 128;
 const GAPS: u64 = 16;
 
 impl DeviceTable {
-    pub(crate) fn new(scope: Box<[u32]>, domains: &[u32], content: Content, made: u32) -> Self {
+    pub(crate) fn new(scope: Scope, domains: &[u32], content: Content, made: u32) -> Self {
         let size = |p: &u32| u64::from(domains[*p as usize]);
         let entries = scope.iter().map(size).product();
         let mut row = 1;
