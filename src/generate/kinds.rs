@@ -15,7 +15,8 @@ const fn share(name: &'static str, about: &'static str, default: f64) -> Paramet
 const N: Parameter = whole("n", "Number of variables", 10, (1, 10_000_000));
 const D: Parameter = whole("d", "Values of each variable", 10, (1, 10_000));
 const SIDE: Parameter = whole("side", "Rows and columns of the grid", 10, (1, 3000));
-const P2: Parameter = share("p2", "Share of the entries of each table that are forbidden", 0.9);
+const P2: Parameter =
+    share("p2", "Share of the entries of each table that are forbidden; at 0.9 there is rarely a solution", 0.9);
 
 /// Every kind.
 pub static KINDS: [Kind; 20] = [

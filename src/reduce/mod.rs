@@ -37,7 +37,7 @@ pub use value_bounds::{BoundProof, Forbidden, ValueBounds};
 use crate::Error;
 use crate::certificate::Step;
 use crate::memory;
-use crate::model::{Cost, CostFunction, Costs, FORBIDDEN, Network, Problem, Table};
+use crate::model::{Cost, CostFunction, Costs, FORBIDDEN, Network, Problem, Scope, Table};
 use crate::stop::Stop;
 use crate::threads;
 use rustc_hash::FxHashMap;
@@ -67,7 +67,7 @@ pub struct Reducer {
     present: Vec<bool>,
     /// Functions of two and more present variables; a slot is never used again.
     functions: Vec<Option<Function>>,
-    by_scope: FxHashMap<Arc<[u32]>, u32>,
+    by_scope: FxHashMap<Scope, u32>,
     /// Slots of the functions of each variable, ascending.
     incidence: Vec<Vec<u32>>,
     departures: Vec<Departure>,
@@ -89,7 +89,7 @@ pub struct Reducer {
 #[derive(Clone, Debug)]
 struct Function {
     /// Ascending.
-    scope: Arc<[u32]>,
+    scope: Scope,
     table: Table,
     /// For each value of each variable of the scope, the least cost with that value (see [`table::minima`]).
     minima: Costs,

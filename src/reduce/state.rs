@@ -5,9 +5,10 @@ use super::tuning::VALUE_BYTES;
 use super::{Function, Reducer, Reduction, Size, cheapest, table};
 use crate::Error;
 use crate::memory;
-use crate::model::{Cost, Costs, FORBIDDEN, Network, Table, add};
+use crate::model::{Cost, Costs, FORBIDDEN, Network, Scope, Table, add};
 use crate::stop::Stop;
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// A table in the form used here: its least cost subtracted, so that it is 0.
@@ -135,8 +136,7 @@ impl Reducer {
         }
         sizes.clear();
         sizes.extend(scope.iter().map(|&v| self.domains[v as usize] as usize));
-        let ordered: Arc<[u32]> =
-            if order.is_empty() { scope.into() } else { order.iter().map(|&k| scope[k]).collect() };
+        let ordered: Scope = if order.is_empty() { scope.into() } else { order.iter().map(|&k| scope[k]).collect() };
         let mut forms = forms.get_mut(&table.address());
         let is_this = |form: &&Form| form.order[..] == order[..] && form.sizes[..] == sizes[..];
         let known = forms.as_deref().and_then(|forms| forms.iter().find(is_this)).map(|form| form.normal.clone());
@@ -152,7 +152,7 @@ impl Reducer {
         self.install(ordered, normal);
     }
 
-    pub(super) fn sizes(&self, scope: &[u32]) -> Vec<usize> {
+    pub(super) fn sizes(&self, scope: &[u32]) -> SmallVec<[usize; 4]> {
         scope.iter().map(|&v| self.domains[v as usize] as usize).collect()
     }
 
@@ -207,7 +207,7 @@ impl Reducer {
     }
 
     /// Puts a function in place, adding it to one of the same scope.
-    fn install(&mut self, scope: Arc<[u32]>, normal: Normal) {
+    fn install(&mut self, scope: Scope, normal: Normal) {
         if normal.is_zero() {
             return self.raise(normal.least);
         }
@@ -229,7 +229,7 @@ impl Reducer {
     }
 
     /// Stores a function in its slot and queues it for all reductions.
-    fn put(&mut self, slot: u32, scope: Arc<[u32]>, normal: Normal) {
+    fn put(&mut self, slot: u32, scope: Scope, normal: Normal) {
         self.raise(normal.least);
         self.pending.scans.push(slot);
         self.pending.shapes.push(slot);
