@@ -60,8 +60,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         let (input, console, order) = (config.input.clone(), recorder.console().clone(), config.order.clone());
         let stop = stop.clone();
         move || {
-            // only threads of a pool share the reading
-            let network = rayon::scope(|_| input.load(&console, &stop))?;
+            let (network, _) = input.load_by_all(&console, &stop)?;
             let ordering = order.resolve(network.variables().len(), &stop)?;
             Ok((network, ordering))
         }

@@ -62,7 +62,7 @@ pub fn run(config: Config) -> Result<Exit, Error> {
     values::use_threads(None)?;
     let (stop, console) = (Stop::new(), Console::new(Verbosity::Normal));
     let file = config.output.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
-    let network = config.input.load(&console, &stop)?;
+    let (network, _) = config.input.load_by_all(&console, &stop)?;
     let network = if config.without_top { network.without_top() } else { network };
     let path = config.output.as_deref().unwrap_or(Path::new("<stdout>"));
     let Converted { text, again, scale } = convert(&network, config.to, config.input.options(), path, &stop)?;

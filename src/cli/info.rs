@@ -74,7 +74,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     if let Some(graph) = config.input.graph(&Console::new(Verbosity::Normal), &stop)? {
         return coloring::info(&graph, &clock, config.json);
     }
-    let (network, observed) = config.input.load_observed(&Console::new(Verbosity::Normal), &stop)?;
+    let (network, observed) = config.input.load_by_all(&Console::new(Verbosity::Normal), &stop)?;
     let load_s = seconds(clock.seconds());
     let reduces = config.reduce && reduces(&network, &stop)?;
     let mut reducer = Reducer::new(&network, reduces, &stop)?;

@@ -144,6 +144,11 @@ impl Input {
         Ok((network, Some(pairs.len())))
     }
 
+    /// The same by all threads, which must have been shared out: only threads of a pool share the reading.
+    pub fn load_by_all(&self, console: &Console, stop: &Stop) -> Result<(Network, Option<usize>), Error> {
+        rayon::scope(|_| self.load_observed(console, stop))
+    }
+
     /// Where it is read from.
     pub fn source(&self) -> &Source {
         &self.source
