@@ -10,8 +10,11 @@ use rayon::prelude::*;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Assignments at which the written network is compared with the one read.
+/// Assignments at which the written network is compared with the one read, at most.
 const COMPARED: u64 = 1000;
+
+/// Functions looked at in that comparison, at least, where there are fewer entries: some tenths of a second.
+const LOOKS: u64 = 10_000_000;
 
 /// A network in another format.
 #[derive(Clone, Debug)]
@@ -54,14 +57,17 @@ pub fn convert(
     Ok(Converted { text, again, scale })
 }
 
-/// Compares two networks at random assignments, half of them repaired, so that fewer functions are violated. The costs
-/// of the second one have `scale` digits more.
+/// Compares two networks at random assignments, half of them repaired, so that fewer functions are violated: of large
+/// networks at so many that they look at functions as often as there are entries. The costs of the second one have
+/// `scale` digits more.
 fn compare(network: &Network, again: &Network, scale: u32) -> Result<(), String> {
     if network.domains() != again.domains() {
         return Err("it has other variables".into());
     }
     let (own, other) = (network.units(), again.units());
-    let compared = (0..COMPARED).into_par_iter().map(|index| {
+    let entries: u64 = network.functions().iter().map(|function| function.table.size() as u64).sum();
+    let most = entries.max(LOOKS) / network.function_count().max(1) as u64;
+    let compared = (0..COMPARED.min(most).max(2)).into_par_iter().map(|index| {
         let mut rng = Rng::new(index);
         let mut assignment: Vec<u32> =
             network.domains().iter().map(|&domain| rng.below(u64::from(domain)) as u32).collect();
