@@ -13,7 +13,7 @@ use std::path::Path;
 /// Assignments at which the written network is compared with the one read, at most.
 const COMPARED: u64 = 1000;
 
-/// Functions looked at in that comparison, at least, where there are fewer entries: some tenths of a second.
+/// Functions that all of it looks at together, where there are fewer entries: some tenths of a second.
 const LOOKS: u64 = 10_000_000;
 
 /// A network in another format.

@@ -144,7 +144,7 @@ impl Input {
         Ok((network, Some(pairs.len())))
     }
 
-    /// The same by all threads, which must have been shared out: only threads of a pool share the reading.
+    /// The same by all threads of the pool that [`use_threads`](super::values::use_threads) makes.
     pub fn load_by_all(&self, console: &Console, stop: &Stop) -> Result<(Network, Option<usize>), Error> {
         rayon::scope(|_| self.load_observed(console, stop))
     }
