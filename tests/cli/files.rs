@@ -4,12 +4,17 @@
 use super::*;
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::process::Child;
 
 fn pipe(path: &Path) -> Result {
     assert!(std::process::Command::new("mkfifo").arg(path).status()?.success());
     Ok(())
+}
+
+/// The end of a pipe to write to, once a process reads it.
+fn writer_of(pipe: &Path) -> Option<File> {
+    File::options().write(true).custom_flags(libc::O_NONBLOCK).open(pipe).ok()
 }
 
 fn signal(child: &Child, name: &str) -> Result {
@@ -114,7 +119,7 @@ fn one_signal_ends_the_waiting() -> Result {
     for (command, option, code) in
         [("solve", "--evidence", 3), ("bound", "--evidence", 3), ("solve", "--csv", 1), ("bound", "--solution", 1)]
     {
-        // written last, so that the signals are listened to once it is there
+        // an input is waited for once it is open; an output once the other one is written
         let other = if option == "--csv" { "--solution" } else { "--csv" };
         let child = std::process::Command::new(program())
             .args([command, "--json", "--time", "1000", "--device", "cpu", option])
@@ -125,9 +130,16 @@ fn one_signal_ends_the_waiting() -> Result {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        // a solution that cannot be written must be there first
-        let begun = |rows: String| option != "--solution" || rows.contains(",solution,");
-        wait_for(|| fs::read_to_string(at("there")).is_ok_and(begun));
+        let mut writer = None;
+        wait_for(|| match option {
+            "--evidence" => {
+                writer = writer_of(&at("pipe"));
+                writer.is_some()
+            }
+            // a solution that cannot be written must be there first
+            "--solution" => fs::read_to_string(at("there")).is_ok_and(|rows| rows.contains(",solution,")),
+            _ => at("there").exists(),
+        });
         signal(&child, "INT")?;
         let output = ended(child)?;
         let told = String::from_utf8(output.stderr)?;
@@ -135,6 +147,7 @@ fn one_signal_ends_the_waiting() -> Result {
         assert!(told.contains(&at("pipe").display().to_string()), "{told}");
         let _: Value = serde_json::from_slice(&output.stdout)?;
         fs::remove_file(at("there"))?;
+        drop(writer);
     }
     Ok(())
 }

@@ -60,7 +60,7 @@ fn fangs() -> Command {
     command
 }
 
-fn wait_for(what: impl Fn() -> bool) {
+fn wait_for(mut what: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !what() {
         assert!(begin.elapsed() < PATIENCE, "it has not come within {PATIENCE:?}");

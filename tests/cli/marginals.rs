@@ -221,11 +221,12 @@ fn a_signal_keeps_the_values_and_both_bounds() -> Result {
     let folder = tempfile::tempdir()?;
     let options = ["-t", "60", "--bound-memory", "2M", "--threads", "2"];
     let child = little(folder.path(), 30, &options)?.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-    std::thread::sleep(Duration::from_secs(4));
+    let has_both = |row: &str| row.split(',').skip(1).take(2).all(|bound| bound.parse::<f64>().is_ok());
+    let rows = || fs::read_to_string(folder.path().join("run.csv")).unwrap_or_default();
+    wait_for(|| rows().lines().any(has_both));
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status()?;
-    let began = Instant::now();
-    let output = child.wait_with_output()?;
-    assert!(kill.success() && began.elapsed() < Duration::from_secs(3) && output.status.code() == Some(0));
+    let output = ended(child)?;
+    assert!(kill.success() && output.status.code() == Some(0), "{output:?}");
     bounded(folder.path(), &serde_json::from_slice(&output.stdout)?, 450)
 }
 
