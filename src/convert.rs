@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::formats::{self, Format, ReadOptions};
-use crate::model::{Cost, FORBIDDEN, Network, Number};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Number, Units};
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::{check, terminal};
@@ -57,22 +57,31 @@ pub fn convert(
     Ok(Converted { text, again, scale })
 }
 
-/// Compares two networks at random assignments, half of them repaired, so that fewer functions are violated: of large
-/// networks at so many that they look at functions as often as there are entries. The costs of the second one have
-/// `scale` digits more.
+/// Compares two networks, the second with costs of `scale` digits more: entry by entry, and at random assignments, half
+/// of them repaired, so that fewer functions are violated. Where the format has other functions, such as pairs of bits,
+/// the assignments tell all: they look at each entry of large networks eight times in the mean.
 fn compare(network: &Network, again: &Network, scale: u32) -> Result<(), String> {
     if network.domains() != again.domains() {
         return Err("it has other variables".into());
     }
     let (own, other) = (network.units(), again.units());
+    let is_exact = scale > 0 || own.decimals == other.decimals && own.rounded + other.rounded == 0;
     let entries: u64 = network.functions().iter().map(|function| function.table.size() as u64).sum();
-    let most = entries.max(LOOKS) / network.function_count().max(1) as u64;
-    let compared = (0..COMPARED.min(most).max(2)).into_par_iter().map(|index| {
+    let most = COMPARED.min((8 * entries).max(LOOKS) / network.function_count().max(1) as u64).max(2);
+    let (most, differing) = match compare_tables(network, again, is_exact) {
+        Tables::Same => (2, Vec::new()),
+        Tables::Differ(entry) => (most, entry),
+        Tables::Others => (most, Vec::new()),
+    };
+    let compared = (0..most).into_par_iter().map(|index| {
         let mut rng = Rng::new(index);
         let mut assignment: Vec<u32> =
             network.domains().iter().map(|&domain| rng.below(u64::from(domain)) as u32).collect();
         if index % 2 == 1 {
             repair(network, &mut assignment);
+        }
+        if index % 4 < 2 {
+            differing.iter().for_each(|&(variable, value)| assignment[variable as usize] = value);
         }
         let [one, two] = [network, again].map(|network| {
             let evaluation = check::evaluate(network, &assignment);
@@ -83,12 +92,11 @@ fn compare(network: &Network, again: &Network, scale: u32) -> Result<(), String>
         });
         let sign = |maximise: bool| if maximise { -1.0 } else { 1.0 };
         let equal = match (one, two) {
-            _ if scale > 0 || own.decimals == other.decimals && own.rounded + other.rounded == 0 => one.0 == two.0,
+            _ if is_exact => one.0 == two.0,
             ((FORBIDDEN.., None), (FORBIDDEN.., None)) => true,
             ((_, Some(a)), (_, Some(b))) => {
                 let (a, b) = (a.as_f64() * sign(own.maximise), b.as_f64() * sign(other.maximise));
-                let slack = network.units().precision_slack(None) + again.units().precision_slack(None);
-                (a - b).abs() <= slack + a.abs().max(b.abs()) * (f64::EPSILON * 64.0)
+                are_near(a, b, own.precision_slack(None) + other.precision_slack(None))
             }
             _ => false,
         };
@@ -101,6 +109,57 @@ fn compare(network: &Network, again: &Network, scale: u32) -> Result<(), String>
         if equal { Ok(()) } else { Err(format!("an assignment had {} and now has {}", shown(one), shown(two))) }
     });
     compared.collect()
+}
+
+/// How the tables of two networks compare.
+#[derive(Debug, PartialEq, Eq)]
+enum Tables {
+    /// They have the same scopes in the same order, and the same entries.
+    Same,
+    /// The same scopes; an entry that differs, by its variables and values. Another function may make up for it.
+    Differ(Vec<(u32, u32)>),
+    /// They have other scopes, other limits on totals, global functions or very large tables.
+    Others,
+}
+
+fn compare_tables(network: &Network, again: &Network, is_exact: bool) -> Tables {
+    let both = |holds: fn(&Network) -> bool| holds(network) && holds(again);
+    let same_limit = is_exact && network.top() == again.top() || both(|network| !formats::may_reach_top(network));
+    let (ours, others, domains) = (network.functions(), again.functions(), network.domains());
+    let pairs = || ours.par_iter().zip(others);
+    let is_listed = |function: &CostFunction| function.combinations(domains) <= LOOKS;
+    if !same_limit
+        || !both(|network| network.globals().len() == 0)
+        || ours.len() != others.len()
+        || !pairs().all(|(one, two)| one.scope == two.scope && is_listed(one))
+    {
+        return Tables::Others;
+    }
+    // an entry that was rounded is off by half a unit
+    let slack = |units: &Units| if units.rounded > 0 { 0.5 / units.scale() } else { 0.0 };
+    let (own, other) = (network.units(), again.units());
+    let differ = |(one, two): (Cost, Cost)| match (one >= network.top(), two >= again.top()) {
+        (false, false) if is_exact => one != two,
+        (false, false) => !are_near(one as f64 / own.scale(), two as f64 / other.scale(), slack(own) + slack(other)),
+        (one, two) => one != two,
+    };
+    let differing = pairs().find_map_first(|(one, two)| {
+        let mut entries = one.entries(domains).zip(two.entries(domains));
+        let mut number = entries.position(differ)?;
+        let values = one.scope.iter().rev().map(|&variable| {
+            let domain = domains[variable as usize] as usize;
+            let value = number % domain;
+            number /= domain;
+            (variable, value as u32)
+        });
+        Some(values.collect())
+    });
+    differing.map_or(Tables::Same, Tables::Differ)
+}
+
+/// Whether two values are the same but for rounding.
+fn are_near(a: f64, b: f64, slack: f64) -> bool {
+    (a - b).abs() <= slack + a.abs().max(b.abs()) * (f64::EPSILON * 64.0)
 }
 
 /// Changes a variable of each violated function, where that helps it.
@@ -121,5 +180,41 @@ fn repair(network: &Network, assignment: &mut [u32]) {
             }
             assignment[v as usize] = before;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four variables of ten values: a table of the first one, and one of all.
+    fn network(single: impl Fn(usize) -> Cost, all: impl Fn(usize) -> Cost) -> Network {
+        let mut builder = Network::builder("four");
+        let variables: Vec<u32> = (0..4).map(|_| builder.variable(10).unwrap()).collect();
+        let _ = builder.dense(&variables[..1], (0..10).map(single).collect()).unwrap();
+        let _ = builder.dense(&variables, (0..10_000).map(all).collect()).unwrap();
+        builder.build()
+    }
+
+    /// One entry of ten thousand is found; costs that another function makes up for are no fault.
+    #[test]
+    fn one_wrong_entry_is_found() {
+        let cost = |entry: usize| if entry % 10 == 3 { FORBIDDEN } else { entry as Cost % 7 };
+        let own = network(|value| value as Cost, cost);
+        let at = vec![(3, 8), (2, 7), (1, 6), (0, 5)];
+        let wrong = |entry, more| network(|value| value as Cost, move |e| if e == entry { more } else { cost(e) });
+        for again in [wrong(5678, cost(5678) + 1), wrong(5678, FORBIDDEN)] {
+            assert_eq!(compare_tables(&own, &again, true), Tables::Differ(at.clone()));
+            assert!(compare(&own, &again, 0).unwrap_err().contains("an assignment had"));
+        }
+        assert!(compare(&own, &wrong(5673, 0), 0).is_err());
+        assert_eq!(compare_tables(&own, &wrong(5678, cost(5678)), true), Tables::Same);
+        assert_eq!(compare(&own, &wrong(5678, cost(5678)), 0), Ok(()));
+        let moved = network(
+            |value| if value == 5 { 0 } else { value as Cost },
+            |e| if cost(e) < FORBIDDEN && e / 1000 == 5 { cost(e) + 5 } else { cost(e) },
+        );
+        assert!(matches!(compare_tables(&own, &moved, true), Tables::Differ(_)));
+        assert_eq!(compare(&own, &moved, 0), Ok(()));
     }
 }

@@ -87,8 +87,8 @@ pub enum Command {
     Check(check::CheckFlags),
     /// Write a network in another format
     ///
-    /// The written text is read again and compared with the network at 1000 assignments before the file is there. What
-    /// the format cannot hold is an error that says why.
+    /// The written text is read again and compared with the network before the file is there: entry by entry, or at up
+    /// to 1000 assignments where the format has other functions. What the format cannot hold is an error that says why.
     #[command(after_help = help::examples(&help::CONVERT))]
     Convert(convert::ConvertFlags),
     /// Say which functions cost what, or which cannot hold together

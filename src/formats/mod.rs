@@ -54,6 +54,7 @@ pub use pomdp::{parse_pomdp, read_pomdp};
 pub use potentials::{potentials_of, read_potentials, read_potentials_from};
 pub use solution::{SolutionFormat, read_solution, read_start, write_solution};
 pub use uai::observe;
+pub(crate) use writing::may_reach_top;
 
 use crate::error::Error;
 use crate::files::{LARGEST_TEXT, cannot_read, read_all};

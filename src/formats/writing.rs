@@ -13,20 +13,21 @@ pub(super) fn refuse<T>(reason: impl Into<String>) -> io::Result<T> {
 
 /// Refuses a limit on totals that some assignment reaches without a forbidden entry.
 pub(super) fn refuse_top(network: &Network) -> io::Result<()> {
-    let top = network.top();
-    if top >= FORBIDDEN {
+    if !may_reach_top(network) {
         return Ok(());
     }
+    let top = network.units().number(network.top());
+    refuse(format!("the limit on totals, {top}, which the format has no place for (--without-top leaves it out)"))
+}
+
+/// Whether tables could reach the limit on totals without a forbidden entry: the largest entries of all together do.
+pub(crate) fn may_reach_top(network: &Network) -> bool {
+    let top = network.top();
     let dearest = |function: &CostFunction| {
         let finite = function.table.costs().filter(|&cost| cost < FORBIDDEN);
         i128::from(finite.max().unwrap_or(0))
     };
-    let most: i128 = network.functions().iter().map(dearest).sum();
-    if most < i128::from(top) {
-        return Ok(());
-    }
-    let top = network.units().number(top);
-    refuse(format!("the limit on totals, {top}, which the format has no place for (--without-top leaves it out)"))
+    top < FORBIDDEN && network.functions().iter().map(dearest).sum::<i128>() >= i128::from(top)
 }
 
 /// Refuses a function with more entries than are written one by one.
