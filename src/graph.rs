@@ -207,6 +207,8 @@ pub(crate) struct Region {
     members: Vec<u32>,
     mark: Vec<u32>,
     round: u32,
+    /// For each member looked at: how often it draws, or 0 where a neighbour was left out.
+    closed: Vec<u32>,
 }
 
 impl Region {
@@ -220,6 +222,7 @@ impl Region {
         self.mark.resize(n, 0);
         self.round += 1;
         self.members.clear();
+        self.closed.clear();
         let mut head = 0;
         let mut skipped = false;
         while self.members.len() < size.min(n) {
@@ -242,8 +245,14 @@ impl Region {
             }
             let v = self.members[head] as usize;
             head += 1;
-            let mut bits = rng.draw();
-            for (k, &u) in graph.neighbours(v).iter().enumerate() {
+            if let Some(&draws @ 1..) = self.closed.get(head - 1) {
+                // all around it are members, but it draws as often as before
+                (0..draws).for_each(|_| drop(rng.draw()));
+                continue;
+            }
+            let neighbours = graph.neighbours(v);
+            let (mut bits, mut open) = (rng.draw(), false);
+            for (k, &u) in neighbours.iter().enumerate() {
                 if k % 64 == 63 {
                     bits = rng.draw();
                 }
@@ -251,9 +260,15 @@ impl Region {
                     if bits >> (k % 64) & 1 == 1 {
                         self.take(u);
                     } else {
-                        skipped = true;
+                        open = true;
                     }
                 }
+            }
+            skipped |= open;
+            let draws = if open { 0 } else { 1 + neighbours.len() as u32 / 64 };
+            match self.closed.get_mut(head - 1) {
+                Some(closed) => *closed = draws,
+                None => self.closed.push(draws),
             }
         }
         self.members.truncate(size);
