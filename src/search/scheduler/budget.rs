@@ -2,7 +2,7 @@
 
 use crate::search::tuning::{
     EARLY,
-    bounds::{FIRST_SLICE, FIRST_SWEEPS},
+    bounds::{FIRST_SLICE, FIRST_SWEEPS, ORDER_SWEEPS},
 };
 use std::time::Instant;
 
@@ -27,6 +27,7 @@ impl TimeBudget {
     /// Nothing was done yet, on a core whose variables are all visited in `sweep` work.
     pub fn new(timed: bool, sweep: u64) -> Self {
         let slice = sweep.saturating_mul(FIRST_SWEEPS).min(FIRST_SLICE);
+        let slice = if timed { slice.max(sweep.saturating_mul(ORDER_SWEEPS)) } else { slice };
         TimeBudget { timed, spent: [0; 2], slice, noted: Some(0), search_work: 0, plugin_work: 0, improved: 0 }
     }
 
@@ -83,6 +84,7 @@ mod tests {
         let now = Instant::now();
         budget.note_round(now, 10, false);
         assert_eq!(budget.with_a_slice(), [10, FIRST_SLICE]);
+        assert_eq!(TimeBudget::new(true, 1 << 20).with_a_slice(), [0, 256 << 20]);
         budget.note_bounds(70);
         assert_eq!(budget.with_a_slice(), [10, 140]);
         budget.note_bounds(100);
