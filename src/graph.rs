@@ -247,7 +247,9 @@ impl Region {
             head += 1;
             if let Some(&draws @ 1..) = self.closed.get(head - 1) {
                 // all around it are members, but it draws as often as before
-                (0..draws).for_each(|_| drop(rng.draw()));
+                for _ in 0..draws {
+                    let _ = rng.draw();
+                }
                 continue;
             }
             let neighbours = graph.neighbours(v);

@@ -4,32 +4,55 @@ use super::quantization::quantize;
 use super::{Incidence, PADDING, RowEntry, ValueTables, orient};
 use crate::error::Error;
 use crate::model::{CostFunction, Readers, Table};
+use crate::rng::mix;
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::collections::hash_map::Entry;
+use std::hash::Hasher;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Functions from which on a core is laid out so: one thread takes some hundredths of a second for these.
-const MANY: usize = 1 << 16;
-/// Variables of a thread's turn, between two looks at the stop flag.
+/// Entries of rows from which on a core is laid out so: one thread takes some hundredths of a second for these.
+const MANY: u64 = 1 << 22;
+/// What the rows of a function take besides their entries, in entries.
+const EACH: u64 = 64;
+/// Functions up to which rows of equal entries are looked for: from one side a symmetric table has those of the other.
+const COMPARED: usize = 1 << 16;
+/// Entries of rows that their hash has, at most: of larger ones a tenth and less of the time that they take.
+const SAMPLE: usize = 1 << 10;
+/// Variables of a thread's turn, between two looks at the stop flag, at most.
 const TURN: usize = 1 << 10;
-/// Parts of the tables' addresses, each looked through by a thread.
+/// Turns at least, where there are as many variables; parts of the tables' addresses, each looked through by a thread.
 const PARTS: usize = 64;
 
-/// Some neighbouring variables: their functions with their places in the scopes, and entries of the rows of each, none
-/// where those of an earlier function with its table stand for them.
+/// Some neighbouring variables, and the entries of their rows.
 struct Turn {
     variables: Range<usize>,
-    seen: Vec<(u32, u32, u32)>,
+    seen: Vec<Seen>,
     entries: usize,
+    /// Of a sample of the entries of those seen that have any, where equal ones are looked for.
+    hashes: Vec<u64>,
+}
+
+/// A function as seen from a variable of it.
+#[derive(Clone, Copy)]
+struct Seen {
+    function: u32,
+    /// The variable's place in the scope.
+    position: u32,
+    /// Entries of its rows; none where others stand for them: those of an earlier function with its table, or equal ones.
+    length: u32,
 }
 
 /// Lays out the rows of a core of many dense tables whose rows are few enough; returns whether it is one.
 /// No entry of a function is above `most`.
 pub(super) fn lay_out(tables: &mut ValueTables, readers: &Readers, most: i32, stop: &Stop) -> Result<bool, Error> {
-    if tables.problem.functions.len() < MANY { Ok(false) } else { of_any(tables, readers, most, stop) }
+    let (functions, domains) = (&tables.problem.functions, &tables.problem.domains);
+    let entries = |function: &CostFunction| function.scope.len() as u64 * function.combinations(domains).max(EACH);
+    let all = functions.par_iter().with_min_len(TURN).map(entries).reduce(|| 0, u64::saturating_add);
+    if all < MANY { Ok(false) } else { of_any(tables, readers, most, stop) }
 }
 
 fn of_any(tables: &mut ValueTables, readers: &Readers, most: i32, stop: &Stop) -> Result<bool, Error> {
@@ -49,24 +72,54 @@ fn of_entries<E: RowEntry>(tables: &mut ValueTables, readers: &Readers, stop: &S
     }
     let domain = |v: u32| problem.domains[v as usize] as usize;
     let firsts = firsts(functions, domain, stop)?;
-    let width = &tables.width;
-    let turns = (0..n.div_ceil(TURN)).into_par_iter().map(|turn| {
+    let (width, looks_for_equals) = (&tables.width, functions.len() <= COMPARED);
+    let quantize = |cost| quantize(cost, tables.shift, tables.hard);
+    // the table of a function as seen from a variable of it: its values, entries between two of them, width of a row
+    let view = |seen: &Seen| {
+        let function = &functions[seen.function as usize];
+        let (v, behind) = (function.scope[seen.position as usize], &function.scope[seen.position as usize + 1..]);
+        let inner = behind.iter().map(|&u| domain(u)).product();
+        (&function.table, [domain(v), inner, width[v as usize] as usize])
+    };
+    let fill = |seen: &Seen, rows: &mut [E]| {
+        if let (Table::Dense(table), sizes) = view(seen) {
+            orient(table, sizes, |cost| E::of(quantize(cost)), rows);
+        }
+    };
+    let hash = |seen: &Seen| {
+        let mut hasher = FxHasher::default();
+        if let (Table::Dense(table), [values, inner, width]) = view(seen) {
+            for place in sample(seen.length as usize) {
+                let (row, value) = (place / width, place % width);
+                let at = (row / inner * values + value) * inner + row % inner;
+                hasher.write_i32(if value < values { quantize(table.get(at)) } else { 0 });
+            }
+        }
+        hasher.finish()
+    };
+    let step = n.div_ceil(PARTS).clamp(1, TURN);
+    let turns = (0..n.div_ceil(step)).into_par_iter().map(|turn| {
         stop.check()?;
-        let variables = turn * TURN..n.min((turn + 1) * TURN);
-        let mut turn = Turn { variables: variables.clone(), seen: Vec::new(), entries: 0 };
+        let variables = turn * step..n.min((turn + 1) * step);
+        let mut turn = Turn { variables: variables.clone(), seen: Vec::new(), entries: 0, hashes: Vec::new() };
         for v in variables {
             for &f in &readers[v] {
                 let scope = &functions[f as usize].scope;
                 let position = scope.iter().position(|&u| u as usize == v).unwrap_or(0);
                 let others = || scope.iter().filter(|&&u| u as usize != v).map(|&u| domain(u)).product::<usize>();
                 let length = if firsts[f as usize] == f { others() * width[v] as usize } else { 0 };
+                let seen = Seen { function: f, position: position as u32, length: length as u32 };
+                if looks_for_equals && length > 0 {
+                    turn.hashes.push(hash(&seen));
+                }
                 turn.entries += length;
-                turn.seen.push((f, position as u32, length as u32));
+                turn.seen.push(seen);
             }
         }
         Ok(turn)
     });
-    let turns = turns.collect::<Result<Vec<Turn>, Error>>()?;
+    let mut turns = turns.collect::<Result<Vec<Turn>, Error>>()?;
+    let equals = if looks_for_equals { equals(&mut turns, fill, stop)? } else { Vec::new() };
     let of_unary: usize = width.iter().map(|&width| width as usize).sum();
     let entries = of_unary + turns.iter().map(|turn| turn.entries).sum::<usize>();
     if entries >= u32::MAX as usize {
@@ -80,7 +133,7 @@ fn of_entries<E: RowEntry>(tables: &mut ValueTables, readers: &Readers, stop: &S
         count += function?.scope.len();
     }
     let bases: Vec<AtomicU32> = std::iter::repeat_with(AtomicU32::default).take(count).collect();
-    let base = |f: u32, position: u32| &bases[places[firsts[f as usize] as usize] + position as usize];
+    let base = |seen: &Seen| &bases[places[firsts[seen.function as usize] as usize] + seen.position as usize];
     let mut own = Storage::<i32>::try_new(of_unary)?;
     let mut storage = Storage::<E>::try_new(entries)?;
     let (mut unary, mut rest) = (&mut own[..], &mut storage[of_unary..]);
@@ -94,7 +147,6 @@ fn of_entries<E: RowEntry>(tables: &mut ValueTables, readers: &Readers, stop: &S
         rows.push((turn, begin, own_unary, own));
         begin += turn.entries;
     }
-    let quantize = |cost| quantize(cost, tables.shift, tables.hard);
     rows.into_par_iter().try_for_each(|(turn, mut begin, mut unary, mut rows)| {
         stop.check()?;
         for v in turn.variables.clone() {
@@ -103,25 +155,24 @@ fn of_entries<E: RowEntry>(tables: &mut ValueTables, readers: &Readers, stop: &S
             own.fill(PADDING);
             own.iter_mut().zip(&problem.unary[v]).for_each(|(entry, &cost)| *entry = quantize(cost));
         }
-        for &(f, position, length) in turn.seen.iter().filter(|(.., length)| *length > 0) {
-            let function = &functions[f as usize];
-            let Table::Dense(table) = &function.table else { continue };
-            let (v, behind) = (function.scope[position as usize], &function.scope[position as usize + 1..]);
+        for seen in turn.seen.iter().filter(|seen| seen.length > 0) {
             let own;
-            (own, rows) = rows.split_at_mut(length as usize);
-            let inner = behind.iter().map(|&u| domain(u)).product();
-            orient(table, [domain(v), inner, width[v as usize] as usize], |cost| E::of(quantize(cost)), own);
-            base(f, position).store(begin as u32, Ordering::Relaxed);
-            begin += length as usize;
+            (own, rows) = rows.split_at_mut(seen.length as usize);
+            fill(seen, own);
+            base(seen).store(begin as u32, Ordering::Relaxed);
+            begin += seen.length as usize;
         }
         Ok::<(), Error>(())
     })?;
+    for (seen, earlier) in &equals {
+        base(seen).store(base(earlier).load(Ordering::Relaxed), Ordering::Relaxed);
+    }
     let seen = turns.par_iter().map(|turn| {
         stop.check()?;
         let mut further = Vec::new();
-        let all = turn.seen.iter().map(|&(f, position, _)| {
-            let base = base(f, position).load(Ordering::Relaxed);
-            tables.incidence_of(&functions[f as usize], position as usize, base, &mut further)
+        let all = turn.seen.iter().map(|seen| {
+            let base = base(seen).load(Ordering::Relaxed);
+            tables.incidence_of(&functions[seen.function as usize], seen.position as usize, base, &mut further)
         });
         Ok((all.collect(), further))
     });
@@ -135,7 +186,7 @@ fn of_entries<E: RowEntry>(tables: &mut ValueTables, readers: &Readers, stop: &S
         tables.further.extend(further);
         let moved = |incidence: Incidence| Incidence { further: incidence.further + before, ..incidence };
         tables.incidences.extend(incidences.into_iter().map(moved));
-        tables.functions.extend(turn.seen.iter().map(|seen| seen.0));
+        tables.functions.extend(turn.seen.iter().map(|seen| seen.function));
     }
     let (mut unary, mut incidences) = (0, 0);
     tables.ranges.push(0);
@@ -147,6 +198,51 @@ fn of_entries<E: RowEntry>(tables: &mut ValueTables, readers: &Readers, stop: &S
         tables.ranges.push(incidences);
     }
     Ok(true)
+}
+
+/// Places in rows of so many entries, all where they are few.
+fn sample(length: usize) -> impl Iterator<Item = usize> {
+    let spread = move |k: usize| (((mix(0, k as u64) >> 32) * length as u64) >> 32) as usize;
+    (0..length.min(SAMPLE)).map(move |k| if length <= SAMPLE { k } else { spread(k) })
+}
+
+/// Finds rows whose entries are those of earlier ones, of which it returns both, and takes their length from them.
+fn equals<E: RowEntry>(
+    turns: &mut [Turn],
+    fill: impl Fn(&Seen, &mut [E]) + Sync,
+    stop: &Stop,
+) -> Result<Vec<(Seen, Seen)>, Error> {
+    let mut known: FxHashMap<u64, Seen> = FxHashMap::default();
+    let mut alike = Vec::new();
+    for (place, turn) in turns.iter().enumerate() {
+        stop.check()?;
+        let seen = turn.seen.iter().enumerate().filter(|(_, seen)| seen.length > 0);
+        for ((index, seen), &hash) in seen.zip(&turn.hashes) {
+            match known.entry(hash) {
+                Entry::Vacant(entry) => drop(entry.insert(*seen)),
+                Entry::Occupied(entry) => alike.push((place, index, *entry.get())),
+            }
+        }
+    }
+    let is_equal = |&(place, index, earlier): &(usize, usize, Seen)| {
+        stop.check()?;
+        let seen = turns[place].seen[index];
+        let rows = |seen: &Seen| {
+            let mut rows = vec![E::default(); seen.length as usize];
+            fill(seen, &mut rows);
+            rows
+        };
+        Ok(seen.length == earlier.length && rows(&seen) == rows(&earlier))
+    };
+    let are_equal = alike.par_iter().map(is_equal).collect::<Result<Vec<bool>, Error>>()?;
+    let mut equals = Vec::new();
+    for ((place, index, earlier), _) in alike.into_iter().zip(are_equal).filter(|(_, is_equal)| *is_equal) {
+        let turn = &mut turns[place];
+        let seen = turn.seen[index];
+        turn.entries -= std::mem::take(&mut turn.seen[index].length) as usize;
+        equals.push((seen, earlier));
+    }
+    Ok(equals)
 }
 
 /// For each function the first one that has its table, with as many values along its scope.
@@ -193,6 +289,7 @@ mod tests {
             ("random", vec![("n", "40"), ("d", "3"), ("p2", "0.2")]),
             ("parity", vec![]),
             ("potts", vec![]),
+            ("potts", vec![("side", "4"), ("d", "40")]),
         ] {
             let network = generate(family, &settings, 3).expect("a family");
             let problem = Arc::new(Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
@@ -207,6 +304,7 @@ mod tests {
             assert_eq!(matches!(one.rows, Rows::Bytes(..)), matches!(other.rows, Rows::Bytes(..)), "{family}");
             laid_out += 1;
             assert!(one.functions == other.functions && one.ranges == other.ranges, "{family}");
+            assert_eq!(one.rows.len(), other.rows.len(), "{family}: equal rows stand once");
             for _ in 0..20 {
                 let values: Vec<u16> = problem.domains.iter().map(|&d| rng.index(d as usize) as u16).collect();
                 for v in 0..problem.variables() {
