@@ -14,10 +14,9 @@ use std::hash::Hasher;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Entries of rows from which on a core is laid out so: one thread takes some hundredths of a second for these.
-const MANY: u64 = 1 << 22;
-/// What the rows of a function take besides their entries, in entries.
-const EACH: u64 = 64;
+/// Entries of rows from which on a core is laid out so, those of 65536 pairs of bits: one thread takes some hundredths
+/// of a second for these.
+const MANY: u64 = 1 << 19;
 /// Functions up to which rows of equal entries are looked for: from one side a symmetric table has those of the other.
 const COMPARED: usize = 1 << 16;
 /// Entries of rows that their hash has, at most: of larger ones a tenth and less of the time that they take.
@@ -42,7 +41,7 @@ struct Seen {
     function: u32,
     /// The variable's place in the scope.
     position: u32,
-    /// Entries of its rows; none where others stand for them: those of an earlier function with its table, or equal ones.
+    /// Entries of its rows; none where those of an earlier function with its table, or equal ones, stand for them.
     length: u32,
 }
 
@@ -50,7 +49,7 @@ struct Seen {
 /// No entry of a function is above `most`.
 pub(super) fn lay_out(tables: &mut ValueTables, readers: &Readers, most: i32, stop: &Stop) -> Result<bool, Error> {
     let (functions, domains) = (&tables.problem.functions, &tables.problem.domains);
-    let entries = |function: &CostFunction| function.scope.len() as u64 * function.combinations(domains).max(EACH);
+    let entries = |function: &CostFunction| function.scope.len() as u64 * function.combinations(domains);
     let all = functions.par_iter().with_min_len(TURN).map(entries).reduce(|| 0, u64::saturating_add);
     if all < MANY { Ok(false) } else { of_any(tables, readers, most, stop) }
 }
@@ -158,6 +157,9 @@ fn of_entries<E: RowEntry>(tables: &mut ValueTables, readers: &Readers, stop: &S
         for seen in turn.seen.iter().filter(|seen| seen.length > 0) {
             let own;
             (own, rows) = rows.split_at_mut(seen.length as usize);
+            if own.len() > SAMPLE {
+                stop.check()?;
+            }
             fill(seen, own);
             base(seen).store(begin as u32, Ordering::Relaxed);
             begin += seen.length as usize;
