@@ -14,12 +14,12 @@ use std::hash::Hasher;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Entries of rows from which on a core is laid out so, those of 65536 pairs of bits: one thread takes some hundredths
-/// of a second for these.
+/// Entries of rows from which on a core is laid out so, those of 65536 pairs of bits: one thread takes up to some
+/// hundredths of a second for these.
 const MANY: u64 = 1 << 19;
 /// Functions up to which rows of equal entries are looked for: from one side a symmetric table has those of the other.
 const COMPARED: usize = 1 << 16;
-/// Entries of rows that their hash has, at most: of larger ones a tenth and less of the time that they take.
+/// Entries of rows that their hash has, at most: it is to take little of the time that large ones take.
 const SAMPLE: usize = 1 << 10;
 /// Variables of a thread's turn, between two looks at the stop flag, at most.
 const TURN: usize = 1 << 10;

@@ -225,8 +225,10 @@ fn a_signal_keeps_the_values_and_both_bounds() -> Result {
     let rows = || fs::read_to_string(folder.path().join("run.csv")).unwrap_or_default();
     wait_for(|| rows().lines().any(has_both));
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status()?;
+    let began = Instant::now();
     let output = ended(child)?;
-    assert!(kill.success() && output.status.code() == Some(0), "{output:?}");
+    let took = began.elapsed();
+    assert!(kill.success() && took < Duration::from_secs(3) && output.status.code() == Some(0), "{took:?} {output:?}");
     bounded(folder.path(), &serde_json::from_slice(&output.stdout)?, 450)
 }
 
