@@ -2,7 +2,8 @@
 //! bounds forbid.
 
 use super::{
-    BoundChoice, BoundResult, Bounder, BounderOptions, DeviceUse, Notice, Proof, Step, TableSizes, trivial_bound,
+    BoundChoice, BoundResult, Bounder, BounderOptions, CONSTANT, DeviceUse, Notice, Proof, REDUCTIONS, Step,
+    TableSizes, constant_bound,
 };
 use crate::activity::Activity;
 use crate::check;
@@ -109,8 +110,8 @@ impl Proved {
             proof: (lower, Arc::default()),
             best: None,
             exact: lower >= network.top(),
-            method: "trivial".into(),
-            source: "trivial".into(),
+            method: CONSTANT.into(),
+            source: CONSTANT.into(),
             induced_width: None,
             order: None,
             tables: None,
@@ -217,7 +218,8 @@ impl<'n> Proving<'n> {
                 tell(&self.proved, News::State)?;
             }
             _ => {
-                self.raise(trivial_bound(problem), "trivial", Proof::reductions(reducer), tell)?;
+                let name = if self.options.reduce { REDUCTIONS } else { CONSTANT };
+                self.raise(constant_bound(problem), name, Proof::reductions(reducer), tell)?;
                 if self.is_over(stop) {
                     return Ok(false);
                 }

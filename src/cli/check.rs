@@ -144,7 +144,7 @@ fn follow(path: &Path, network: &Network, solution: Option<&[u32]>, stop: &Stop)
     let cost = evaluated.and_then(|(evaluation, solution)| evaluation.value(network, solution));
     let proven = (bound < network.top()).then(|| units.number(bound.saturating_sub(slack)));
     let precision_slack = match (proven, cost) {
-        (Some(proven), Some(cost)) if optimal => (proven.as_f64() - cost.as_f64()).abs(),
+        (Some(proven), Some(cost)) if optimal => proven.distance(cost),
         _ => slack as f64 / 10f64.powi(units.decimals as i32),
     };
     Ok(Proven { bound: proven, precision_slack, cost, optimal, joint_entries, bytes })

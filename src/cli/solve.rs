@@ -8,6 +8,7 @@ use super::{Exit, Known, help, heuristics, record_unloaded, signals, stopped_by,
 use clap::Args;
 use fangs::device::{Choice, Opening};
 use fangs::formats;
+use fangs::model::Number;
 use fangs::record::page::RunPage;
 use fangs::record::plot::{Chart, Curve, PictureFile};
 use fangs::record::{Console, CsvFile, Recorder, ReplacedFile, SolveReport, Verbosity};
@@ -45,9 +46,9 @@ pub struct SolveFlags {
     #[arg(long, value_name = "N", help_heading = help::BUDGET)]
     rounds: Option<u64>,
     /// Stop once a solution is at least as good as this cost [default: none]
-    #[arg(long, value_name = "COST", value_parser = values::finite, allow_negative_numbers = true,
+    #[arg(long, value_name = "COST", value_parser = values::cost_of, allow_negative_numbers = true,
         help_heading = help::BUDGET)]
-    target: Option<f64>,
+    target: Option<Number>,
     /// Stop at this relative gap between cost and bound, such as 0.05 or 5% [default: only where they meet]
     ///
     /// The gap is |cost - bound| / max(|cost|, |bound|). A bare number is a share of at most 1.

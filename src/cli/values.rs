@@ -4,6 +4,7 @@ use super::help;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use fangs::Error;
 use fangs::bounds::{BoundChoice, BoundMethod, METHODS};
+use fangs::model::Number;
 use fangs::search::{DriverChoice, MAX_THREADS, StopRule};
 use fangs::threads;
 use std::time::Duration;
@@ -82,7 +83,7 @@ pub enum Stopping {
     /// The same as `--gap`.
     Gap(f64),
     /// The same as `--target`.
-    Target(f64),
+    Target(Number),
 }
 
 /// A rule: `stall 30s`, `diminishing`, `gap 5%`, `target 120`; `=` or `:` may stand for the blank.
@@ -92,9 +93,14 @@ pub fn stopping(text: &str) -> Result<Stopping, String> {
         ("diminishing", "") => Ok(Stopping::Rule(StopRule::Diminishing)),
         ("stall", time) => duration(time).map(|time| Stopping::Rule(StopRule::Stall(time))),
         ("gap", share) => relative(share).map(Stopping::Gap),
-        ("target", cost) => finite(cost).map(Stopping::Target),
+        ("target", cost) => cost_of(cost).map(Stopping::Target),
         _ => Err("expected \"stall 30s\", diminishing, \"gap 5%\" or \"target COST\"".into()),
     }
+}
+
+/// A cost in the file's convention.
+pub fn cost_of(text: &str) -> Result<Number, String> {
+    Number::parse(text).ok_or_else(|| "expected a number".into())
 }
 
 /// A finite number.
@@ -202,7 +208,7 @@ mod tests {
             ("stall=1500ms", stall),
             (" diminishing ", Stopping::Rule(StopRule::Diminishing)),
             ("gap 5%", Stopping::Gap(0.05)),
-            ("target:-12.5", Stopping::Target(-12.5)),
+            ("target:-12.5", Stopping::Target(Number::Real(-12.5))),
         ] {
             assert_eq!(stopping(text), Ok(rule), "{text}");
         }

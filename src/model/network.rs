@@ -185,7 +185,7 @@ impl Network {
         self.agents.as_deref()
     }
 
-    /// The trivial bound: the least costs of all functions together, `top` at most.
+    /// The constant bound: the sum of the least costs of all functions, at most `top`.
     pub fn least(&self) -> Cost {
         self.expanded().least.min(self.top)
     }

@@ -5,6 +5,9 @@ use crate::formats::cfn::Names;
 use crate::formats::{decimal, tokens::Tokens};
 use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Measure, Price, Target};
 
+/// The farthest bound of a sum: the distance from any sum to it exceeds every finite cost.
+const FARTHEST: i64 = 2 * FORBIDDEN;
+
 /// How a file writes parameters.
 #[derive(Clone, Copy)]
 pub(in crate::formats) enum Form<'n> {
@@ -72,9 +75,17 @@ impl Parameters<'_, '_> {
         }
     }
 
+    /// A number that sums are compared with.
     pub fn number(&mut self, tag: &str) -> Result<i64, Error> {
         self.tag(tag)?;
-        self.tokens.integer(tag)
+        self.bound(tag)
+    }
+
+    /// A number, without a tag, that sums are compared with. Sums of weights and their distances to it fit 64 bits.
+    pub fn bound(&mut self, expected: &str) -> Result<i64, Error> {
+        let number = self.tokens.integer(expected)?;
+        // no sum comes near, and a unit of distance costs at least 1: further away is forbidden just as well
+        Ok(number.clamp(-FARTHEST, FARTHEST))
     }
 
     pub fn cost(&mut self, tag: &str) -> Result<Cost, Error> {

@@ -34,7 +34,7 @@ use super::scheduler::driver::{Effort, Pool, SearchContext};
 use super::scheduler::group::DriverGroup;
 use super::scheduler::portfolio::Portfolio;
 use super::scheduler::threads::ThreadSplit;
-use crate::bounds::{BoundResult, Proof};
+use crate::bounds::{BoundResult, CONSTANT, Proof, REDUCTIONS};
 use crate::device::Opened;
 use crate::elimination::Gpu;
 use crate::error::Error;
@@ -126,7 +126,8 @@ impl<'a> Run<'a> {
         let lower = if core.reducer.infeasible() { network.top() } else { least };
         let (totals, meeting) = (Totals::resumed(options), Meeting::new(first.upper.min(network.top()), stop));
         let proof = Proof::reductions(&core.reducer).map(Box::new);
-        tell(Message::Bound { bound: lower, source: "trivial".into(), totals, proof });
+        let source = if options.reduce && !core.reducer.is_unreduced() { REDUCTIONS } else { CONSTANT };
+        tell(Message::Bound { bound: lower, source: source.into(), totals, proof });
         // what the first solution has refuted is not believed
         let believed = resumed.map(|resumed| resumed.checkpoint.bound.cost).filter(|&bound| bound <= first.upper);
         let believed = believed.unwrap_or(Cost::MIN);
@@ -221,13 +222,13 @@ impl<'a> Run<'a> {
             self.meet_keepers()?;
             let is_empty = self.core.problem.variables() == 0;
             if is_empty && !self.network.is_relaxed() {
-                let _ = self.core_solution(&self.core.clone(), &[], "reduce")?;
+                let _ = self.core_solution(&self.core.clone(), &[], REDUCTIONS)?;
                 let proof = Proof::reductions(&self.core.reducer);
-                self.raise(self.upper.min(self.network.top()), "reduce", proof);
+                self.raise(self.upper.min(self.network.top()), REDUCTIONS, proof);
                 continue;
             }
             if is_empty {
-                self.raise(self.core.problem.constant.min(self.upper).min(self.network.top()), "reduce", None);
+                self.raise(self.core.problem.constant.min(self.upper).min(self.network.top()), REDUCTIONS, None);
             }
             if is_empty || !self.bound_slice()? {
                 self.round()?;
