@@ -14,6 +14,7 @@ mod files;
 mod heuristics;
 mod limits;
 mod long_runs;
+mod magnitudes;
 mod marginals;
 mod names;
 mod page;
