@@ -62,8 +62,8 @@ impl Number {
         }
     }
 
-    /// The largest integer that is at most the number in units of 10^-`decimals`, or minus that if `negated`; slightly more
-    /// for reals, whose product is rounded.
+    /// The largest integer that is at most the number, or at most minus the number if `negated`, in units of
+    /// 10^-`decimals`; slightly more for reals, whose product is rounded.
     pub(super) fn floor(self, decimals: u32, negated: bool) -> i128 {
         let sign = if negated { -1 } else { 1 };
         match self.exact() {
