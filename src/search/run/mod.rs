@@ -6,6 +6,7 @@ pub(crate) mod clock;
 pub(crate) mod goal;
 pub(crate) mod greedy;
 pub(crate) mod handover;
+mod idle;
 pub(crate) mod initial;
 pub(crate) mod keeping;
 pub(crate) mod messages;
@@ -91,6 +92,8 @@ pub(crate) struct Run<'a> {
     /// Whether there are no threads for parts of the run.
     cannot_split: bool,
     /// Whether local search has room for the core's values.
+    has_room: bool,
+    /// Whether a driver searches the core.
     has_search: bool,
     /// What of other processes was not taken: told once.
     refused: FxHashSet<String>,
@@ -159,7 +162,7 @@ impl<'a> Run<'a> {
         if options.facts && !beside.as_ref().is_some_and(Reducing::is_on_its_way) {
             tell(Message::facts(&core, &context, options));
         }
-        let has_search = fits_search(&core.problem);
+        let has_room = fits_search(&core.problem);
         Ok(Some(Run {
             network,
             options,
@@ -186,13 +189,14 @@ impl<'a> Run<'a> {
             believed,
             tightened: (network.top(), 0),
             cannot_split: false,
-            has_search,
+            has_room,
+            has_search: has_room,
             refused: FxHashSet::default(),
         }))
     }
 
     pub fn run(mut self) -> Result<Ending, Error> {
-        if !self.has_search {
+        if !self.has_room {
             let message = format!(
                 "a domain is longer than the {LONGEST} values that local search has room for: bounds work alone"
             );
@@ -219,6 +223,7 @@ impl<'a> Run<'a> {
             self.take_reduced();
             self.split_threads();
             self.meet_keepers()?;
+            self.ensure_search();
             let is_empty = self.core.problem.variables() == 0;
             if is_empty && !self.network.is_relaxed() {
                 let _ = self.core_solution(&self.core.clone(), &[], "reduce")?;
@@ -265,9 +270,9 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The flag for what was found: a first solution that does not take long is waited for once the run is over.
+    /// The flag for what was found: checking a solution that does not take long is waited for once the run is over.
     fn checking(&self) -> Stop {
-        if self.value.is_some() || self.context.is_vast() { self.stop.clone() } else { self.stop.unheeded() }
+        if self.context.is_vast() { self.stop.clone() } else { self.stop.unheeded() }
     }
 
     fn finished(&self) -> Option<StoppedBy> {
@@ -278,6 +283,7 @@ impl<'a> Run<'a> {
     }
 
     fn round(&mut self) -> Result<(), Error> {
+        self.ensure_search();
         if !self.has_search {
             self.totals.rounds += 1;
             (self.tell)(Message::Progress(self.totals));

@@ -123,7 +123,8 @@ impl Run<'_> {
         let old = std::mem::replace(&mut self.core, new);
         self.context = context;
         self.size = size(&self.core.problem);
-        self.has_search = fits_search(&self.core.problem);
+        self.has_room = fits_search(&self.core.problem);
+        self.has_search = self.has_room;
         self.look_at_reduced();
         let (new, context, stop) = (&self.core.reducer, &self.context, self.stop);
         let translate = |values: &[u16]| -> Option<Elite> {
