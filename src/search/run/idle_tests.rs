@@ -2,7 +2,7 @@
 //! that a run has for them.
 
 use crate::formats::{Format, ReadOptions, read_from};
-use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Network, NetworkBuilder};
+use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Network};
 use crate::rng::Rng;
 use crate::search::drivers::quadratic::is_dense;
 use crate::search::run::Run;
@@ -32,8 +32,8 @@ struct Kind {
 
 impl Kind {
     fn network(&self, rng: &mut Rng) -> Network {
-        let mut builder = NetworkBuilder::default();
-        (0..self.variables).for_each(|_| drop(builder.variable(self.domain).expect("a domain")));
+        let mut builder = Network::builder("mixed");
+        (0..self.variables).for_each(|_| drop(builder.variable(self.domain)));
         let mut variables: Vec<u32> = (0..self.variables).collect();
         for function in 0..self.functions {
             let size = self.domain.pow(self.arity as u32) as usize;
@@ -50,8 +50,8 @@ impl Kind {
 
 /// All pairs of binary variables; `entry` makes the costs of a pair.
 fn complete(n: u32, mut entry: impl FnMut(u32, u32) -> Vec<Cost>) -> Network {
-    let mut builder = NetworkBuilder::default();
-    (0..n).for_each(|_| drop(builder.variable(2).expect("a domain")));
+    let mut builder = Network::builder("mixed");
+    (0..n).for_each(|_| drop(builder.variable(2)));
     for x in 0..n {
         for y in x + 1..n {
             let _ = builder.dense(&[x, y], entry(x, y)).expect("a function");

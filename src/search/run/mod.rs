@@ -389,6 +389,8 @@ impl<'a> Run<'a> {
             None
         });
         self.tell_of_bounds();
+        // where no driver takes part a slice is a round
+        self.totals.rounds += u64::from(!self.has_search && self.has_room);
         if let Some(step) = step {
             self.follow(step)?;
         }

@@ -22,9 +22,9 @@ fn compare(cuda: &Arc<Cuda>, name: &str, network: &Network, count: usize, sweeps
 fn compare_weights<W: DeviceWeight>(cuda: &Arc<Cuda>, name: &str, network: &Network, count: usize, sweeps: u32) {
     let (mut rng, stop) = (Rng::new(4), Stop::new());
     let quadratic = form_of::<W>(network).expect("binary variables in pairs");
-    let form = Form::in_order(quadratic.clone(), &stop).expect("no stop is set");
+    let mut form = Form::in_order(quadratic.clone(), &stop).expect("no stop is set");
     // units of temperatures that are not 1, too
-    let form = Form { shift: if size_of::<W>() > 4 { 3 } else { 0 }, ..form };
+    form.shift = if size_of::<W>() > 4 { 3 } else { 0 };
     let quadratic = Arc::new(quadratic.ordered(form.order()));
     let mut random = || -> Vec<bool> { (0..form.variables()).map(|_| rng.below(2) == 1).collect() };
     let (first, mut guide) = (random(), Words::new(&quadratic, &random()));
