@@ -8,8 +8,8 @@ use crate::search::drivers::annealing::state::Elite;
 use crate::search::scheduler::driver::SearchContext;
 
 impl Run<'_> {
-    /// Makes sure that a driver can make moves on the core, or else that bounds have the time. A reason is told once for
-    /// each core.
+    /// Makes sure that a driver can make moves on the core, or else that bounds have the time. A warning states the
+    /// reason, once for each core.
     pub(super) fn ensure_search(&mut self) {
         let can_move = |run: &Self| run.group.turns.can_move(&run.context);
         if !self.has_room || self.core.problem.variables() == 0 || can_move(self) {

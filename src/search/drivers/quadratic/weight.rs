@@ -1,5 +1,5 @@
-//! The types of a form's weights. Most forms fit 32 bits, which halves what a sweep or a step reads; real weights of many
-//! digits and large integers take 64.
+//! The types of a form's weights. Most forms fit 32 bits, which halves what a sweep or a step reads; real weights of
+//! many digits and large integers take 64.
 
 use super::{Outline, Quadratic};
 use crate::error::Error;
