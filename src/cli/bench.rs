@@ -1,6 +1,7 @@
 //! `fangs bench`: one subcommand a measurement.
 
 use super::output::{self, Rows};
+use super::worker::{self, Session};
 use super::{Exit, bench_cube, bench_dcop, bench_decide, bench_mbe, bench_search, help, values};
 use clap::{Args, Subcommand};
 use fangs::Error;
@@ -9,6 +10,7 @@ use fangs::device::Cuda;
 use fangs::stop::Stop;
 use serde_json::json;
 use std::path::PathBuf;
+use std::time::Instant;
 
 #[derive(Args, Debug)]
 pub struct BenchFlags {
@@ -56,7 +58,12 @@ struct FangFlags {
 }
 
 /// Measures.
-pub fn run(flags: BenchFlags) -> Result<Exit, Error> {
+pub fn run(flags: BenchFlags, started: Instant) -> Result<Exit, Error> {
+    worker::command(started, None, move |session| measure(flags, session))
+}
+
+fn measure(flags: BenchFlags, session: &Session) -> Result<Exit, Error> {
+    session.activity.step("measuring");
     values::use_threads(match &flags.what {
         What::Cube(flags) => flags.shared.threads,
         What::Dcop(flags) => flags.shared.threads,

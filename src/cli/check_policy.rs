@@ -1,11 +1,10 @@
 //! `fangs check FILE --policy POLICY`.
 
+use super::worker::Session;
 use super::{Exit, output};
 use fangs::formats::{Decision, Source, read_decision, read_policy};
 use fangs::model::Policy;
 use fangs::record::text::grouped;
-use fangs::record::{Console, Verbosity};
-use fangs::stop::Stop;
 use fangs::terminal::line;
 use fangs::{Error, check};
 use serde::Serialize;
@@ -35,17 +34,17 @@ impl fmt::Display for Report {
 }
 
 /// Computes the expected utility of a policy by code that `decide` does not use, and compares.
-pub fn run(problem: &Path, policy: &Path, json: bool) -> Result<Exit, Error> {
-    let stop = Stop::new();
-    let console = Console::new(Verbosity::Normal);
-    let (decision, warnings) = read_decision(&Source::new(problem), None, &stop)?;
+pub fn run(problem: &Path, policy: &Path, json: bool, session: &Session) -> Result<Exit, Error> {
+    let Session { stop, activity, console } = session;
+    let (decision, warnings) = read_decision(&Source::new(problem), None, stop)?;
     console.warn_of(&warnings);
-    let file = read_policy(policy, &stop)?;
+    let file = read_policy(policy, stop)?;
+    activity.step("evaluating");
     let refused = |what: &str| Err(Error::Refused(format!("{}: refused: {what}", policy.display())));
     let mut normaliser = None;
     let (kind, found) = match (decision, &file.policy) {
         (Decision::Diagram(diagram), Policy::Rules(rules)) => {
-            let (worth, probability) = check::worth_in_diagram(&diagram, rules, &file.observe, &stop)?;
+            let (worth, probability) = check::worth_in_diagram(&diagram, rules, &file.observe, stop)?;
             normaliser = Some(probability);
             // given what is observed
             let given = if file.observe.is_empty() { 1.0 } else { probability };
@@ -59,7 +58,7 @@ pub fn run(problem: &Path, policy: &Path, json: bool) -> Result<Exit, Error> {
                 }
                 pomdp.start.clone_from(belief);
             }
-            ("pomdp", check::worth_in_pomdp(&pomdp, graph, &stop)?)
+            ("pomdp", check::worth_in_pomdp(&pomdp, graph, stop)?)
         }
         (Decision::Idid(mut idid), Policy::Graph(graph)) => {
             if let Some(discount) = file.discount {
@@ -74,7 +73,7 @@ pub fn run(problem: &Path, policy: &Path, json: bool) -> Result<Exit, Error> {
             if graph.horizon > idid.other_horizon {
                 return refused("it has more steps than the other agent");
             }
-            ("idid", check::worth_in_idid(&idid, graph, &stop)?)
+            ("idid", check::worth_in_idid(&idid, graph, stop)?)
         }
         (Decision::Diagram(_), _) => return refused("it is no policy of a diagram"),
         _ => return refused("it is no policy graph, which `decide` writes of processes by belief-tree or alpha"),

@@ -1,15 +1,16 @@
 //! `fangs convert`.
 
 use super::input::{Input, InputFlags};
+use super::worker::{self, Session};
 use super::{Exit, help, output, values};
 use clap::Args;
 use fangs::Error;
 use fangs::convert::{Converted, convert};
 use fangs::formats::{self, Format};
 use fangs::model::Network;
-use fangs::record::{Console, ReplacedFile, Verbosity};
-use fangs::stop::Stop;
+use fangs::record::{Console, ReplacedFile};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 #[derive(Args, Debug)]
 pub struct ConvertFlags {
@@ -58,19 +59,24 @@ impl TryFrom<ConvertFlags> for Config {
 }
 
 /// Reads a network, writes it in another format, reads that again and compares.
-pub fn run(config: Config) -> Result<Exit, Error> {
+pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
+    worker::command(started, None, move |session| write(config, session))
+}
+
+fn write(config: Config, session: &Session) -> Result<Exit, Error> {
     values::use_threads(None)?;
-    let (stop, console) = (Stop::new(), Console::new(Verbosity::Normal));
+    let Session { stop, activity, console } = session;
     let file = config.output.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
-    let (network, _) = config.input.load_by_all(&console, &stop)?;
+    let (network, _) = config.input.load_by_all(console, stop)?;
+    activity.step("writing and comparing");
     let network = if config.without_top { network.without_top() } else { network };
     let path = config.output.as_deref().unwrap_or(Path::new("<stdout>"));
-    let Converted { text, again, scale } = convert(&network, config.to, config.input.options(), path, &stop)?;
+    let Converted { text, again, scale } = convert(&network, config.to, config.input.options(), path, stop)?;
     match file {
-        Some(mut file) => file.write_to_end(text, &stop)?,
+        Some(mut file) => file.write_to_end(text, stop)?,
         None => output::print_raw(&String::from_utf8_lossy(&text))?,
     }
-    tell(&network, &again, scale, &console);
+    tell(&network, &again, scale, console);
     Ok(Exit::Done)
 }
 

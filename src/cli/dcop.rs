@@ -231,7 +231,8 @@ pub fn sizes(network: &Network, stop: &Stop) -> Result<Vec<(String, TreeSize)>, 
 }
 
 fn solve(config: &Config, device: &Opening, started: Instant, stop: &Stop) -> Result<Ended, Error> {
-    let console = Console::new(config.verbosity);
+    config.activity.step("reading");
+    let console = Console::new(config.verbosity).progress(&config.activity, started, Some(config.time));
     let network = config.input.load(&console, stop)?;
     let load_s = started.elapsed().as_secs_f64();
     let case = Case::new(network, stop)?;
@@ -250,19 +251,23 @@ fn solve(config: &Config, device: &Opening, started: Instant, stop: &Stop) -> Re
         ..Report::default()
     };
     if let Algorithm::Local(algorithm) = config.algorithm {
+        config.activity.step("local search");
         return local(config, case, algorithm, report, stop);
     }
+    config.activity.step("pseudo-tree");
     let tree = case.tree(&config.tree, config.root.as_deref(), stop)?;
     report.pseudo_tree = Some(Tree { rule: config.tree.name(), size: case.size(&tree) });
     if case.reducer.infeasible() {
         return Ok(ended(case, report, None, Vec::new()));
     }
     if let Some(limit) = config.message_limit {
+        config.activity.step("messages");
         let gpu = gpu(device, f64::INFINITY, &mut report, stop)?;
         return bounded(config, case, &tree, limit, gpu.as_ref(), report, stop);
     }
     let plan = plan(config, &case, &tree, &console, &mut report, stop)?;
     let gpu = gpu(device, plan.joint_entries as f64, &mut report, stop)?;
+    config.activity.step("messages");
     let traffic = Traffic::new(&plan, &tree, &case.owner);
     let entry_bytes = plan.costs.width.bytes();
     count(&mut report, &traffic, &plan);

@@ -41,13 +41,12 @@ mod worker;
 
 use clap::{Parser, Subcommand};
 use fangs::Error;
-use fangs::record::{Ended, Recorder};
+use fangs::record::{Ended, Recorder, end_progress};
 use fangs::search::{Checkpoint, Clock, Event, EventKind, StoppedBy};
 use fangs::stop::{Cause, Stop};
 use fangs::terminal;
 
-pub use leave::leave;
-pub use signals::tell_gaps;
+use leave::leave;
 
 /// Optimize weighted constraint networks: find good solutions, prove bounds, stop where they meet
 ///
@@ -174,9 +173,17 @@ impl Exit {
     }
 }
 
+/// Ends the process when all files are written and closed.
+pub fn end(code: u8) -> ! {
+    end_progress();
+    signals::tell_gaps();
+    signals::end(code)
+}
+
 /// Reports an error; input and usage have exit code 2.
 pub fn fail(error: &Error) -> u8 {
     use std::io::Write;
+    end_progress();
     // a closed standard error cannot be reported
     drop(writeln!(std::io::stderr(), "fangs: {}", terminal::text(&error.to_string())));
     match error {

@@ -8,7 +8,7 @@ use fangs::check;
 use fangs::files::Identity;
 use fangs::formats::SolutionFormat;
 use fangs::model::{Cost, Network};
-use fangs::record::{AppendedFile, Console, ReplacedFile, Verbosity, insist};
+use fangs::record::{AppendedFile, Console, ReplacedFile, Verbosity, beside_progress, end_progress, insist};
 use fangs::stop::Stop;
 use fangs::terminal;
 use serde::Serialize;
@@ -47,8 +47,11 @@ pub fn print(text: &impl Display) -> Result<(), Error> {
 
 /// Writes machine-readable text to standard output.
 pub fn print_raw(text: &str) -> Result<(), Error> {
-    let mut out = std::io::stdout().lock();
-    match write!(out, "{text}").and_then(|()| out.flush()) {
+    let write = || {
+        let mut out = std::io::stdout().lock();
+        write!(out, "{text}").and_then(|()| out.flush())
+    };
+    match beside_progress(write) {
         Err(source) if source.kind() != ErrorKind::BrokenPipe => {
             Err(Error::Io { path: "<stdout>".into(), action: "cannot write", source })
         }
@@ -69,8 +72,9 @@ pub fn print_json(object: &impl Serialize) -> Result<(), Error> {
     print_raw(&text)
 }
 
-/// Writes the object as JSON or as text.
+/// Writes the object, with which a command ends, as JSON or as text.
 pub fn print_report(object: &(impl Serialize + Display), json: bool) -> Result<(), Error> {
+    end_progress();
     if json { print_json(object) } else { print(object) }
 }
 

@@ -4,6 +4,7 @@ use crate::cli::help;
 use crate::cli::input::{Input, InputFlags};
 use crate::cli::values;
 use clap::Args;
+use fangs::activity::Activity;
 use fangs::dcop::{Latency, LocalOptions, LocalSearch};
 use fangs::device::Choice;
 use fangs::order::{Method, Visit};
@@ -196,6 +197,8 @@ pub struct Config {
     pub trace: Option<PathBuf>,
     pub json: bool,
     pub verbosity: Verbosity,
+    /// The phase that the progress line shows.
+    pub activity: Activity,
 }
 
 impl TryFrom<Box<DcopFlags>> for Config {
@@ -249,6 +252,7 @@ impl TryFrom<Box<DcopFlags>> for Config {
             trace: flags.trace,
             json: flags.json,
             verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
+            activity: Activity::default(),
         })
     }
 }

@@ -3,6 +3,7 @@
 use crate::cli::output::Files;
 use crate::cli::{help, values};
 use clap::Args;
+use fangs::activity::Activity;
 use fangs::decide::{Method, Options};
 use fangs::device::Choice;
 use fangs::formats::{Decision, DecisionFormat, Source};
@@ -96,6 +97,8 @@ pub struct Config {
     pub csv: Option<PathBuf>,
     pub json: bool,
     pub verbosity: Verbosity,
+    /// The phase that the progress line shows.
+    pub activity: Activity,
 }
 
 impl TryFrom<Box<DecideFlags>> for Config {
@@ -135,6 +138,7 @@ impl TryFrom<Box<DecideFlags>> for Config {
             csv: flags.csv,
             json: flags.json,
             verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
+            activity: Activity::default(),
         })
     }
 }
