@@ -44,10 +44,10 @@ enum What {
 #[derive(Args, Debug)]
 struct FangFlags {
     /// Repetitions on the CUDA device, of which the median counts
-    #[arg(long, value_name = "N", default_value_t = 21, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 21, value_parser = values::positive::<u16>)]
     repeats: u16,
     /// Repetitions on the CPU; 0 leaves it out
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = values::whole::<u16>)]
     cpu_repeats: u16,
     /// Write the rows of the table to a file
     #[arg(long, value_name = "FILE")]

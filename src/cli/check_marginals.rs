@@ -28,7 +28,7 @@ pub fn run(input: &Input, path: &Path, json: bool, session: &Session) -> Result<
     let temperature = first.get("temperature").and_then(Value::as_f64);
     let potentials = formats::read_potentials(input.source(), Some(input.format()), temperature, stop)?;
     console.warn_of(&potentials.warnings);
-    let given = input.evidence().map(|path| formats::read_evidence(path, &potentials.variables, stop)).transpose()?;
+    let given = input.evidence(&potentials.variables, stop)?;
     activity.step("summing");
     let mut checked = Vec::new();
     for (place, object) in objects.iter().enumerate() {

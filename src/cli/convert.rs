@@ -19,7 +19,7 @@ pub struct ConvertFlags {
     /// The file to write, in the format of its extension; - is standard output
     output: PathBuf,
     /// Format to write [default: by the extension of the file]
-    #[arg(long, value_name = "NAME", help_heading = help::OUTPUT)]
+    #[arg(long, value_name = "NAME", value_parser = Format::written_as, help_heading = help::OUTPUT)]
     to: Option<Format>,
     /// Leave out the limit on totals (`top`) where the format has no place for it
     #[arg(long, help_heading = help::OUTPUT)]
@@ -42,17 +42,17 @@ impl TryFrom<ConvertFlags> for Config {
         let ConvertFlags { input, output, to, without_top } = flags;
         let input = Input::try_from(input)?;
         let output = Some(output).filter(|path| path != Path::new("-"));
-        let to = match (to, &output) {
-            (Some(to), _) => to,
-            (None, Some(path)) => Format::of_path(path)?,
-            (None, None) => return Err(Error::Usage("standard output needs --to".into())),
-        };
         let extension = |path: &PathBuf| path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
         let packed =
             output.as_ref().and_then(extension).filter(|own| formats::compressed_extensions().any(|e| e == own));
         if let Some(packed) = packed {
             return Err(Error::Usage(format!("files are written plain, not as .{packed}: {packed} packs them")));
         }
+        let to = match (to, &output) {
+            (Some(to), _) => to,
+            (None, Some(path)) => Format::written_to(path)?,
+            (None, None) => return Err(Error::Usage(format!("standard output needs --to; {}", formats::written()))),
+        };
         let _ = input.files()?.writes("the output", output.as_deref())?;
         Ok(Config { input, output, to, without_top })
     }

@@ -2,7 +2,7 @@
 
 use super::explain::{Arguments, LISTED, finite};
 use super::input::{Input, InputFlags};
-use super::{Exit, help, output, worker};
+use super::{Exit, help, output, values, worker};
 use clap::Args;
 use fangs::model::{Cost, Network, Number};
 use fangs::record::text::{counted, grouped};
@@ -22,7 +22,7 @@ pub struct DiffFlags {
     /// The solution to compare it with
     other: PathBuf,
     /// List at most so many variables and functions [default: 20, with --json all]
-    #[arg(long, value_name = "N", help_heading = help::OUTPUT)]
+    #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = help::OUTPUT)]
     limit: Option<usize>,
     /// Print exactly one JSON object on standard output instead of text
     #[arg(long, help_heading = help::OUTPUT)]

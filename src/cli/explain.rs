@@ -25,7 +25,7 @@ pub struct ExplainFlags {
     /// The solution; without one, functions are named that have no solution together
     solution: Option<PathBuf>,
     /// List at most so many functions [default: 20, with --json all]
-    #[arg(long, value_name = "N", help_heading = help::OUTPUT)]
+    #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = help::OUTPUT)]
     limit: Option<usize>,
     /// Time to look for functions without a common solution, loading included
     #[arg(short, long, value_name = "DUR", default_value = "60s", value_parser = values::duration,

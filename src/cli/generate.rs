@@ -1,13 +1,13 @@
 //! `fangs generate`: a subcommand for each entry of [`KINDS`] and [`DIAGRAMS`].
 
 use super::worker::{self, Session};
-use super::{Exit, help, output};
+use super::{Exit, help, output, values};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use fangs::Error;
 use fangs::formats::{self, Format};
 use fangs::generate::{self, DIAGRAMS, KINDS, Kind, Parameter};
 use fangs::record::ReplacedFile;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 #[derive(Args, Debug)]
@@ -15,7 +15,8 @@ pub struct GenerateFlags {
     #[command(subcommand)]
     kind: KindFlags,
     /// Seed of every random choice; the same seed gives the same network
-    #[arg(long, value_name = "N", default_value_t = 1, global = true, help_heading = super::help::OUTPUT)]
+    #[arg(long, value_name = "N", default_value_t = 1, global = true, value_parser = values::whole::<u64>,
+        help_heading = help::OUTPUT)]
     seed: u64,
     /// Write to a file: a network as .wcsp, a diagram as .idid [default: standard output]
     #[arg(short, long, value_name = "FILE", global = true, help_heading = super::help::OUTPUT)]
@@ -88,7 +89,8 @@ pub fn run(flags: GenerateFlags, started: Instant) -> Result<Exit, Error> {
 
 fn draw(flags: &GenerateFlags, session: &Session) -> Result<Exit, Error> {
     session.activity.step("drawing");
-    let file = flags.output.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
+    let output = flags.output.as_deref().filter(|path| *path != Path::new("-"));
+    let file = output.map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let parameters: Vec<(&str, &str)> =
         flags.kind.parameters.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let kind = &flags.kind.kind;

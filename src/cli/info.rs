@@ -29,7 +29,7 @@ pub struct InfoFlags {
     #[command(flatten)]
     input: InputFlags,
     /// Largest number of variables in a mini-bucket [default: as many as memory allows, step by step]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = help::BOUNDS)]
+    #[arg(long, value_name = "N", value_parser = values::positive::<u32>, help_heading = help::BOUNDS)]
     z: Option<u32>,
     /// Leave out the exact reductions, but for variables that no function reads
     #[arg(long, help_heading = help::BOUNDS)]
@@ -144,8 +144,8 @@ fn tree(config: &Config, stop: &Stop) -> Result<Option<Tree>, Error> {
     }
     let potentials = formats::read_potentials(input.source(), Some(input.format()), None, stop)?;
     let mut evidence = Evidence::default();
-    if let Some(path) = input.evidence() {
-        evidence.values = formats::read_evidence(path, &potentials.variables, stop)?.pairs;
+    if let Some(given) = input.evidence(&potentials.variables, stop)? {
+        evidence.values = given.pairs;
     }
     Ok(Some(Prepared::new(&potentials, &evidence, &Options::default(), stop)?.tree()))
 }

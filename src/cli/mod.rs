@@ -36,6 +36,7 @@ mod ranks;
 mod signals;
 pub mod solve;
 mod try_heuristics;
+mod usage;
 mod values;
 mod worker;
 
@@ -198,17 +199,10 @@ fn stopped_by(stop: &Stop) -> StoppedBy {
     stop.cause().map_or(StoppedBy::Time, StoppedBy::from)
 }
 
-/// Reads the flags. clap's messages quote wrong flags, so they are made safe for a terminal.
+/// Reads the flags.
 pub fn flags() -> Flags {
-    Flags::try_parse().unwrap_or_else(|error| {
-        use std::io::Write;
-        let plain = error.render().to_string();
-        match terminal::text(&plain) {
-            std::borrow::Cow::Borrowed(_) => error.exit(),
-            std::borrow::Cow::Owned(safe) => drop(write!(std::io::stderr(), "{safe}")),
-        }
-        leave(2)
-    })
+    let arguments = usage::joined(std::env::args_os().collect());
+    Flags::try_parse_from(&arguments).unwrap_or_else(|error| usage::refuse(&error, &arguments))
 }
 
 /// The start and the end of a run that was stopped by `cause` while it was loading.

@@ -84,6 +84,7 @@ pub struct Rows(Option<csv::Writer<AppendedFile>>);
 impl Rows {
     /// Creates the file.
     pub fn create(path: Option<PathBuf>) -> Result<Rows, Error> {
+        path.iter().try_for_each(|path| named("--csv", path))?;
         let writer = path.map(|path| match AppendedFile::create(&path) {
             Ok(file) => Ok(csv::Writer::from_writer(file)),
             Err(source) => as_usage(Err(Error::Io { path, action: "cannot write", source })),
@@ -105,6 +106,16 @@ impl Rows {
         let Some(mut writer) = self.0 else { return Ok(()) };
         let result = insist(stop, || writer.flush());
         result.map_err(|source| Error::Io { path: writer.get_ref().path().into(), action: "cannot write", source })
+    }
+}
+
+/// Refuses `-` as the name of an output: standard output has the result of the command.
+fn named(name: &str, path: &Path) -> Result<(), Error> {
+    match path == Path::new("-") {
+        true => Err(Error::Usage(format!(
+            "{name} -: expected a file, as standard output has the result (/dev/stdout mixes both, ./- is a file)"
+        ))),
+        false => Ok(()),
     }
 }
 
@@ -173,6 +184,9 @@ impl Files {
 
     fn with(mut self, name: &str, path: Option<&Path>, written: bool) -> Result<Files, Error> {
         let Some(path) = path else { return Ok(self) };
+        if written {
+            named(name, path)?;
+        }
         let Some(identity) = Identity::of(path) else { return Ok(self) };
         let name = format!("{name} {}", terminal::path(path));
         if let Some((other, ..)) = self.0.iter().find(|(_, known, out)| *known == identity && (*out || written)) {

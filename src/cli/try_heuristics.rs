@@ -26,7 +26,7 @@ pub struct TryFlags {
         help_heading = help::BUDGET)]
     time: Duration,
     /// Runs of each heuristic, with the seeds 1, 2 and so on
-    #[arg(long, value_name = "K", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..),
+    #[arg(long, value_name = "K", default_value_t = 3, value_parser = values::positive::<u64>,
         help_heading = help::BUDGET)]
     seeds: u64,
     /// A heuristic or a file, or default for the search without one; give several to compare them with the first

@@ -463,7 +463,7 @@ mod tests {
             ("{{x <3} {a 2 a 2}", "found `a`, expected another name (variable 0 is called a)"),
             ("{{x <3} {2 x0 2}", "variable 0 is called x0"),
             ("{{x <3} {a 2}\n{ {[b] [1 2]}", "2:5: found `b`, expected the name of a variable"),
-            ("{{x <3} {a 2} { {[7] [1 2]}", "found `7`, expected a variable in 0..1"),
+            ("{{x <3} {a 2} { {[7] [1 2]}", "found `7`, expected a variable from 0 to 0"),
             ("{{x <3} {a 2} { {[a a] [1 2]}", "a variable that the function does not have yet"),
             ("{{x <3} {a 2} { {[a] [1", "found the end of the file, expected a cost"),
             ("{{x <3} {a 2} { {[a] [1]}}}", "found `]`, expected 2 costs, not 1"),
@@ -473,7 +473,7 @@ mod tests {
             ("{{x <3} {a 2} { {[a] 0 [0 1 0 2]}", "a tuple that is not listed yet"),
             (
                 "{{x <3} {a 2} { {[a] 0 [v2 1]}",
-                "found `v2`, expected the name of a value of variable 0, or an index in 0..2",
+                "found `v2`, expected the name of a value of variable 0, or an index from 0 to 1",
             ),
             ("{{x <3} {a 2} {\n {[a] later} }}", "2:7: found `later`, expected the name of a function"),
             ("{{x <3} {a 2 b 3} { {[a] f} f {[b] [1 2 3]} }}", "expected a shared table that fits"),

@@ -134,7 +134,7 @@ impl Clauses {
                 break;
             }
             if literal.abs() > limit {
-                return Err(tokens.error(format!("a literal of a variable in 1..={limit}")));
+                return Err(tokens.error(format!("a literal of a variable from 1 to {limit}")));
             }
             let literal = literal as i32;
             self.largest = self.largest.max(literal.unsigned_abs() as usize);
@@ -251,7 +251,7 @@ mod tests {
         for (text, part) in [
             ("", "1:1: found the end of the file, expected `p cnf VARIABLES CLAUSES`"),
             ("p dnf 1 1\n", "1:3: found `dnf`, expected `cnf`"),
-            ("p cnf 2 1\n3 0", "2:1: found `3`, expected a literal of a variable in 1..=2"),
+            ("p cnf 2 1\n3 0", "2:1: found `3`, expected a literal of a variable from 1 to 2"),
             ("p cnf 2 1\n1 x 0", "2:3: found `x`, expected a literal"),
             ("p cnf 2 2\n1 0", "2:4: found the end of the file, expected 2 clauses, as the header says (1 of them"),
             ("p cnf 2 1\n1 2", "found the end of the file, expected a literal"),

@@ -21,6 +21,7 @@ mod input;
 mod lax_json;
 mod limits;
 mod names;
+mod observed;
 mod pedigree;
 mod photographs;
 mod pomdp;
@@ -50,6 +51,7 @@ pub use id::{Parts as DiagramParts, parse_diagram, read_diagram};
 pub use idid::{parse_idid, read_idid};
 pub use input::{Source, compressed_extensions};
 pub use names::Named;
+pub use observed::observed;
 pub use pomdp::{parse_pomdp, read_pomdp};
 pub use potentials::{potentials_of, read_potentials, read_potentials_from};
 pub use solution::{SolutionFormat, read_solution, read_start, write_solution};
@@ -195,8 +197,18 @@ pub static FORMATS: &[FormatInfo] = &[
         .maximises(None),
 ];
 
-/// Formats that are not read, and why.
-const REFUSED: [(&str, &str); 1] = [("qs", "is not read, as no description of it was found")];
+/// Names that are no format of a network, and why.
+const REFUSED: [(&str, &str); 9] = [
+    ("qs", "is not read, as no description of it was found"),
+    ("csv", "has rows of a run, which `fangs plot` reads"),
+    ("sol", "has a solution, which follows the network: `fangs check NETWORK SOLUTION`"),
+    ("cert", "has a certificate, which `fangs check NETWORK --certificate` reads"),
+    ("evid", "has evidence, which --evidence names"),
+    ("map", "has variables, which `fangs marginals NETWORK --maximize` reads"),
+    ("toml", "has a heuristic, which `fangs heuristics` and --heuristic read"),
+    ("cuh", "has a heuristic, which `fangs heuristics` and --heuristic read"),
+    ("pvo", "has the order of an influence diagram, which `fangs decide` reads"),
+];
 
 impl Format {
     /// The line of the list that describes it.
@@ -222,10 +234,37 @@ impl Format {
         }
         let unknown = match inner.as_deref().map(str::parse) {
             Some(Ok(format)) => return Ok(format),
+            Some(Err(Error::Usage(error))) => error,
             Some(Err(error)) => error.to_string(),
             None => format!("no format extension; {}", known_formats()),
         };
-        Err(Error::Usage(format!("{}: {unknown}; --format NAME says it where the name does not", shown(path))))
+        let missing = if path.exists() { "" } else { "no such file, and " };
+        let hint = "--format NAME says it where the name does not";
+        Err(Error::Usage(format!("{}: {missing}{unknown}; {hint}", shown(path))))
+    }
+
+    /// The format of the name of a file to be written.
+    ///
+    /// # Errors
+    /// No extension, or one of a format that is not written: the message lists those that are.
+    pub fn written_to(path: &Path) -> Result<Self, Error> {
+        let known = Format::of_path(path).ok().filter(|format| format.info().is_written());
+        known.ok_or_else(|| {
+            let (file, written) = (shown(path), written());
+            Error::Usage(format!(
+                "{file}: no format that is written; {written}; --to NAME says it where the name does not"
+            ))
+        })
+    }
+
+    /// The format of a name that is to be written.
+    ///
+    /// # Errors
+    /// A format that is not written: the message lists those that are.
+    pub fn written_as(name: &str) -> Result<Self, Error> {
+        let known = name.parse().ok().filter(|format: &Format| format.info().is_written());
+        let unknown = || Error::Usage(format!("no format that is written: `{}`; {}", name.escape_debug(), written()));
+        known.ok_or_else(unknown)
     }
 }
 
@@ -240,16 +279,32 @@ impl FromStr for Format {
         }
         let what = match REFUSED.iter().find(|(refused, _)| refused.eq_ignore_ascii_case(name)) {
             Some((refused, why)) => format!("the format {refused} {why}"),
+            None if DecisionFormat::called(name).is_some() => {
+                format!(
+                    "the format {} has a problem of decision, which `fangs decide` reads",
+                    name.to_ascii_lowercase()
+                )
+            }
             None => format!("unknown format `{}`", name.escape_debug()),
         };
         Err(Error::Usage(format!("{what}; {}", known_formats())))
     }
 }
 
+/// Names as endings of files.
+fn endings<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!(".{name}")).collect::<Vec<_>>().join(" ")
+}
+
 fn known_formats() -> String {
-    let list = |names: Vec<&str>| names.iter().map(|name| format!(".{name}")).collect::<Vec<_>>().join(" ");
-    let formats = list(FORMATS.iter().map(|info| info.name).collect());
-    format!("read are {formats}, each also with {}", list(compressed_extensions().collect()))
+    let formats = endings(FORMATS.iter().map(|info| info.name));
+    format!("read are {formats}, each also with {}", endings(compressed_extensions()))
+}
+
+/// The formats that are written, for messages.
+pub fn written() -> String {
+    let written = FORMATS.iter().filter(|info| info.is_written());
+    format!("written are {}", endings(written.map(|info| info.name)))
 }
 
 /// Options of some formats: `ReadOptions::default().with(|options| options.colors = Some(3))`.

@@ -15,7 +15,7 @@ const OBJECTS: usize = 1 << 10;
 pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, Error> {
     let n = tokens.count("the number of objects")?;
     if !(1..=OBJECTS).contains(&n) {
-        return Err(tokens.error(format!("a number of objects in 1..={OBJECTS}")));
+        return Err(tokens.error(format!("a number of objects from 1 to {OBJECTS}")));
     }
     let flows = read_matrix(tokens, n)?;
     let distances = read_matrix(tokens, n)?;
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn misfits() {
         for (text, part) in [
-            ("0", "1:1: found `0`, expected a number of objects in 1..=1024"),
+            ("0", "1:1: found `0`, expected a number of objects from 1 to 1024"),
             ("2 0 1 1 0 0 1 1", "found the end of the file, expected an entry"),
             ("1 3 4 5", "1:7: found `5`, expected the end of the file (two matrices"),
             ("1 x 4", "1:3: found `x`"),

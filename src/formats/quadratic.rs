@@ -99,7 +99,7 @@ fn read_entries(
 pub(super) fn vertex(tokens: &mut Tokens<'_>, limit: u32) -> Result<u32, Error> {
     match tokens.integer("a variable")? {
         v if v >= 1 && v <= i64::from(limit) => Ok(v as u32 - 1),
-        _ => Err(tokens.error(format!("a variable in 1..={limit}"))),
+        _ => Err(tokens.error(format!("a variable from 1 to {limit}"))),
     }
 }
 
@@ -261,10 +261,10 @@ mod tests {
     fn misfits() {
         for (text, format, part) in [
             ("2 1\n2 1 4", Format::Sparse, "2:3: found `1`, expected a column of at least the row"),
-            ("2 1\n0 1 4", Format::Sparse, "2:1: found `0`, expected a variable in 1..=2"),
+            ("2 1\n0 1 4", Format::Sparse, "2:1: found `0`, expected a variable from 1 to 2"),
             ("2 2\n1 1 4", Format::Sparse, "found the end of the file, expected a variable"),
             ("2 1\n1 1 4 1", Format::Qpbo, "2:7: found `1`, expected the end of the file (the first line"),
-            ("-2 1\n1 3 4", Format::Qpbo, "2:3: found `3`, expected a variable in 1..=2"),
+            ("-2 1\n1 3 4", Format::Qpbo, "2:3: found `3`, expected a variable from 1 to 2"),
             ("2 1\n1 1 x", Format::Qpbo, "2:5: found `x`, expected a number"),
             ("-9223372036854775808 0\n", Format::Qpbo, "expected at most 4194304 variables"),
             ("0 0 1\n", Format::Coo, "1:1: found `0`, expected `# vartype=BINARY`"),

@@ -295,7 +295,7 @@ mod tests {
             ("MARKOV 1 2 99999999999 1 0", "found the end of the file"),
             ("MARKOV 1 2 1 99999999999 0", "expected an arity of at most 1"),
             ("MARKOV 2 2 2 1 2 1 1 4", "expected a variable that"),
-            ("MARKOV 1 2 1 1 1 4", "expected a variable in 0..1"),
+            ("MARKOV 1 2 1 1 1 4", "expected a variable from 0 to 0"),
             ("MARKOV 1 2 1 1 0 99999999999 1", "found `99999999999`, expected 2 entries"),
             ("MARKOV 1 2 1 1 0 2 1", "found the end of the file, expected a potential"),
             ("MARKOV 1 2 1 1 0 2 1\n-1", "2:1: found `-1`, expected a finite potential"),

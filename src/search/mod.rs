@@ -36,6 +36,7 @@ use crate::device::Busy;
 use crate::error::Error;
 use crate::model::Network;
 use crate::stop::Stop;
+use crate::terminal::among;
 use crate::threads::{caught, pool, pool_of_this, start_in};
 use rayon::ThreadPool;
 use run::Run;
@@ -259,7 +260,10 @@ fn check_start(network: &Network, start: &[Option<u32>]) -> Result<(), Error> {
     for (v, (value, &domain)) in start.iter().zip(network.domains()).enumerate() {
         if let Some(value) = value.filter(|&value| value >= domain) {
             let name = network.variable_name(v);
-            return Err(Error::Usage(format!("the start gives {name} the value {value}, its domain is 0..{domain}")));
+            return Err(Error::Usage(format!(
+                "the start gives {name} the value {value}, expected one{}",
+                among(domain)
+            )));
         }
     }
     Ok(())

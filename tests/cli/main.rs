@@ -22,6 +22,8 @@ mod refusals;
 mod solve;
 mod spill;
 mod stop;
+#[cfg(unix)]
+mod terminals;
 mod top;
 mod words;
 

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::formats::tokens::Tokens;
 use crate::model::ValueCount;
+use crate::terminal::among;
 use rustc_hash::FxHashMap;
 
 /// Variables and values by name.
@@ -62,7 +63,7 @@ impl Names {
             true => name.strip_prefix('v')?.parse().ok().filter(|&value| value < domain),
         });
         known.ok_or_else(|| {
-            tokens.error(format!("the name of a value of variable {variable}, or an index in 0..{domain}"))
+            tokens.error(format!("the name of a value of variable {variable}, or an index{}", among(domain)))
         })
     }
 

@@ -1,0 +1,108 @@
+//! What is said of wrong arguments.
+
+use super::{Flags, leave, values};
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use fangs::formats::{DecisionFormat, Format};
+use fangs::terminal;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+
+/// The arguments, with a negative number joined to the option before it: it is its value, and no option.
+pub fn joined(arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::with_capacity(arguments.len());
+    let mut options_end = false;
+    for argument in arguments {
+        let takes = |option: &OsString| {
+            let option = option.to_string_lossy();
+            option.starts_with('-') && option.len() > 1 && !option.contains('=') && !values::is_negative(&option)
+        };
+        options_end |= argument == "--";
+        match joined.last_mut() {
+            Some(option) if !options_end && values::is_negative(&argument.to_string_lossy()) && takes(option) => {
+                option.push("=");
+                option.push(argument);
+            }
+            _ => joined.push(argument),
+        }
+    }
+    joined
+}
+
+/// Prints help or the version where it was asked for; otherwise reports the error, safe for a terminal because it
+/// quotes arguments. The process ends.
+pub fn refuse(error: &clap::Error, arguments: &[OsString]) -> ! {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        error.exit();
+    }
+    let wrong = matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument);
+    let text = match without_command(arguments).filter(|_| wrong) {
+        Some(message) => message,
+        None => error.render().to_string(),
+    };
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    // a closed standard error cannot be reported
+    drop(write!(std::io::stderr(), "fangs: {}", terminal::text(text)));
+    leave(2)
+}
+
+/// Arguments without a command, of which one names a file.
+fn without_command(arguments: &[OsString]) -> Option<String> {
+    let arguments = arguments.get(1..)?;
+    let first = arguments.first()?.to_string_lossy();
+    let commands = Flags::command();
+    if commands.get_subcommands().any(|command| command.get_name() == first) {
+        return None;
+    }
+    let (file, command) = arguments.iter().find_map(|argument| Some((argument, command_of(Path::new(argument))?)))?;
+    let words: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
+    let file = file.to_string_lossy();
+    Some(format!("{file} is a file, expected a command first; did you mean `fangs {command} {}`?\n", words.join(" ")))
+}
+
+/// The command that reads a file of this name, or what a command would say of the file.
+fn command_of(path: &Path) -> Option<&'static str> {
+    if Format::of_path(path).is_ok() {
+        return Some("solve");
+    }
+    if DecisionFormat::of_path(path).is_ok() {
+        return Some("decide");
+    }
+    path.is_file().then_some("info")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn negative_numbers_belong_to_the_option_before() {
+        for (given, read) in [
+            ("fangs solve --time -5 a", "fangs solve --time=-5 a"),
+            ("fangs solve -t -5s a", "fangs solve -t=-5s a"),
+            ("fangs solve --target=1 -5", "fangs solve --target=1 -5"),
+            ("fangs solve - -t 5", "fangs solve - -t 5"),
+            ("fangs diff a -- -5 -6", "fangs diff a -- -5 -6"),
+        ] {
+            assert_eq!(joined(words(given)), words(read), "{given}");
+        }
+    }
+
+    #[test]
+    fn a_file_in_place_of_a_command() {
+        for (given, meant) in [
+            ("fangs net.wcsp", "`fangs solve net.wcsp`"),
+            ("fangs -t 5 net.uai.gz", "`fangs solve -t 5 net.uai.gz`"),
+            ("fangs tiger.POMDP", "`fangs decide tiger.POMDP`"),
+        ] {
+            assert!(without_command(&words(given)).is_some_and(|message| message.contains(meant)), "{given}");
+        }
+        assert_eq!(without_command(&words("fangs solve net.wcsp")), None);
+        assert_eq!(without_command(&words("fangs sovle")), None);
+    }
+}
