@@ -80,6 +80,10 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
         Console::new(Verbosity::Quiet).warn_of(network.warnings());
         let bench = Bench::new(&network)?;
         let core = bench.core();
+        if core.variables == 0 {
+            let nothing = "the reductions solve the network: there is nothing to measure";
+            return Err(Error::Usage(format!("{}: {nothing}", terminal::path(file))));
+        }
         let repeats = usize::from(flags.repeats);
         let mut places: Vec<(Place, Option<usize>)> = Vec::new();
         if let Some(cuda) = &opened.cuda {

@@ -18,7 +18,8 @@ Exit codes:
   2  bad usage or bad input
   3  no solution within the budget
   4  proven infeasible; check: the total reaches top
-  1  anything else; check: a certificate is refused";
+  1  anything else; check: a certificate is refused
+  130  stopped by Ctrl-C (SIGINT), whatever was found; SIGTERM leaves the codes above";
 
 /// Two calls of a command, each after what it is for.
 pub type Examples = [(&'static str, &'static str); 2];

@@ -2,7 +2,7 @@
 
 use super::output::{self, Files};
 use super::try_heuristics::{self, TryFlags};
-use super::{Exit, help, values};
+use super::{Exit, help};
 use clap::{Args, Subcommand};
 use fangs::Error;
 use fangs::heuristics::language::Heuristic;
@@ -89,7 +89,7 @@ fn is_cuda(path: &Path) -> bool {
 
 /// Reads `--heuristic`.
 pub fn parse(text: &str) -> Result<Chosen, String> {
-    match heuristics::all().iter().find(|heuristic| values::is_called(text, heuristic.name())).cloned() {
+    match heuristics::all().iter().find(|heuristic| heuristic.name().eq_ignore_ascii_case(text)).cloned() {
         Some(heuristic) => Ok(Chosen::Known(heuristic)),
         None if text.contains(['.', '/']) => Ok(Chosen::File(text.into())),
         None => {

@@ -72,7 +72,9 @@ impl Input {
         let format = match (&source, flags.format) {
             (_, Some(format)) => format,
             (Source::File(path), None) => Format::of_path(path)?,
-            (Source::Stdin, None) => return Err(Error::Usage("standard input needs --format".into())),
+            (Source::Stdin, None) => {
+                return Err(Error::Usage("standard input needs --format, such as wcsp or uai".into()));
+            }
         };
         // checked before any output is created
         for path in [source_path(&source), flags.evidence.as_deref()].into_iter().flatten() {

@@ -67,7 +67,8 @@ pub enum Command {
     /// Search for solutions and bounds until optimal or out of time
     ///
     /// Local search brings better and better solutions, inference brings better and better bounds on what any solution
-    /// can reach. Where they meet, the solution is proved optimal. Ctrl-C ends a run early with all its results.
+    /// can reach. Where they meet, the solution is proved optimal. Ctrl-C ends a run early with all its results
+    /// and exit code 130.
     #[command(after_help = help::examples(&help::SOLVE))]
     Solve(Box<solve::SolveFlags>),
     /// Prove a bound on the optimum by inference alone, without local search

@@ -55,7 +55,8 @@ pub struct SolveFlags {
         help_heading = help::BUDGET)]
     gap: Option<f64>,
     /// Seed of every random choice
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::whole::<u64>, help_heading = help::SEARCH)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::whole::<u64>,
+        help_heading = help::SEARCH)]
     seed: u64,
     /// Where to run: auto (a CUDA device where one works), cpu, cuda or cuda:I; several as cuda:0,1 or cuda:all
     ///

@@ -1,7 +1,6 @@
-//! What is said of wrong arguments.
+//! Wrong arguments: what the message says, and the command that was meant.
 
-use super::{Flags, leave, values};
-use clap::CommandFactory;
+use super::{leave, values};
 use clap::error::ErrorKind;
 use fangs::formats::{DecisionFormat, Format};
 use fangs::terminal;
@@ -30,8 +29,8 @@ pub fn joined(arguments: Vec<OsString>) -> Vec<OsString> {
     joined
 }
 
-/// Prints help or the version where it was asked for; otherwise reports the error, safe for a terminal because it
-/// quotes arguments. The process ends.
+/// Prints help or the version if asked for; otherwise reports the error, made safe for a terminal because it quotes
+/// arguments. The process ends.
 pub fn refuse(error: &clap::Error, arguments: &[OsString]) -> ! {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         error.exit();
@@ -41,18 +40,20 @@ pub fn refuse(error: &clap::Error, arguments: &[OsString]) -> ! {
         Some(message) => message,
         None => error.render().to_string(),
     };
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    // an option that does not exist is no value in disguise
+    let lines = text.strip_prefix("error: ").unwrap_or(&text).split_inclusive('\n');
+    let text: String = lines.filter(|line| !line.starts_with("  tip: to pass '")).collect();
     // a closed standard error cannot be reported
-    drop(write!(std::io::stderr(), "fangs: {}", terminal::text(text)));
+    drop(write!(std::io::stderr(), "fangs: {}", terminal::text(&text)));
     leave(2)
 }
 
-/// Arguments without a command, of which one names a file.
+/// Returns the message about arguments without a command if one of them names a file.
 fn without_command(arguments: &[OsString]) -> Option<String> {
     let arguments = arguments.get(1..)?;
     let first = arguments.first()?.to_string_lossy();
-    let commands = Flags::command();
-    if commands.get_subcommands().any(|command| command.get_name() == first) {
+    // a word that is neither is a misspelled command
+    if !first.starts_with('-') && command_of(Path::new(&*first)).is_none() {
         return None;
     }
     let (file, command) = arguments.iter().find_map(|argument| Some((argument, command_of(Path::new(argument))?)))?;
@@ -61,15 +62,12 @@ fn without_command(arguments: &[OsString]) -> Option<String> {
     Some(format!("{file} is a file, expected a command first; did you mean `fangs {command} {}`?\n", words.join(" ")))
 }
 
-/// The command that reads a file of this name, or what a command would say of the file.
+/// Returns the command that reads a file of this name, by its ending.
 fn command_of(path: &Path) -> Option<&'static str> {
     if Format::of_path(path).is_ok() {
         return Some("solve");
     }
-    if DecisionFormat::of_path(path).is_ok() {
-        return Some("decide");
-    }
-    path.is_file().then_some("info")
+    DecisionFormat::of_path(path).is_ok().then_some("decide")
 }
 
 #[cfg(test)]
@@ -102,7 +100,8 @@ mod tests {
         ] {
             assert!(without_command(&words(given)).is_some_and(|message| message.contains(meant)), "{given}");
         }
-        assert_eq!(without_command(&words("fangs solve net.wcsp")), None);
-        assert_eq!(without_command(&words("fangs sovle")), None);
+        for given in ["fangs solve net.wcsp", "fangs sovle net.wcsp", "fangs sovle", "fangs -x", "fangs"] {
+            assert_eq!(without_command(&words(given)), None, "{given}");
+        }
     }
 }

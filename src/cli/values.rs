@@ -218,10 +218,11 @@ pub fn driver() -> impl TypedValueParser<Value = Driver> {
     })
 }
 
-/// Threads for each processor from which on a number of threads is rather a mistake than a choice.
+/// Threads for each processor above which a number of threads is more likely a mistake than a choice. No measurement:
+/// tests and schedulers with a quota start up to two or three.
 const MANY_THREADS: usize = 4;
 
-/// Warns of a number of threads that this machine is far from.
+/// Warns if there are far more threads than processors.
 pub fn doubt_threads(threads: Option<usize>) {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     if let Some(threads) = threads.filter(|&threads| threads > MANY_THREADS * processors) {

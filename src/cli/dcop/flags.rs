@@ -67,7 +67,8 @@ pub struct DcopFlags {
         help_heading = help::SEARCH)]
     cycles: u64,
     /// Seed of the first values and choices of dsa and mgm
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::whole::<u64>, help_heading = help::SEARCH)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::whole::<u64>,
+        help_heading = help::SEARCH)]
     seed: u64,
     /// Stop after this wall-clock time, loading included: 30, 500ms, 5m, 1h 30m
     #[arg(short, long, value_name = "DUR", default_value = "60s", value_parser = values::duration,
