@@ -103,12 +103,14 @@ fn the_progress_line_stays_until_the_end() -> Result {
     let runs: [(&[&str], &[&str]); 3] = [
         (&["solve", &path], &["best ", " at ", " s ", "bound ", "gap "]),
         (&["bound", &path], &["bound "]),
-        (&["marginals", &potentials, "--only-z", "--bound-memory", "2M"], &["bound "]),
+        (&["marginals", &potentials, "--only-z", "--bound-memory", "2M"], &["best "]),
     ];
     for (arguments, words) in runs {
         let all: Vec<&str> = arguments.iter().chain(&["-t", "2", "--threads", "1"]).copied().collect();
         let (status, frames) = Terminal::start(&all)?.end()?;
-        assert!(status.success() && frames.len() >= 3, "{arguments:?}: {status} {frames:?}");
+        // a loaded machine may find nothing in this time
+        let ended = matches!(status.code(), Some(0 | 3));
+        assert!(ended && frames.len() >= 3, "{arguments:?}: {status} {frames:?}");
         assert!(frames.iter().all(|frame| frame.contains("/ 2 s")), "{frames:?}");
         let last = frames.last().ok_or("a frame")?;
         assert!(seconds(last) >= Some(1), "{arguments:?} is silent at the end: {frames:?}");
