@@ -6,7 +6,7 @@ use clap::Args;
 use fangs::Error;
 use fangs::convert::{Converted, convert};
 use fangs::formats::{self, Format};
-use fangs::model::Network;
+use fangs::model::{Network, Variable};
 use fangs::record::{Console, ReplacedFile, Verbosity};
 use fangs::stop::Stop;
 use std::path::{Path, PathBuf};
@@ -82,6 +82,24 @@ fn tell(network: &Network, again: &Network, scale: u32, console: &Console) {
         console.tell(&format!("{objective}s are {}10^{scale} times the {own}", if minus { "-" } else { "" }));
     } else if minus {
         console.tell(&format!("{objective}s are minus the {own}"));
+    }
+    if network.reading().is_some() && again.reading().is_none() && network.units().rounded > 0 {
+        let (decimals, slack) = (network.units().decimals, network.units().precision_slack(None));
+        console.tell(&format!("logarithms are rounded to {decimals} decimals: totals are off by at most {slack:e}"));
+    }
+    let differ = |(one, two): (&Variable, &Variable)| two.name.is_some() && one.name != two.name && one.name.is_some();
+    if network.variables().iter().zip(again.variables()).any(differ) {
+        console.tell("the format cannot hold the names of all variables: some were changed");
+    }
+    let is_other = |variable: usize, value: u32| {
+        network.value_name(variable, value) != again.value_name(variable, value)
+            && again.variables()[variable].values.is_some()
+    };
+    let changed = |variable: usize| (0..network.domains()[variable]).find(|&value| is_other(variable, value));
+    if let Some((variable, value)) = (0..network.domains().len()).find_map(|v| changed(v).map(|value| (v, value))) {
+        let [one, two] = [network, again].map(|network| network.value_name(variable, value));
+        let name = network.variable_name(variable);
+        console.tell(&format!("names of values were changed, such as {one} of {name}, which is {two}"));
     }
     let names = |network: &Network| network.variables().iter().any(|v| v.name.is_some() || v.values.is_some());
     if names(network) && !names(again) {

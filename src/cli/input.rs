@@ -4,7 +4,7 @@ use super::help;
 use super::output::Files;
 use clap::Args;
 use fangs::Error;
-use fangs::formats::{self, Evidence, Format, Graph, ReadOptions, Source};
+use fangs::formats::{self, Evidence, Format, Graph, ReadOptions, Source, Vartype};
 use fangs::model::Network;
 use fangs::record::Console;
 use fangs::stop::{Cause, Stop};
@@ -25,6 +25,9 @@ pub struct InputFlags {
     /// Decimal digits kept of real-valued tables, 0 to 15 [default: by their range]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=15), help_heading = help::INPUT)]
     precision: Option<u32>,
+    /// Values of the variables of a .coo without a header: binary (0, 1) or spin (-1, +1) [default: by its header]
+    #[arg(long, value_name = "KIND", help_heading = help::INPUT)]
+    vartype: Option<Vartype>,
     /// Fix variables to the values that this file observes [default: none]
     #[arg(long, value_name = "EVID", help_heading = help::INPUT)]
     evidence: Option<PathBuf>,
@@ -77,7 +80,8 @@ impl Input {
             }
         }
         let options = ReadOptions::default()
-            .with(|options| (options.precision, options.colors) = (flags.precision, flags.colors));
+            .with(|options| (options.precision, options.colors) = (flags.precision, flags.colors))
+            .with(|options| options.vartype = flags.vartype);
         let input = Input { source, parts: Vec::new(), format, options, evidence: flags.evidence };
         if input.is_graph() && input.evidence.is_some() {
             return Err(Error::Usage("--evidence of a .col graph needs --colors".into()));

@@ -56,10 +56,21 @@ impl Sums {
         self.above = self.above.saturating_add(largest.max(0));
     }
 
+    /// The sums with those of global functions.
+    fn with(&self, globals: &Decomposer) -> Sums {
+        let mut all = Sums { below: self.below, above: self.above };
+        globals.ranges().iter().for_each(|&range| all.add(range));
+        all
+    }
+
+    /// How far below 0 all functions together may be.
+    pub(super) fn below(&self, globals: &Decomposer) -> Cost {
+        self.with(globals).below
+    }
+
     /// Sums have 64 bits and saturate at [`FORBIDDEN`]. That is right only for sums that reach `top` and stay there.
-    pub(super) fn check(mut self, top: Cost, globals: &Decomposer, tokens: &Tokens<'_>) -> Result<(), Error> {
-        globals.ranges().iter().for_each(|&range| self.add(range));
-        let Sums { below, above } = self;
+    pub(super) fn check(&self, top: Cost, globals: &Decomposer, tokens: &Tokens<'_>) -> Result<(), Error> {
+        let Sums { below, above } = self.with(globals);
         let fits = match top {
             ..=COST_LIMIT => below == 0 || above < FORBIDDEN,
             top => above < FORBIDDEN.min(top),

@@ -2,6 +2,7 @@
 //!
 //! A new format is one file with a `read` function, perhaps a `write` function, and one line in [`FORMATS`].
 
+mod bayes;
 mod bif;
 mod cfn;
 mod clauses;
@@ -10,6 +11,7 @@ mod cut;
 mod dcop;
 mod decimal;
 mod decision;
+mod encoding;
 mod evidence;
 mod genie;
 mod global;
@@ -195,6 +197,9 @@ pub static FORMATS: &[FormatInfo] = &[
         .maximises(None),
 ];
 
+/// Further endings of some formats.
+const ALIASES: [(&str, Format); 2] = [("yml", Format::Yaml), ("bifxml", Format::XmlBif)];
+
 /// Formats that are not read, and why.
 const REFUSED: [(&str, &str); 1] = [("qs", "is not read, as no description of it was found")];
 
@@ -229,12 +234,20 @@ impl Format {
     }
 }
 
+impl Format {
+    /// The format that the beginning of a text shows: `.bif` and `.xml` are also the endings of XMLBIF.
+    fn of_text(self, tokens: &mut Tokens<'_>) -> Result<Self, Error> {
+        let may_be = matches!(self, Format::Bif | Format::Xml);
+        Ok(if may_be && tokens.has_ahead(b"<BIF")? { Format::XmlBif } else { self })
+    }
+}
+
 impl FromStr for Format {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        // both endings are in use
-        let name = if name.eq_ignore_ascii_case("yml") { Format::Yaml.info().name } else { name };
+        let alias = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name));
+        let name = alias.map_or(name, |(_, format)| format.info().name);
         if let Some(info) = FORMATS.iter().find(|info| info.name.eq_ignore_ascii_case(name)) {
             return Ok(info.format);
         }
@@ -260,6 +273,29 @@ pub struct ReadOptions {
     pub precision: Option<u32>,
     /// Colors of a `.col` graph.
     pub colors: Option<u32>,
+    /// Values of the variables of a `.coo`; those that the file states where `None`.
+    pub vartype: Option<Vartype>,
+}
+
+/// The values of the variables of a quadratic sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vartype {
+    /// 0 and 1.
+    Binary,
+    /// -1 and +1.
+    Spin,
+}
+
+impl FromStr for Vartype {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match &name.to_ascii_lowercase()[..] {
+            "binary" => Ok(Vartype::Binary),
+            "spin" => Ok(Vartype::Spin),
+            _ => Err(Error::Usage(format!("unknown vartype `{}`; known are binary and spin", name.escape_debug()))),
+        }
+    }
 }
 
 impl ReadOptions {
@@ -305,6 +341,7 @@ pub fn read_from(
 }
 
 fn read_as(format: Format, mut tokens: Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
+    let format = format.of_text(&mut tokens)?;
     let mut network = (format.info().read)(&mut tokens, options)?;
     network.warn(tokens.take_warnings());
     Ok(network)
@@ -341,6 +378,18 @@ pub fn read_parts(sources: &[Source], options: &ReadOptions, stop: &Stop) -> Res
     let mut network = dcop::read_yaml_parts(&texts, options, &mut tokens)?;
     network.warn(tokens.take_warnings());
     Ok(network)
+}
+
+/// Returns a network to be written, and its global functions as text: with tables in their place, and without text, if
+/// one of them has no form in the format.
+fn with_globals<'n>(
+    network: &'n Network,
+    style: impl FnOnce(&'n Network) -> global::Style<'n>,
+) -> io::Result<(&'n Network, Vec<Vec<global::Written>>)> {
+    match global::written(network, style(network)) {
+        Some(written) => Ok((network, written)),
+        None => Ok((as_tables(network)?, Vec::new())),
+    }
 }
 
 /// The network with tables in place of its global functions, to be written.

@@ -5,10 +5,10 @@ mod write;
 
 pub(super) use write::{write, write_sparse};
 
-use super::ReadOptions;
 use super::limits::ANNOUNCED;
 use super::real::{Range, Real, Unit};
 use super::tokens::{Reach, Tokens};
+use super::{ReadOptions, Vartype};
 use crate::error::Error;
 use crate::model::{Builder, Network, Variable};
 use rustc_hash::FxHashMap;
@@ -104,9 +104,13 @@ pub(super) fn vertex(tokens: &mut Tokens<'_>, limit: u32) -> Result<u32, Error> 
 }
 
 /// Reads a `.coo`: triples `i j q` from 0, of which each counts once; a comment in front says `vartype=SPIN` or
-/// `vartype=BINARY`.
+/// `vartype=BINARY`, unless an option does.
 pub(super) fn read_coordinates(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
-    let kind = read_vartype(tokens)?;
+    let kind = match options.vartype {
+        None => read_vartype(tokens)?,
+        Some(Vartype::Binary) => Kind::Binary,
+        Some(Vartype::Spin) => Kind::Ascending,
+    };
     tokens.skip_comments();
     let (parts, _) = tokens.items(u64::MAX, Reach::of_threads(), |tokens, terms: &mut Terms| {
         let pair = [tokens.index(u32::MAX, "a variable")?, tokens.index(u32::MAX, "a variable")?];
@@ -132,7 +136,7 @@ fn read_vartype(tokens: &mut Tokens<'_>) -> Result<Kind, Error> {
         }
     }
     let _ = tokens.word(expected)?;
-    Err(tokens.error_with(expected, "the text does not tell which values its variables have"))
+    Err(tokens.error_with(expected, "--vartype binary or --vartype spin states the values of the variables otherwise"))
 }
 
 impl Quadratic {
@@ -255,6 +259,18 @@ mod tests {
         let spins = parse("# a model\n# vartype=SPIN\n0 0 1.5\n1 0 -2\n", Format::Coo).expect("a sum");
         assert_eq!(values(&spins), [-3.5, 3.5, 0.5, -0.5]);
         assert_eq!(spins.variables()[0].values.as_deref().map(|names| &*names[1]), Some("+1"));
+    }
+
+    #[test]
+    fn an_option_states_the_values() {
+        let text = "# a model\n0 0 1.5\n1 0 -2\n";
+        let read = |vartype| {
+            let options = ReadOptions::default().with(|options| options.vartype = vartype);
+            read_from(text.as_bytes(), "t", Format::Coo, &options, &Stop::new())
+        };
+        assert_eq!(values(&read(Some(Vartype::Binary)).expect("a sum")), [0.0, 1.5, 0.0, -0.5]);
+        assert_eq!(values(&read(Some(Vartype::Spin)).expect("a sum")), [-3.5, 3.5, 0.5, -0.5]);
+        assert!(read(None).expect_err("no values").to_string().contains("--vartype spin"));
     }
 
     #[test]

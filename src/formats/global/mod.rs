@@ -4,8 +4,12 @@ mod counts;
 mod others;
 mod parameters;
 mod sums;
+mod write;
+#[cfg(test)]
+mod write_tests;
 
-pub(super) use parameters::{Form, Parameters, closes, open, take};
+pub(super) use parameters::{Bound, Form, Parameters, closes, open, take};
+pub(super) use write::{Style, Written, written};
 
 use super::tokens::{self, Tokens};
 use crate::error::Error;
