@@ -51,7 +51,7 @@ pub fn run(problem: &Path, policy: &Path, json: bool) -> Result<Exit, Error> {
             let given = if file.observe.is_empty() { 1.0 } else { probability };
             (diagram.kind.name(), worth / given)
         }
-        (Decision::Pomdp(mut pomdp), Policy::Graph(graph)) => {
+        (Decision::Pomdp(mut pomdp), policy @ (Policy::Graph(_) | Policy::Joint(_))) => {
             pomdp.discount = file.discount.unwrap_or(pomdp.discount);
             if let Some(belief) = &file.belief {
                 if belief.len() != pomdp.start.len() {
@@ -59,7 +59,12 @@ pub fn run(problem: &Path, policy: &Path, json: bool) -> Result<Exit, Error> {
                 }
                 pomdp.start.clone_from(belief);
             }
-            ("pomdp", check::worth_in_pomdp(&pomdp, graph, &stop)?)
+            let worth = match policy {
+                Policy::Joint(joint) => check::worth_in_team(&pomdp, joint, &stop)?,
+                Policy::Graph(graph) => check::worth_in_pomdp(&pomdp, graph, &stop)?,
+                Policy::Rules(_) => return refused("it is no policy of a process"),
+            };
+            ("pomdp", worth)
         }
         (Decision::Idid(mut idid), Policy::Graph(graph)) => {
             if let Some(discount) = file.discount {

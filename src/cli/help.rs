@@ -195,6 +195,7 @@ pub const DECIDE_METHODS: &Words = &[
     ("belief-tree", "Processes along the beliefs that can be reached"),
     ("alpha", "Processes by linear functions of beliefs, backwards from the horizon"),
     ("spu", "Single policy updating: each decision improved while the others stay"),
+    ("team", "Branch and bound over joint policies of agents that do not share their observations"),
 ];
 
 pub const SOLUTION_FORMATS: &Words = &[

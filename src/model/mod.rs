@@ -33,7 +33,7 @@ pub use global::{
 };
 pub use idid::{Idid, Other};
 pub use network::{Builder, Network, Notation, Variable};
-pub use policy::{DecisionRule, Policy, PolicyFile, PolicyGraph, PolicyNode, Rules};
+pub use policy::{DecisionRule, JointPolicy, Policy, PolicyFile, PolicyGraph, PolicyNode, Rules};
 pub use pomdp::{Agent, Pomdp, SparseRows};
 pub use potentials::{Factor, LEAST_EXPONENT, Potentials};
 pub use problem::{Problem, Readers};
