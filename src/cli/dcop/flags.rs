@@ -61,9 +61,9 @@ pub struct DcopFlags {
     #[arg(long, value_name = "DUR", default_value = "0", value_parser = values::duration,
         help_heading = help::SEARCH)]
     latency_per_byte: Duration,
-    /// Cycles of dsa, mgm and max-sum, at most
-    #[arg(long, value_name = "N", default_value_t = 1000, help_heading = help::SEARCH)]
-    cycles: u64,
+    /// Cycles of dsa, mgm and max-sum, at most [default: 1000; none for max-sum on a network without cycles]
+    #[arg(long, value_name = "N", help_heading = help::SEARCH)]
+    cycles: Option<u64>,
     /// Seed of the first values and choices of dsa and mgm
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = help::SEARCH)]
     seed: u64,

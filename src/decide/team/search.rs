@@ -1,7 +1,7 @@
 //! The best joint policy of a team, exactly where that has room.
 //!
-//! Branch and bound over joint decision rules, step by step (Szer, Charpillet and Zilberstein, "MAA*: a heuristic search
-//! algorithm for solving decentralized POMDPs", UAI 2005). The bound of a partial policy is what agents that share all
+//! Branch and bound over joint decision rules, step by step (Szer, Charpillet and Zilberstein, "MAA*: a heuristic
+//! search algorithm for solving decentralized POMDPs", UAI 2005). The bound of a partial policy is what agents that share all
 //! observations reach from there. Histories of an agent that leave it the same beliefs about the state and about the
 //! others are one (Oliehoek, Whiteson and Spaan, "Lossless clustering of histories in decentralized POMDPs", AAMAS
 //! 2009). The first policy comes from [`Ascent`](super::ascent::Ascent).
@@ -95,8 +95,8 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Searches all policies that can be better than a value by more than `tolerance`. Returns the graphs of the best one
-    /// found, if any, and whether the search is complete.
+    /// Searches all policies that can be better than a value by more than `tolerance`. Returns the graphs of the best
+    /// one found, if any, and whether the search is complete.
     pub fn run(&mut self, best: f64, tolerance: f64) -> (Option<Vec<PolicyGraph>>, bool) {
         (self.best, self.tolerance) = (best, tolerance);
         let agents = self.pomdp.agents.len();

@@ -61,7 +61,8 @@ fn random(rng: &mut Rng) -> Pomdp {
     };
     let states = 2 + rng.below(2);
     let mut text = format!(
-        "agents: 2\ndiscount: 0.9\nvalues: reward\nstates: {states}\nstart:\n{}\nactions:\n2\n2\nobservations:\n2\n{}\n",
+        "agents: 2\ndiscount: 0.9\nvalues: reward\nstates: {states}\nstart:\n{}\nactions:\n2\n2\n\
+         observations:\n2\n{}\n",
         row(rng, states),
         1 + rng.below(2)
     );
