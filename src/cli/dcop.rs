@@ -61,17 +61,24 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         Err(error) => return Err(error),
     };
     let Ended { mut report, rows, values, network, exit } = ended;
-    for row in &rows {
-        trace.push(row)?;
-    }
+    let console = Console::new(config.verbosity);
+    // the result is printed even if a file cannot be written
+    let mut written = true;
+    let mut heed = |outcome: Result<(), Error>| {
+        if let Err(error) = outcome {
+            console.warn(&error.to_string());
+            written = false;
+        }
+    };
+    heed(rows.iter().try_for_each(|row| trace.push(row)));
     report.wall_s = seconds(clock.seconds());
     if let (Some(mut file), Some(values)) = (solution, values) {
         let text = formats::write_solution(&network, &values, formats::SolutionFormat::Native);
-        file.write_to_end(text.into_bytes(), &stop)?;
+        heed(file.write_to_end(text.into_bytes(), &stop));
     }
+    heed(trace.finish(&stop));
     output::print_report(&report, config.json)?;
-    trace.finish(&stop)?;
-    Ok(exit)
+    Ok(exit.written(written))
 }
 
 /// What a run comes to.

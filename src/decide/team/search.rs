@@ -1,9 +1,9 @@
 //! The best joint policy of a team, exactly where that has room.
 //!
 //! Branch and bound over joint decision rules, step by step (Szer, Charpillet and Zilberstein, "MAA*: a heuristic
-//! search algorithm for solving decentralized POMDPs", UAI 2005). The bound of a partial policy is what agents that share all
-//! observations reach from there. Histories of an agent that leave it the same beliefs about the state and about the
-//! others are one (Oliehoek, Whiteson and Spaan, "Lossless clustering of histories in decentralized POMDPs", AAMAS
+//! search algorithm for solving decentralized POMDPs", UAI 2005). The bound of a partial policy is what agents that
+//! share all observations reach from there. Histories of an agent that leave it equal beliefs about the state and about
+//! the others are one (Oliehoek, Whiteson and Spaan, "Lossless clustering of histories in decentralized POMDPs", AAMAS
 //! 2009). The first policy comes from [`Ascent`](super::ascent::Ascent).
 
 use crate::decide::process::{Process, best, dot};
