@@ -16,6 +16,7 @@ mod branch;
 #[cfg(feature = "sat")]
 mod cores;
 mod cost_shifting;
+pub(crate) mod early;
 mod join_graph;
 mod network;
 mod proof;

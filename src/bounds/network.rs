@@ -2,7 +2,7 @@
 //! bounds forbid.
 
 use super::{
-    BoundChoice, BoundResult, Bounder, BounderOptions, DeviceUse, Notice, Proof, Step, TableSizes, trivial_bound,
+    BoundChoice, BoundResult, Bounder, BounderOptions, DeviceUse, Notice, Proof, Step, TableSizes, early, trivial_bound,
 };
 use crate::activity::Activity;
 use crate::check;
@@ -169,6 +169,10 @@ impl<'n> Proving<'n> {
     /// [`Error::Memory`] where the method that was asked for does not fit; a device that is not there; those of `tell`.
     pub fn run(&mut self, stop: &Stop, tell: Tell<'_>) -> Result<(), Error> {
         let _ = self.options.device.poll()?;
+        if let Some(early) = early::bound(self.network, &self.options.bounder, self.options.certified, stop) {
+            self.raise(early.lower, &early.source, early.proof, tell)?;
+            threads::free(early.reduced, self.network.domains().len());
+        }
         self.options.activity.step("reducing");
         let reduced = || match self.options.certified {
             true => Reducer::logged(self.network, self.options.reduce, stop),

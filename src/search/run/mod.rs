@@ -123,10 +123,11 @@ impl<'a> Run<'a> {
             beside => (reducing::first_core(network, options, beside.is_some(), stop)?, None),
         };
         let least = core.problem.constant.max(network.least());
-        let lower = if core.reducer.infeasible() { network.top() } else { least };
+        let trivial = if core.reducer.infeasible() { network.top() } else { least };
         let (totals, meeting) = (Totals::resumed(options), Meeting::new(first.upper.min(network.top()), stop));
         let proof = Proof::reductions(&core.reducer).map(Box::new);
-        tell(Message::Bound { bound: lower, source: "trivial".into(), totals, proof });
+        tell(Message::Bound { bound: trivial, source: "trivial".into(), totals, proof });
+        let lower = trivial.max(first.lower);
         // what the first solution has refuted is not believed
         let believed = resumed.map(|resumed| resumed.checkpoint.bound.cost).filter(|&bound| bound <= first.upper);
         let believed = believed.unwrap_or(Cost::MIN);
