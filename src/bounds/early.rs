@@ -70,7 +70,7 @@ mod tests {
         let cost = check::evaluate(&network, &vec![0; network.domains().len()]).cost;
         assert!(result.lower <= cost, "{} {cost}", result.lower);
         let certified = of(BoundChoice::Auto, true).expect("it is large");
-        assert!(certified.lower == result.lower && certified.proof.is_some());
+        assert!(certified.lower <= cost && certified.proof.is_some());
         assert!(of(BoundChoice::Mbe, false).is_none(), "it shifts no costs");
         let small = sparse("1000", "3000");
         assert!(bound(&small, &BounderOptions::default(), false, &stop).is_none());
