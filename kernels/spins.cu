@@ -11,8 +11,25 @@ struct Form {
     u32 classes;
     const u32 *ends;     // where each class begins, and the end
     const u32 *starts;   // the first link of each variable, and the end
-    const int2 *links;   // other variable, twice the weight
+    const void *links;   // of Link: other variable, twice the weight
+    u32 shift;           // temperatures are in units of two to the power of this
+    u32 unused;
 };
+
+// Links and assignments by the type of weights, 32 or 64 bits.
+template <class W> struct Pair;
+template <> struct Pair<int> { typedef int2 Link; };
+template <> struct Pair<i64> { typedef longlong2 Link; };
+
+template <class W> __device__ __forceinline__ typename Pair<W>::Link link_at(const Form &l, u32 k) {
+    return __ldg((const typename Pair<W>::Link *)l.links + k);
+}
+
+__device__ __forceinline__ void add_to(int *word, int x) { atomicAdd(word, x); }
+__device__ __forceinline__ void add_to(i64 *word, i64 x) { atomicAdd((u64 *)word, (u64)x); }
+// Flips the lowest bit. Returns the word before.
+__device__ __forceinline__ int flip(int *word) { return atomicXor(word, 1); }
+__device__ __forceinline__ i64 flip(i64 *word) { return (i64)atomicXor((u64 *)word, 1ull); }
 
 struct Anneal {
     u64 key;
@@ -27,46 +44,53 @@ struct Cycled {
 
 // A word has the value of its variable in the lowest bit, above it what the form gains where that is 1 and not 0.
 struct States {
-    int *words;          // of each block the assignment at work, where shared memory has no room
-    int *known;          // the best of each
+    void *words;         // of each block the assignment at work, where shared memory has no room
+    void *known;         // the best of each
     u32 *parts;          // of merges: of each variable the part that it is in
     i64 *gains;          // twice what a part gains, at its first variable
     Cycled *cycled;
     const Anneal *anneals;
     const uint2 *rules;  // of each top: limit of a flip's change and halvings of its weight, by sweep
-    const int *guide;
+    const void *guide;
     const u32 *stop;
     u32 sweeps;
     u32 guided;
 };
 
-__device__ __forceinline__ int change_of(int word) { return word & 1 ? -(word >> 1) : word >> 1; }
+template <class W> __device__ __forceinline__ W change_of(W word) { return word & 1 ? -(word >> 1) : word >> 1; }
 
-__device__ __forceinline__ bool allows(uint2 rule, int limit, int change, u64 draw, u32 v) {
-    if (change > limit) return false;
-    return change <= 0 || weight(rule, change) > (u32)(mix(draw, v) >> 43);
-}
+// Which flips a sweep makes.
+template <class W> struct Rule {
+    uint2 boltzmann;
+    W limit;             // none that changes more
+    u32 shift;
+
+    __device__ __forceinline__ bool allows(W change, u64 draw, u32 v) const {
+        if (change > limit) return false;
+        return change <= 0 || weight(boltzmann, (int)(change >> shift)) > (u32)(mix(draw, v) >> 43);
+    }
+};
 
 // Tells the links of a variable that had this word: lanes `from`, `from + by`, ...
-__device__ __forceinline__ void tell(const Form &l, int *words, u32 v, int had, u32 from, u32 by) {
+template <class W> __device__ __forceinline__ void tell(const Form &l, W *words, u32 v, W had, u32 from, u32 by) {
     const u32 end = __ldg(l.starts + v + 1);
     for (u32 k = __ldg(l.starts + v) + from; k < end; k += by) {
-        const int2 link = __ldg(l.links + k);
-        atomicAdd(words + link.x, had & 1 ? -link.y : link.y);
+        const typename Pair<W>::Link link = link_at<W>(l, k);
+        add_to(words + link.x, (W)(had & 1 ? -link.y : link.y));
     }
 }
 
 // Every variable in turn. Returns this thread's flips; what they change is added to `value`.
-template <bool TOGETHER>
-__device__ u32 sweep_classes(const Form &l, int *words, uint2 rule, int limit, u64 draw, i64 &value) {
+template <bool TOGETHER, class W>
+__device__ u32 sweep_classes(const Form &l, W *words, const Rule<W> &rule, u64 draw, i64 &value) {
     const u32 lane = threadIdx.x % 32;
     u32 flips = 0;
     for (u32 c = 0; c < l.classes; c++) {
         const u32 end = __ldg(l.ends + c + 1);
         for (u32 base = __ldg(l.ends + c) + threadIdx.x - lane; base < end; base += blockDim.x) {
             const u32 v = base + lane;
-            const int word = v < end ? words[v] : 0;
-            const bool may = v < end && allows(rule, limit, change_of(word), draw, v);
+            const W word = v < end ? words[v] : 0;
+            const bool may = v < end && rule.allows(change_of(word), draw, v);
             if (may) {
                 words[v] = word ^ 1;
                 value += change_of(word);
@@ -87,15 +111,16 @@ __device__ u32 sweep_classes(const Form &l, int *words, uint2 rule, int limit, u
 }
 
 // The same by one warp, whatever sees what.
-__device__ u32 sweep_windows(const Form &l, int *words, uint2 rule, int limit, u64 draw, i64 &value) {
+template <class W>
+__device__ u32 sweep_windows(const Form &l, W *words, const Rule<W> &rule, u64 draw, i64 &value) {
     const u32 lane = threadIdx.x;
     u32 flips = 0;
     for (u32 base = 0; base < l.variables; base += 32) {
         const u32 v = base + lane;
         bool pending = v < l.variables;
         for (;;) {
-            const int word = pending ? ((volatile int *)words)[v] : 0;
-            const bool may = pending && allows(rule, limit, change_of(word), draw, v);
+            const W word = pending ? ((volatile W *)words)[v] : 0;
+            const bool may = pending && rule.allows(change_of(word), draw, v);
             const u32 mask = __ballot_sync(ALL, may);
             if (!mask) break;
             const u32 first = __ffs(mask) - 1;
@@ -114,7 +139,8 @@ __device__ u32 sweep_windows(const Form &l, int *words, uint2 rule, int limit, u
 }
 
 // Takes the parts of another assignment that are better: where both differ, what does not see each other.
-__device__ void take_better(const Form &l, int *words, const int *other, u32 *parts, i64 *gains, i64 &value) {
+template <class W>
+__device__ void take_better(const Form &l, W *words, const W *other, u32 *parts, i64 *gains, i64 &value) {
     const u32 n = l.variables, thread = threadIdx.x, threads = blockDim.x;
     volatile u32 *part = parts;
     bool differ = false;
@@ -133,7 +159,7 @@ __device__ void take_better(const Form &l, int *words, const int *other, u32 *pa
             if (own == NONE) continue;
             u32 least = own;
             const u32 end = __ldg(l.starts + v + 1);
-            for (u32 k = __ldg(l.starts + v); k < end; k++) least = min(least, part[__ldg(&l.links[k].x)]);
+            for (u32 k = __ldg(l.starts + v); k < end; k++) least = min(least, part[link_at<W>(l, k).x]);
             least = min(least, part[least]);
             if (least < own) {
                 atomicMin(parts + own, least);
@@ -156,7 +182,7 @@ __device__ void take_better(const Form &l, int *words, const int *other, u32 *pa
         const i64 twice = ((volatile i64 *)gains)[own];
         if (twice >= 0) continue;
         if (own == v) value += twice / 2;
-        tell(l, words, v, atomicXor(words + v, 1), 0, 1);
+        tell(l, words, v, flip(words + v), 0, 1);
     }
     __syncthreads();
 }
@@ -172,12 +198,12 @@ __device__ i64 sum_of_block(i64 own) {
     return sum;
 }
 
-template <bool SHARED, bool CLASSES, bool TOGETHER>
+template <class W, bool SHARED, bool CLASSES, bool TOGETHER>
 __global__ void cycle(const Form l, const States s) {
-    extern __shared__ int shared[];
+    extern __shared__ i64 shared[];
     const u32 n = l.variables, thread = threadIdx.x, threads = blockDim.x, slot = blockIdx.x;
     const u64 first = (u64)slot * n;
-    int *const known = s.known + first, *const words = SHARED ? shared : s.words + first;
+    W *const known = (W *)s.known + first, *const words = SHARED ? (W *)shared : (W *)s.words + first;
     u32 *const parts = s.parts + first;
     i64 *const gains = s.gains + first;
     const Anneal anneal = s.anneals[slot];
@@ -185,7 +211,7 @@ __global__ void cycle(const Form l, const States s) {
     for (u32 v = thread; v < n; v += threads) words[v] = known[v];
     __syncthreads();
     if (s.guided) {
-        take_better(l, words, s.guide, parts, gains, value);
+        take_better(l, words, (const W *)s.guide, parts, gains, value);
         for (u32 v = thread; v < n; v += threads) known[v] = words[v];
         __syncthreads();
     }
@@ -195,11 +221,11 @@ __global__ void cycle(const Form l, const States s) {
     bool stopped = false;
     for (bool over = false; !over && !stopped;) {
         const bool anneals = sweeps < s.sweeps;
-        const uint2 rule = anneals ? __ldg(s.rules + anneal.top * s.sweeps + sweeps) : make_uint2(0, 0);
-        const int limit = anneals ? (int)rule.x : -1;
+        const uint2 boltzmann = anneals ? __ldg(s.rules + anneal.top * s.sweeps + sweeps) : make_uint2(0, 0);
+        const Rule<W> rule{boltzmann, anneals ? (W)boltzmann.x << l.shift : -1, l.shift};
         const u64 draw = mix(anneal.key, sweeps);
-        const u32 flipped = CLASSES ? sweep_classes<TOGETHER>(l, words, rule, limit, draw, value)
-                                    : sweep_windows(l, words, rule, limit, draw, value);
+        const u32 flipped = CLASSES ? sweep_classes<TOGETHER>(l, words, rule, draw, value)
+                                    : sweep_windows(l, words, rule, draw, value);
         flips += flipped;
         sweeps++;
         over = !__syncthreads_or(flipped) && !anneals;
@@ -207,7 +233,7 @@ __global__ void cycle(const Form l, const States s) {
     }
     i64 result = begun;
     if (!stopped) {
-        take_better(l, words, known, parts, gains, value);
+        take_better(l, words, (const W *)known, parts, gains, value);
         for (u32 v = thread; v < n; v += threads) known[v] = words[v];
         result += sum_of_block(value);
     }

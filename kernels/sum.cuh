@@ -34,7 +34,7 @@ struct Sum {
     __device__ i64 cost(i64 total) const {
         const u64 below = above(low, total), beyond = above(total, high);
         i64 cost;
-        if (rule == OFF) cost = charge(below ? below : beyond);
+        if (rule == OFF) cost = charge(max(below, beyond));
         else if (rule == NOT) cost = charge(total == low);
         else if (rule == WITHIN) cost = charge(below + beyond);
         else if (rule == OUTSIDE) cost = times(short_, below) + times(excess, beyond);
@@ -44,7 +44,6 @@ struct Sum {
     // How far a total is from where it costs nothing.
     __device__ i64 distance(i64 total) const {
         const u64 below = above(low, total), beyond = above(total, high);
-        if (rule == OFF) return below ? below : beyond;
         if (rule == NOT) return total == low;
         if (rule == PAIRS) return max(total - 1, 0ll);
         return max(below, beyond);

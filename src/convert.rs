@@ -66,7 +66,7 @@ fn compare(network: &Network, again: &Network, scale: u32) -> Result<(), String>
         return Err("it has other variables".into());
     }
     let (own, other) = (network.units(), again.units());
-    let is_exact = scale > 0 || own.decimals == other.decimals && own.rounded + other.rounded == 0;
+    let is_exact = scale > 0 || own.decimals == other.decimals && other.rounded == 0;
     let entries: u64 = network.functions().iter().map(|function| function.table.size() as u64).sum();
     let most = COMPARED.min((8 * entries).max(LOOKS) / network.function_count().max(1) as u64).max(2);
     let (most, differing) = match compare_tables(network, again, is_exact) {

@@ -1,6 +1,6 @@
 //! Errors, each with what its reader needs to correct it.
 
-use crate::terminal::{line, path as shown};
+use crate::terminal::{among, line, path as shown};
 use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -118,7 +118,7 @@ pub enum ModelError {
         value: u32,
     },
     /// A tuple with a value outside its variable's domain, or of the wrong length.
-    #[error("function {function}: value {value} of variable {variable} is outside 0..{domain}")]
+    #[error("function {function}: value {value} of variable {variable}, expected one{}", among(*domain))]
     ValueOutside {
         /// Index of the function.
         function: usize,

@@ -117,7 +117,7 @@ fn holds(network: &Network, functions: &[usize], rounds: Option<u64>, stop: &Sto
     let options = Options::default().with(|options| {
         options.rounds = rounds;
         options.device = Choice::Cpu.into();
-        options.target = Some(worst); // the first solution ends it
+        options.target = Some(worst.into()); // the first solution ends it
     });
     let summary = solve(&part, &options, &stop.below(), &mut |_| ())?;
     Ok(match (summary.solution, summary.status) {

@@ -50,6 +50,18 @@ pub fn read_text(path: &Path, most: u64, stop: &Stop) -> Result<String, Error> {
     })
 }
 
+/// Reads UTF-8 like [`read_text`], from a regular file only: a pipe or a device may never end.
+///
+/// # Errors
+/// As [`read_text`], and a path that is no regular file.
+pub(crate) fn read_regular_text(path: &Path, most: u64, stop: &Stop) -> Result<String, Error> {
+    let unreadable = |source| Error::Unreadable { path: path.into(), source };
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(unreadable(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file")));
+    }
+    read_text(path, most, stop)
+}
+
 /// The beginning of the second line of a sealed text.
 const SEAL: &str = "sha256 ";
 
@@ -228,6 +240,19 @@ mod tests {
         assert!(error.is_input() && error.to_string().contains("more than 4 bytes"), "{error}");
         fs::write(&path, [0xff])?;
         assert!(read_text(&path, 5, &Stop::new()).is_err_and(|error| error.is_input()));
+        Ok(())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_regular_file_is_refused_at_once() -> Result {
+        let folder = tempfile::tempdir()?;
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status()?.success());
+        for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
+            let error = read_regular_text(path, 100, &Stop::new()).expect_err("it may never end");
+            assert!(error.is_input() && error.to_string().contains("not a regular file"), "{error}");
+        }
         Ok(())
     }
 

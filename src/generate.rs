@@ -103,7 +103,7 @@ impl Parameter {
             Ok(value) if (least..=largest).contains(&value) && !(self.whole && value.fract() != 0.0) => Ok(value),
             _ => {
                 let number = if self.whole { "a whole number" } else { "a number" };
-                usage(format!("{} = {}: expected {number} in {least}..={largest}", self.name, text.escape_debug()))
+                usage(format!("{} = {}: expected {number} from {least} to {largest}", self.name, text.escape_debug()))
             }
         }
     }

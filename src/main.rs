@@ -23,8 +23,7 @@ fn main() {
         // already reported
         Err(_) => 1,
     };
-    cli::tell_gaps();
-    cli::leave(code)
+    cli::end(code)
 }
 
 fn run(command: Command, started: Instant) -> Result<Exit, Error> {
@@ -32,19 +31,19 @@ fn run(command: Command, started: Instant) -> Result<Exit, Error> {
         Command::Solve(flags) => cli::solve::run(flags.try_into()?, started),
         Command::Bound(flags) => cli::bound::run(flags.try_into()?, started),
         Command::Info(flags) => cli::info::run(flags.try_into()?, started),
-        Command::Check(flags) => cli::check::run(flags.try_into()?),
-        Command::Convert(flags) => cli::convert::run(flags.try_into()?),
+        Command::Check(flags) => cli::check::run(flags.try_into()?, started),
+        Command::Convert(flags) => cli::convert::run(flags.try_into()?, started),
         Command::Explain(flags) => cli::explain::run(flags.try_into()?, started),
-        Command::Diff(flags) => cli::diff::run(flags.try_into()?),
+        Command::Diff(flags) => cli::diff::run(flags.try_into()?, started),
         Command::Marginals(flags) => cli::marginals::run((*flags).try_into()?, started),
         Command::Decide(flags) => cli::decide::run(flags.try_into()?, started),
-        Command::Generate(flags) => cli::generate::run(flags),
+        Command::Generate(flags) => cli::generate::run(flags, started),
         Command::Plot(flags) => cli::plot::run(flags),
-        Command::Heuristics(flags) => cli::heuristics::run(flags),
+        Command::Heuristics(flags) => cli::heuristics::run(flags, started),
         Command::Dcop(flags) => cli::dcop::run(flags.try_into()?, started),
         Command::DcopAgent => cli::dcop::serve(),
         Command::Devices(flags) => cli::devices::run(flags),
-        Command::Bench(flags) => cli::bench::run(flags),
+        Command::Bench(flags) => cli::bench::run(flags, started),
         Command::Completions(flags) => cli::manual::completions(flags),
         Command::Man(flags) => cli::manual::man(flags),
     }

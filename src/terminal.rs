@@ -19,6 +19,14 @@ pub fn path(path: &Path) -> String {
     line(&path.display().to_string()).into_owned()
 }
 
+/// The indices of `count` items, behind a noun in a message: ` from 0 to 4`.
+pub fn among(count: impl TryInto<u64>) -> String {
+    match count.try_into().unwrap_or(0).checked_sub(1) {
+        Some(last) => format!(" from 0 to {last}"),
+        None => ", of which there are none".into(),
+    }
+}
+
 /// Control characters, and those that change the direction of writing, which can make one text look like another.
 fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

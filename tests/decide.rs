@@ -83,7 +83,7 @@ fn errors_have_places() {
         (1, "P P U", "P P", "t.id:5:1: found the end of the file, expected P or U"),
         (1, "3\nC", "4\nC", "expected 3 (the .uai file has 3 variables)"),
         (2, "2;\n1", "2 1;\n", "t.pvo:3:3: found `1;`, expected a variable of the same kind"),
-        (2, "0;", "3;", "t.pvo:5:1: found `3;`, expected a variable in 0..3"),
+        (2, "0;", "3;", "t.pvo:5:1: found `3;`, expected a variable from 0 to 2"),
         (2, "0;", "", "2 blocks (3 blocks are announced)"),
         (2, "3;\n3", "4;\n3", "the .uai file has 3 variables"),
         (2, "2;", "a;", "expected numbers and semicolons"),

@@ -3,7 +3,7 @@
 mod common;
 
 use common::published_network;
-use fangs::bounds::{SizeSchedule, trivial_bound};
+use fangs::bounds::{SizeSchedule, constant_bound};
 use fangs::elimination::{Limits, Outcome, Plan, Progress, Run};
 use fangs::model::Problem;
 use fangs::order::{Method, best_order, best_orders};
@@ -59,7 +59,7 @@ fn mini_buckets_climb_to_the_optimum() {
     let Some(problem) = read("spot5/404.wcsp.xz") else { return };
     let orders = best_orders(&problem, &[Method::MinFill], 1, 8, 1, &Stop::new());
     let mut sizes = SizeSchedule::new(orders, 1 << 30, None).exact_work(0);
-    let mut best = trivial_bound(&problem);
+    let mut best = constant_bound(&problem);
     while let Some(step) = sizes.next(&problem, None, &Stop::new()).expect("the flag is not set") {
         let (name, work) = (step.name(), step.work());
         let outcome = run(&problem, step);

@@ -2,7 +2,7 @@
 //! looks, and what it has found until then is right.
 
 use fangs::Error;
-use fangs::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, trivial_bound};
+use fangs::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, constant_bound};
 use fangs::elimination::{Progress, Run};
 use fangs::formats::{Format, ReadOptions, read_from, write};
 use fangs::generate::generate;
@@ -38,7 +38,7 @@ fn moments() -> impl Iterator<Item = u64> {
 fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Error> {
     let reducer = Reducer::new(network, network.name.starts_with("large"), stop)?;
     let problem = Arc::new(reducer.problem_until(stop)?);
-    let mut best = trivial_bound(&problem);
+    let mut best = constant_bound(&problem);
     if problem.variables() == 0 {
         return Ok(best);
     }

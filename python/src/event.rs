@@ -13,7 +13,7 @@ pub fn number(py: Python<'_>, number: Option<Number>) -> PyResult<Option<Py<PyAn
     Ok(match number {
         None => None,
         Some(Number::Integer(number)) => Some(number.into_pyobject(py)?.into_any().unbind()),
-        Some(Number::Real(number)) => Some(number.into_pyobject(py)?.into_any().unbind()),
+        Some(number) => Some(number.as_f64().into_pyobject(py)?.into_any().unbind()),
     })
 }
 

@@ -312,7 +312,8 @@ impl Network {
     }
 
     fn __repr__(&self) -> String {
-        let (n, functions) = (self.inner().variables().len(), self.__len__());
+        let functions = self.__len__();
+        let n = self.inner().variables().len();
         format!("Network({n} variables, {functions} functions)")
     }
 

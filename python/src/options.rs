@@ -107,7 +107,7 @@ impl Arguments<'_> {
         options.rounds = self.rounds;
         options.seed = self.seed;
         options.gap = finite(self.gap, "gap")?;
-        options.target = finite(self.target, "target")?;
+        options.target = finite(self.target, "target")?.map(Into::into);
         let stall = self.stall.map(|time| finite_duration("stall", time)).transpose()?;
         options.stop = stall.map(StopRule::Stall).into_iter().collect();
         options.stop.extend(self.diminishing.then_some(StopRule::Diminishing));

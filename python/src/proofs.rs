@@ -295,7 +295,7 @@ impl Network {
         let network = self.built(py)?;
         let algorithm = choice(algorithm, "algorithm", ALGORITHMS.into_iter())?;
         let limits = Limits::new(memory.unwrap_or_else(|| memory::available() / 2)).with(|limits| limits.z = z);
-        let local = LocalOptions { cycles, seed, ..LocalOptions::default() };
+        let local = LocalOptions { cycles: Some(cycles), seed, ..LocalOptions::default() };
         let (own, stop, device) = (network.clone(), Stop::new(), one_device(device)?);
         let clock = Clock::start(Instant::now(), duration(time)?, &stop);
         let found = wait(py, &stop, move |stop| distributed(&own, algorithm, &limits, local, &device, stop));

@@ -130,7 +130,7 @@ impl Network {
         let of = of.map(|of| Names::new(network.variables()).scope(of)).transpose()?;
         let worst = finite(worst, "worst")?;
         let options = SolutionOptions::default().with(|options| {
-            (options.of, options.worst) = (of, worst);
+            (options.of, options.worst) = (of, worst.map(Into::into));
             options.memory = memory.unwrap_or(options.memory);
         });
         let (stop, (sender, receiver)) = (Stop::new(), sync_channel(AHEAD));

@@ -16,6 +16,7 @@ mod branch;
 #[cfg(feature = "sat")]
 mod cores;
 mod cost_shifting;
+pub(crate) mod early;
 mod join_graph;
 mod network;
 mod proof;
@@ -44,6 +45,18 @@ pub use step::{BoundResult, BounderOptions, Notice, Part, Step, TableSizes};
 use crate::device::Source;
 use crate::model::{Cost, Problem};
 use tuning::{DEVICE_EXACT_WORK, EXACT_WORK};
+
+/// The method of the constant bound of a network that is not reduced: the sum of the least costs of its functions.
+pub(crate) const CONSTANT: &str = "constant";
+/// The method of bounds by the reductions alone: the constant that they leave, or a proof that nothing is left.
+pub(crate) const REDUCTIONS: &str = "reductions";
+
+/// Whether a bound of a method, as results name it, depends on an elimination order.
+pub fn follows_order(method: &str) -> bool {
+    let without =
+        [CONSTANT, REDUCTIONS, BoundChoice::None.name(), BoundChoice::Shift.name(), BoundChoice::Cores.name()];
+    !without.contains(&method)
+}
 
 /// How lower bounds are made: the `about` of each stands in [`METHODS`].
 #[allow(missing_docs, reason = "the list says what each is")]
@@ -96,7 +109,12 @@ pub static METHODS: &[BoundMethod] = &[
         },
         advice: None,
     },
-    method(BoundChoice::None, &["none"], "Only the trivial bound", NOTHING),
+    method(
+        BoundChoice::None,
+        &["none"],
+        "Only the constant bound: the sum of the least costs of all functions, after the reductions",
+        NOTHING,
+    ),
     method(
         BoundChoice::Shift,
         &["shift"],
@@ -267,7 +285,7 @@ pub(crate) fn sources() -> Vec<Source> {
     vec![join_graph::kernels(), cost_shifting::kernels()]
 }
 
-/// The bound that is there at once: the constant, where the reductions have put the least cost of every function.
-pub fn trivial_bound(problem: &Problem) -> Cost {
+/// The constant bound of a problem: the constant, to which the reductions have moved the least cost of every function.
+pub fn constant_bound(problem: &Problem) -> Cost {
     problem.constant.min(problem.top)
 }

@@ -2,7 +2,8 @@
 //! bounds forbid.
 
 use super::{
-    BoundChoice, BoundResult, Bounder, BounderOptions, DeviceUse, Notice, Proof, Step, TableSizes, trivial_bound,
+    BoundChoice, BoundResult, Bounder, BounderOptions, CONSTANT, DeviceUse, Notice, Proof, REDUCTIONS, Step,
+    TableSizes, constant_bound, early,
 };
 use crate::activity::Activity;
 use crate::check;
@@ -109,8 +110,8 @@ impl Proved {
             proof: (lower, Arc::default()),
             best: None,
             exact: lower >= network.top(),
-            method: "trivial".into(),
-            source: "trivial".into(),
+            method: CONSTANT.into(),
+            source: CONSTANT.into(),
             induced_width: None,
             order: None,
             tables: None,
@@ -169,6 +170,10 @@ impl<'n> Proving<'n> {
     /// [`Error::Memory`] where the method that was asked for does not fit; a device that is not there; those of `tell`.
     pub fn run(&mut self, stop: &Stop, tell: Tell<'_>) -> Result<(), Error> {
         let _ = self.options.device.poll()?;
+        if let Some(early) = early::bound(self.network, &self.options.bounder, self.options.certified, stop) {
+            self.raise(early.lower, &early.source, early.proof, tell)?;
+            threads::free(early.reduced, self.network.domains().len());
+        }
         self.options.activity.step("reducing");
         let reduced = || match self.options.certified {
             true => Reducer::logged(self.network, self.options.reduce, stop),
@@ -217,7 +222,8 @@ impl<'n> Proving<'n> {
                 tell(&self.proved, News::State)?;
             }
             _ => {
-                self.raise(trivial_bound(problem), "trivial", Proof::reductions(reducer), tell)?;
+                let name = if self.options.reduce { REDUCTIONS } else { CONSTANT };
+                self.raise(constant_bound(problem), name, Proof::reductions(reducer), tell)?;
                 if self.is_over(stop) {
                     return Ok(false);
                 }

@@ -21,14 +21,14 @@ const VALUE_WORK: u64 = 256;
 /// Combinations between two looks at the stop flag, and of a table that is looked at whole: milliseconds.
 const SLICE: u64 = 1 << 22;
 
-/// Which solutions are asked for: `SolutionOptions::default().with(|options| options.worst = Some(3.0))`.
+/// Which solutions are asked for: `SolutionOptions::default().with(|options| options.worst = Some(3.0.into()))`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SolutionOptions {
     /// Variables whose values are to differ between any two: one solution for each combination. All where it is none.
     pub of: Option<Vec<u32>>,
     /// The worst value that is taken, in the file's convention.
-    pub worst: Option<f64>,
+    pub worst: Option<Number>,
     /// Bytes of tables.
     pub memory: u64,
 }
@@ -97,11 +97,8 @@ fn all(
         }
     }
     let units = network.units();
-    let limit = |worst: f64| {
-        let cost = if units.maximise { -worst } else { worst } * units.scale();
-        // roundings of the product apart, which the comparison of values settles
-        ((cost + 2.0 * cost.abs() * f64::EPSILON).ceil() as Cost).saturating_add(1)
-    };
+    // what is more than that by rounding alone is left to the comparison of values
+    let limit = |worst: Number| units.largest_cost(worst).saturating_add(1);
     let ub = options.worst.map_or(FORBIDDEN, limit).min(problem.top);
     // messages say no more of what is forbidden
     let ub = ub.min(problem.constant.saturating_add(cap(&problem, ub, stop)?));
@@ -109,7 +106,7 @@ fn all(
         let assignment = reducer.lift_until(core, stop)?;
         let evaluation = check::evaluate(network, &assignment);
         let value = units.number(evaluation.cost);
-        let is_worse = options.worst.is_some_and(|worst| units.is_better(Number::Real(worst), value));
+        let is_worse = options.worst.is_some_and(|worst| units.is_better(worst, value));
         if !evaluation.is_solution() || is_worse {
             return Ok(Leaf::Refused);
         }
@@ -341,10 +338,11 @@ mod tests {
             let every = assignments(&network).into_iter().map(|values| (check::evaluate(&network, &values), values));
             let every: Vec<_> = every.filter(|(evaluation, _)| evaluation.is_solution()).collect();
             let worst = every.get(rng.index(every.len().max(1))).filter(|_| rng.below(2) == 0);
-            let worst = worst.map(|(evaluation, _)| network.units().number(evaluation.cost).as_f64());
+            let worst = worst.map(|(evaluation, _)| network.units().number(evaluation.cost));
             let options = SolutionOptions::default().with(|options| (options.of, options.worst) = (of.clone(), worst));
-            let wanted =
-                every.iter().filter(|(evaluation, _)| worst.is_none_or(|worst| evaluation.cost as f64 <= worst));
+            let wanted = every
+                .iter()
+                .filter(|(evaluation, _)| worst.is_none_or(|worst| network.units().number(evaluation.cost) <= worst));
             let part = |values: &Vec<u32>| match &of {
                 Some(of) => of.iter().map(|&v| values[v as usize]).collect(),
                 None => values.clone(),
@@ -374,7 +372,7 @@ mod tests {
             let _ = builder.units(crate::model::Units { decimals: 2, maximise, rounded: 0 });
             let network = builder.clone().build();
             let worst = Some(if maximise { -0.29 } else { 0.29 });
-            let options = SolutionOptions::default().with(|options| options.worst = worst);
+            let options = SolutionOptions::default().with(|options| options.worst = worst.map(Number::Real));
             assert_eq!(found(&network, &options, FIRST, 9), (vec![vec![0], vec![1]], true));
         }
     }

@@ -1,6 +1,6 @@
 //! What the bounding loop may do, and what its steps come to.
 
-use super::{BoundChoice, Proof};
+use super::{BoundChoice, Proof, REDUCTIONS};
 use crate::device::DeviceError;
 use crate::elimination::Outcome;
 use crate::error::Error;
@@ -172,6 +172,6 @@ pub(super) fn solved(reduced: &ReducedProblem, upper: Cost) -> Option<BoundResul
         (false, 0) => (problem.constant.min(upper), Some(Vec::new())),
         _ => return None,
     };
-    let result = BoundResult::new(reduced.clone(), lower, "reduce".into());
+    let result = BoundResult::new(reduced.clone(), lower, REDUCTIONS.into());
     Some(BoundResult { exact: true, assignment, proof: Proof::reductions(reducer), ..result })
 }

@@ -45,8 +45,10 @@ pub fn global_cost(global: &Global, domains: &[u32], assignment: &[u32]) -> Cost
     }
 }
 
+/// A price so many times; `None` from [`FORBIDDEN`] on, so that sums of it cannot overflow.
 fn multiple(price: Cost, times: i128) -> Exact {
-    if times == 0 { Some(0) } else { (price < FORBIDDEN).then_some(i128::from(price).saturating_mul(times)) }
+    let cost = i128::from(price).saturating_mul(times);
+    if times == 0 { Some(0) } else { (price < FORBIDDEN && cost < FORBIDDEN.into()).then_some(cost) }
 }
 
 fn priced(Price { cost, measure }: Price, gap: i128) -> Exact {
@@ -95,9 +97,9 @@ fn counts(Counting { bounds, cost, classes }: &Counting, values: u32, x: &[u32])
                 .map(|((short, excess), &(low, high))| Some(multiple(low, short)? + multiple(high, excess)?)),
         ),
         CountCost::Larger(price) => {
-            let most: i64 = bounds.iter().map(|bound| bound.high).sum();
-            let least: i64 = bounds.iter().map(|bound| bound.low).sum();
-            let n = x.len() as i64;
+            let most: i128 = bounds.iter().map(|bound| i128::from(bound.high)).sum();
+            let least: i128 = bounds.iter().map(|bound| i128::from(bound.low)).sum();
+            let n = x.len() as i128;
             let (short, excess): (Vec<i128>, Vec<i128>) = short_and_excess.unzip();
             let never =
                 least > n || most < n && (0..values).all(|value| bounds.iter().any(|bound| bound.value == value));

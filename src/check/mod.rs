@@ -33,7 +33,7 @@ pub use globals::global_cost;
 pub use marginals::{MarginalsCheck, MarginalsClaim, check_marginals};
 #[cfg(test)]
 pub(crate) use policy::best_in_idid;
-pub use policy::{worth_in_diagram, worth_in_idid, worth_in_pomdp};
+pub use policy::{worth_in_diagram, worth_in_idid, worth_in_pomdp, worth_in_team};
 pub use potentials::verify;
 pub use replay::Replay;
 

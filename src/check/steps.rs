@@ -292,9 +292,9 @@ impl State {
     fn separate(&mut self, scope: &[u32], v: u32, shares: &[Cost]) -> Result<(), String> {
         let (sizes, dear) = (self.sizes(&self.over(scope)?.scope), self.dear());
         let at = place(scope, v)?;
-        self.check_amounts(v, shares)?;
-        if shares.iter().any(|&share| share < 0) {
-            return Err("a share is negative".into());
+        self.check_count(v, shares)?;
+        if shares.iter().any(|share| !(0..FORBIDDEN).contains(share)) {
+            return Err("a share is negative or forbidden".into());
         }
         let function = self.over(scope)?;
         let _ = self.take_function(scope);
@@ -307,6 +307,10 @@ impl State {
             row.iter().zip(shares).map(entry).fold(FORBIDDEN, Cost::min)
         };
         let rest: Vec<Cost> = costs.chunks_exact(shares.len()).map(rest).collect();
+        // sums with a share that exceeds its entries could seem forbidden
+        if rest.iter().any(|&cost| cost < 0) {
+            return Err("a share exceeds an entry".into());
+        }
         // a function that becomes cheaper invalidates the lemmas
         let same = |(row, &rest): (&[Cost], &Cost)| {
             let mut totals = row.iter().zip(shares).map(|(&cost, &share)| (cost, sum(rest, share)));
@@ -352,13 +356,20 @@ impl State {
         self.check_room()
     }
 
-    /// Checks that there is one amount for each value, none so large that it may be taken for a forbidden cost.
-    fn check_amounts(&self, v: u32, amounts: &[Cost]) -> Result<(), String> {
+    /// Checks that there is one amount for each value.
+    fn check_count(&self, v: u32, amounts: &[Cost]) -> Result<(), String> {
         self.present(v)?;
         let size = self.values[v as usize].len();
-        if amounts.len() != size {
-            return Err(format!("variable {v} has {size} values, not {}", amounts.len()));
+        if amounts.len() == size {
+            Ok(())
+        } else {
+            Err(format!("variable {v} has {size} values, not {}", amounts.len()))
         }
+    }
+
+    /// Checks that there is one amount for each value, none so large that it may be taken for a forbidden cost.
+    fn check_amounts(&self, v: u32, amounts: &[Cost]) -> Result<(), String> {
+        self.check_count(v, amounts)?;
         if amounts.iter().any(|amount| amount.unsigned_abs() >= FORBIDDEN as u64 / 4) {
             return Err("an amount comes near what is forbidden".into());
         }

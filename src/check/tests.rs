@@ -4,7 +4,7 @@ use super::*;
 use crate::Error;
 use crate::bounds::Proof;
 use crate::bounds::{BoundChoice, METHODS};
-use crate::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, trivial_bound};
+use crate::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, constant_bound};
 use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Step};
 use crate::common::Shape;
 use crate::elimination::{Progress, Run};
@@ -130,7 +130,7 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
         }
         Arc::make_mut(&mut reducer).tighten_by(upper, &values, &stop);
     }
-    proven.push((upper.min(trivial_bound(&reducer.problem())), Proof::reductions(&reducer).expect("a log")));
+    proven.push((upper.min(constant_bound(&reducer.problem())), Proof::reductions(&reducer).expect("a log")));
     proven
 }
 
@@ -148,7 +148,7 @@ fn schedule(
     if reducer.infeasible() {
         return proven.push((upper, reduced));
     }
-    proven.push((trivial_bound(&problem), reduced));
+    proven.push((constant_bound(&problem), reduced));
     if problem.variables() == 0 {
         return;
     }

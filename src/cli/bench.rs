@@ -1,6 +1,7 @@
 //! `fangs bench`: one subcommand a measurement.
 
 use super::output::{self, Rows};
+use super::worker::{self, Session};
 use super::{Exit, bench_cube, bench_dcop, bench_decide, bench_mbe, bench_search, help, values};
 use clap::{Args, Subcommand};
 use fangs::Error;
@@ -9,6 +10,7 @@ use fangs::device::Cuda;
 use fangs::stop::Stop;
 use serde_json::json;
 use std::path::PathBuf;
+use std::time::Instant;
 
 #[derive(Args, Debug)]
 pub struct BenchFlags {
@@ -42,10 +44,10 @@ enum What {
 #[derive(Args, Debug)]
 struct FangFlags {
     /// Repetitions on the CUDA device, of which the median counts
-    #[arg(long, value_name = "N", default_value_t = 21, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 21, value_parser = values::positive::<u16>)]
     repeats: u16,
     /// Repetitions on the CPU; 0 leaves it out
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = values::whole::<u16>)]
     cpu_repeats: u16,
     /// Write the rows of the table to a file
     #[arg(long, value_name = "FILE")]
@@ -56,7 +58,12 @@ struct FangFlags {
 }
 
 /// Measures.
-pub fn run(flags: BenchFlags) -> Result<Exit, Error> {
+pub fn run(flags: BenchFlags, started: Instant) -> Result<Exit, Error> {
+    worker::command(started, None, move |session| measure(flags, session))
+}
+
+fn measure(flags: BenchFlags, session: &Session) -> Result<Exit, Error> {
+    session.activity.step("measuring");
     values::use_threads(match &flags.what {
         What::Cube(flags) => flags.shared.threads,
         What::Dcop(flags) => flags.shared.threads,

@@ -2,7 +2,7 @@
 
 use super::experiment::ExperimentFlags;
 use super::output::Files;
-use super::{Exit, help, signals};
+use super::{Exit, help, signals, values};
 use clap::Args;
 use fangs::Error;
 use fangs::bench::cube::{CubeOptions, CubeRow, cube};
@@ -16,7 +16,7 @@ pub struct CubeFlags {
     #[arg(value_name = "NETWORK", required = true)]
     networks: Vec<PathBuf>,
     /// Repetitions on the CUDA device, of which the median counts
-    #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u16).range(1..),
+    #[arg(long, value_name = "N", default_value_t = 11, value_parser = values::positive::<u16>,
         help_heading = help::BOUNDS)]
     repeats: u16,
     #[command(flatten)]

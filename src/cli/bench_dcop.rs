@@ -14,14 +14,14 @@ pub struct DcopFlags {
     table: Vec<&'static str>,
     /// Networks of each kind, with the seeds 1, 2, …
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = help::INPUT,
-        value_parser = clap::value_parser!(u64).range(1..))]
+        value_parser = values::positive::<u64>)]
     seeds: u64,
     /// Share of the entries of each table that are forbidden; 0.9, as the paper says, leaves no solution
     #[arg(long, value_name = "SHARE", default_value_t = 0.5, help_heading = help::INPUT)]
     p2: f64,
     /// Values of each variable where sizes of mini-buckets vary
     #[arg(long, value_name = "N", default_value_t = VALUES, help_heading = help::INPUT,
-        value_parser = clap::value_parser!(u32).range(2..))]
+        value_parser = values::within(2, u32::MAX))]
     values: u32,
     /// Combinations from which on a row only has its sizes
     #[arg(long, value_name = "N", default_value_t = 1e11, help_heading = help::BOUNDS)]

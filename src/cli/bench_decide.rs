@@ -13,7 +13,7 @@ pub struct DecideBenchFlags {
         value_parser = values::named(EXPERIMENTS.map(|table| (table, table)), help::EXPERIMENTS))]
     table: Vec<&'static str>,
     /// Most models of the other agent; rows of more are left out
-    #[arg(long, value_name = "N", default_value = "100", value_parser = values::positive,
+    #[arg(long, value_name = "N", default_value = "100", value_parser = values::positive::<usize>,
         help_heading = help::INPUT)]
     most_models: usize,
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! `fangs bench mbe`: fused buckets against the published algorithm.
 
-use super::Exit;
 use super::output::{self, Files, Rows};
+use super::{Exit, values};
 use clap::Args;
 use fangs::Error;
 use fangs::bench::mbe::{self, Row};
@@ -19,7 +19,7 @@ pub struct MbeFlags {
     #[arg(value_name = "NETWORK")]
     networks: Vec<PathBuf>,
     /// Repetitions on the CUDA device, of which the median counts
-    #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 11, value_parser = values::positive::<u16>)]
     repeats: u16,
     /// Write the rows of the table to a file
     #[arg(long, value_name = "FILE")]

@@ -1,7 +1,7 @@
 //! `fangs bench search`: how fast the sweeps of the search are.
 
 use super::output::{self, Files, Rows};
-use super::{Exit, heuristics};
+use super::{Exit, heuristics, values};
 use clap::Args;
 use fangs::Error;
 use fangs::device::{Choice, DeviceError};
@@ -20,7 +20,7 @@ pub struct SearchFlags {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Repetitions, of which the median counts
-    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = values::positive::<u16>)]
     repeats: u16,
     /// States processed at a time on the device; several separated by commas [default: as many as fill it]
     #[arg(long, value_name = "N", value_delimiter = ',')]
@@ -80,6 +80,10 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
         Console::new(Verbosity::Quiet).warn_of(network.warnings());
         let bench = Bench::new(&network)?;
         let core = bench.core();
+        if core.variables == 0 {
+            let nothing = "the reductions solve the network: there is nothing to measure";
+            return Err(Error::Usage(format!("{}: {nothing}", terminal::path(file))));
+        }
         let repeats = usize::from(flags.repeats);
         let mut places: Vec<(Place, Option<usize>)> = Vec::new();
         if let Some(cuda) = &opened.cuda {

@@ -38,7 +38,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         version: fangs::VERSION,
         method: "none".into(),
         z: None,
-        order: config.order.name(),
+        order: Some(config.order.name()),
         induced_width: None,
         exact: false,
         bound: None,

@@ -1,6 +1,7 @@
 //! `fangs check`.
 
 use super::input::{Input, InputFlags};
+use super::worker::{self, Session};
 use super::{Exit, check_policy, coloring, help, output, values};
 use clap::Args;
 use fangs::certificate::Certificate;
@@ -8,15 +9,13 @@ use fangs::check::{self, Evaluation, Replay};
 use fangs::formats::Format;
 use fangs::model::{FORBIDDEN, Function, Network, Number};
 use fangs::record::text::{counted, grouped};
-use fangs::record::{Console, Verbosity};
-use fangs::stop::Stop;
 use fangs::terminal::{self, line};
 use fangs::{Error, formats, memory};
 use indicatif::HumanBytes;
 use serde::Serialize;
 use std::fmt;
-use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 #[derive(Args, Debug)]
 pub struct CheckFlags {
@@ -84,25 +83,28 @@ impl TryFrom<CheckFlags> for Config {
 }
 
 /// Recomputes the cost of a solution, follows the certificate of a bound; computes the worth of a policy.
-pub fn run(call: Call) -> Result<Exit, Error> {
-    let config = match call {
-        Call::Network(config) => config,
-        Call::Policy(problem, policy, json) => return check_policy::run(&problem, &policy, json),
-    };
-    let stop = Stop::new();
-    let console = Console::new(Verbosity::Normal);
+pub fn run(call: Call, started: Instant) -> Result<Exit, Error> {
+    worker::command(started, None, move |session| match call {
+        Call::Network(config) => check_network(&config, session),
+        Call::Policy(problem, policy, json) => check_policy::run(&problem, &policy, json, session),
+    })
+}
+
+fn check_network(config: &Config, session: &Session) -> Result<Exit, Error> {
+    let Session { stop, activity, console } = session;
     if let Some(path) = &config.marginals {
-        return super::check_marginals::run(&config.input, path, config.json, &console, &stop);
+        return super::check_marginals::run(&config.input, path, config.json, session);
     }
-    if let Some(graph) = config.input.graph(&console, &stop)? {
+    if let Some(graph) = config.input.graph(console, stop)? {
         return coloring::check(&graph, config.solution.as_deref(), config.certificate.is_some(), config.json);
     }
-    let network = config.input.load(&console, &stop)?;
+    let network = config.input.load(console, stop)?;
+    activity.step("evaluating");
     check::verify(&network).map_err(|what| Error::Internal(format!("costs read wrong: {what}")))?;
-    let solution = config.solution.as_deref().map(|path| formats::read_solution(path, &network, &stop)).transpose()?;
+    let solution = config.solution.as_deref().map(|path| formats::read_solution(path, &network, stop)).transpose()?;
     let evaluation = solution.as_ref().map(|solution| check::evaluate(&network, solution));
     let proven = match &config.certificate {
-        Some(path) => Some(follow(path, &network, solution.as_deref(), &stop).map_err(|error| match error {
+        Some(path) => Some(follow(path, &network, solution.as_deref(), session).map_err(|error| match error {
             Error::Refused(what) => Error::Refused(format!("{}: refused: {what}", path.display())),
             other => other,
         })?),
@@ -120,16 +122,15 @@ pub fn run(call: Call) -> Result<Exit, Error> {
 }
 
 /// Reports the effort of following a certificate, and follows it.
-fn follow(path: &Path, network: &Network, solution: Option<&[u32]>, stop: &Stop) -> Result<Proven, Error> {
+fn follow(path: &Path, network: &Network, solution: Option<&[u32]>, session: &Session) -> Result<Proven, Error> {
     values::use_threads(None)?;
-    let certificate = Certificate::read(path, stop)?;
+    session.activity.step("following the certificate");
+    let certificate = Certificate::read(path, &session.stop)?;
     let replay = Replay::new(network, &certificate)?;
     let check::Effort { joint_entries, bytes } = replay.effort();
     let name = terminal::path(path);
-    // a closed standard error cannot be reported
-    drop(writeln!(
-        std::io::stderr(),
-        "fangs: {name}: following it takes {} joint entries and {} of tables",
+    session.console.tell(&format!(
+        "{name}: following it takes {} joint entries and {} of tables",
         grouped(joint_entries),
         HumanBytes(bytes)
     ));
@@ -144,7 +145,7 @@ fn follow(path: &Path, network: &Network, solution: Option<&[u32]>, stop: &Stop)
     let cost = evaluated.and_then(|(evaluation, solution)| evaluation.value(network, solution));
     let proven = (bound < network.top()).then(|| units.number(bound.saturating_sub(slack)));
     let precision_slack = match (proven, cost) {
-        (Some(proven), Some(cost)) if optimal => (proven.as_f64() - cost.as_f64()).abs(),
+        (Some(proven), Some(cost)) if optimal => proven.distance(cost),
         _ => slack as f64 / 10f64.powi(units.decimals as i32),
     };
     Ok(Proven { bound: proven, precision_slack, cost, optimal, joint_entries, bytes })

@@ -2,13 +2,12 @@
 
 use super::input::Input;
 use super::marginals::cases::of_object;
+use super::worker::Session;
 use super::{Exit, output};
 use fangs::check::{MarginalsCheck, MarginalsClaim, check_marginals};
 use fangs::files::{self, LARGEST_TEXT};
 use fangs::model::Potentials;
-use fangs::record::Console;
 use fangs::record::text::counted;
-use fangs::stop::Stop;
 use fangs::terminal::{self, line};
 use fangs::{Error, formats};
 use serde::Serialize;
@@ -17,7 +16,8 @@ use std::fmt;
 use std::path::Path;
 
 /// Computes the sums and posteriors of all objects of a file again.
-pub fn run(input: &Input, path: &Path, json: bool, console: &Console, stop: &Stop) -> Result<Exit, Error> {
+pub fn run(input: &Input, path: &Path, json: bool, session: &Session) -> Result<Exit, Error> {
+    let Session { stop, activity, console } = session;
     let name = terminal::path(path);
     let text = files::read_text(path, LARGEST_TEXT, stop)?;
     let mut objects = Vec::new();
@@ -28,7 +28,8 @@ pub fn run(input: &Input, path: &Path, json: bool, console: &Console, stop: &Sto
     let temperature = first.get("temperature").and_then(Value::as_f64);
     let potentials = formats::read_potentials(input.source(), Some(input.format()), temperature, stop)?;
     console.warn_of(&potentials.warnings);
-    let given = input.evidence().map(|path| formats::read_evidence(path, &potentials.variables, stop)).transpose()?;
+    let given = input.evidence(&potentials.variables, stop)?;
+    activity.step("summing");
     let mut checked = Vec::new();
     for (place, object) in objects.iter().enumerate() {
         let prefixed = |error: Error| match error {

@@ -1,11 +1,10 @@
 //! `fangs check FILE --policy POLICY`.
 
+use super::worker::Session;
 use super::{Exit, output};
 use fangs::formats::{Decision, Source, read_decision, read_policy};
 use fangs::model::Policy;
 use fangs::record::text::grouped;
-use fangs::record::{Console, Verbosity};
-use fangs::stop::Stop;
 use fangs::terminal::line;
 use fangs::{Error, check};
 use serde::Serialize;
@@ -35,23 +34,23 @@ impl fmt::Display for Report {
 }
 
 /// Computes the expected utility of a policy by code that `decide` does not use, and compares.
-pub fn run(problem: &Path, policy: &Path, json: bool) -> Result<Exit, Error> {
-    let stop = Stop::new();
-    let console = Console::new(Verbosity::Normal);
-    let (decision, warnings) = read_decision(&Source::new(problem), None, &stop)?;
+pub fn run(problem: &Path, policy: &Path, json: bool, session: &Session) -> Result<Exit, Error> {
+    let Session { stop, activity, console } = session;
+    let (decision, warnings) = read_decision(&Source::new(problem), None, stop)?;
     console.warn_of(&warnings);
-    let file = read_policy(policy, &stop)?;
+    let file = read_policy(policy, stop)?;
+    activity.step("evaluating");
     let refused = |what: &str| Err(Error::Refused(format!("{}: refused: {what}", policy.display())));
     let mut normaliser = None;
     let (kind, found) = match (decision, &file.policy) {
         (Decision::Diagram(diagram), Policy::Rules(rules)) => {
-            let (worth, probability) = check::worth_in_diagram(&diagram, rules, &file.observe, &stop)?;
+            let (worth, probability) = check::worth_in_diagram(&diagram, rules, &file.observe, stop)?;
             normaliser = Some(probability);
             // given what is observed
             let given = if file.observe.is_empty() { 1.0 } else { probability };
             (diagram.kind.name(), worth / given)
         }
-        (Decision::Pomdp(mut pomdp), Policy::Graph(graph)) => {
+        (Decision::Pomdp(mut pomdp), policy @ (Policy::Graph(_) | Policy::Joint(_))) => {
             pomdp.discount = file.discount.unwrap_or(pomdp.discount);
             if let Some(belief) = &file.belief {
                 if belief.len() != pomdp.start.len() {
@@ -59,7 +58,12 @@ pub fn run(problem: &Path, policy: &Path, json: bool) -> Result<Exit, Error> {
                 }
                 pomdp.start.clone_from(belief);
             }
-            ("pomdp", check::worth_in_pomdp(&pomdp, graph, &stop)?)
+            let worth = match policy {
+                Policy::Joint(joint) => check::worth_in_team(&pomdp, joint, stop)?,
+                Policy::Graph(graph) => check::worth_in_pomdp(&pomdp, graph, stop)?,
+                Policy::Rules(_) => return refused("it is no policy of a process"),
+            };
+            ("pomdp", worth)
         }
         (Decision::Idid(mut idid), Policy::Graph(graph)) => {
             if let Some(discount) = file.discount {
@@ -74,7 +78,7 @@ pub fn run(problem: &Path, policy: &Path, json: bool) -> Result<Exit, Error> {
             if graph.horizon > idid.other_horizon {
                 return refused("it has more steps than the other agent");
             }
-            ("idid", check::worth_in_idid(&idid, graph, &stop)?)
+            ("idid", check::worth_in_idid(&idid, graph, stop)?)
         }
         (Decision::Diagram(_), _) => return refused("it is no policy of a diagram"),
         _ => return refused("it is no policy graph, which `decide` writes of processes by belief-tree or alpha"),

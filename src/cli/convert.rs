@@ -1,15 +1,16 @@
 //! `fangs convert`.
 
 use super::input::{Input, InputFlags};
+use super::worker::{self, Session};
 use super::{Exit, help, output, values};
 use clap::Args;
 use fangs::Error;
 use fangs::convert::{Converted, convert};
 use fangs::formats::{self, Format};
-use fangs::model::Network;
-use fangs::record::{Console, ReplacedFile, Verbosity};
-use fangs::stop::Stop;
+use fangs::model::{Network, Variable};
+use fangs::record::{Console, ReplacedFile};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 #[derive(Args, Debug)]
 pub struct ConvertFlags {
@@ -18,7 +19,7 @@ pub struct ConvertFlags {
     /// The file to write, in the format of its extension; - is standard output
     output: PathBuf,
     /// Format to write [default: by the extension of the file]
-    #[arg(long, value_name = "NAME", help_heading = help::OUTPUT)]
+    #[arg(long, value_name = "NAME", value_parser = Format::written_as, help_heading = help::OUTPUT)]
     to: Option<Format>,
     /// Leave out the limit on totals (`top`) where the format has no place for it
     #[arg(long, help_heading = help::OUTPUT)]
@@ -41,36 +42,41 @@ impl TryFrom<ConvertFlags> for Config {
         let ConvertFlags { input, output, to, without_top } = flags;
         let input = Input::try_from(input)?;
         let output = Some(output).filter(|path| path != Path::new("-"));
-        let to = match (to, &output) {
-            (Some(to), _) => to,
-            (None, Some(path)) => Format::of_path(path)?,
-            (None, None) => return Err(Error::Usage("standard output needs --to".into())),
-        };
         let extension = |path: &PathBuf| path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
         let packed =
             output.as_ref().and_then(extension).filter(|own| formats::compressed_extensions().any(|e| e == own));
         if let Some(packed) = packed {
             return Err(Error::Usage(format!("files are written plain, not as .{packed}: {packed} packs them")));
         }
+        let to = match (to, &output) {
+            (Some(to), _) => to,
+            (None, Some(path)) => Format::written_to(path)?,
+            (None, None) => return Err(Error::Usage(format!("standard output needs --to; {}", formats::written()))),
+        };
         let _ = input.files()?.writes("the output", output.as_deref())?;
         Ok(Config { input, output, to, without_top })
     }
 }
 
 /// Reads a network, writes it in another format, reads that again and compares.
-pub fn run(config: Config) -> Result<Exit, Error> {
+pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
+    worker::command(started, None, move |session| write(config, session))
+}
+
+fn write(config: Config, session: &Session) -> Result<Exit, Error> {
     values::use_threads(None)?;
-    let (stop, console) = (Stop::new(), Console::new(Verbosity::Normal));
+    let Session { stop, activity, console } = session;
     let file = config.output.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
-    let (network, _) = config.input.load_by_all(&console, &stop)?;
+    let (network, _) = config.input.load_by_all(console, stop)?;
+    activity.step("writing and comparing");
     let network = if config.without_top { network.without_top() } else { network };
     let path = config.output.as_deref().unwrap_or(Path::new("<stdout>"));
-    let Converted { text, again, scale } = convert(&network, config.to, config.input.options(), path, &stop)?;
+    let Converted { text, again, scale } = convert(&network, config.to, config.input.options(), path, stop)?;
     match file {
-        Some(mut file) => file.write_to_end(text, &stop)?,
+        Some(mut file) => file.write_to_end(text, stop)?,
         None => output::print_raw(&String::from_utf8_lossy(&text))?,
     }
-    tell(&network, &again, scale, &console);
+    tell(&network, &again, scale, console);
     Ok(Exit::Done)
 }
 
@@ -82,6 +88,24 @@ fn tell(network: &Network, again: &Network, scale: u32, console: &Console) {
         console.tell(&format!("{objective}s are {}10^{scale} times the {own}", if minus { "-" } else { "" }));
     } else if minus {
         console.tell(&format!("{objective}s are minus the {own}"));
+    }
+    if network.reading().is_some() && again.reading().is_none() && network.units().rounded > 0 {
+        let (decimals, slack) = (network.units().decimals, network.units().precision_slack(None));
+        console.tell(&format!("logarithms are rounded to {decimals} decimals: totals are off by at most {slack:e}"));
+    }
+    let differ = |(one, two): (&Variable, &Variable)| two.name.is_some() && one.name != two.name && one.name.is_some();
+    if network.variables().iter().zip(again.variables()).any(differ) {
+        console.tell("the format cannot hold the names of all variables: some were changed");
+    }
+    let is_other = |variable: usize, value: u32| {
+        network.value_name(variable, value) != again.value_name(variable, value)
+            && again.variables()[variable].values.is_some()
+    };
+    let changed = |variable: usize| (0..network.domains()[variable]).find(|&value| is_other(variable, value));
+    if let Some((variable, value)) = (0..network.domains().len()).find_map(|v| changed(v).map(|value| (v, value))) {
+        let [one, two] = [network, again].map(|network| network.value_name(variable, value));
+        let name = network.variable_name(variable);
+        console.tell(&format!("names of values were changed, such as {one} of {name}, which is {two}"));
     }
     let names = |network: &Network| network.variables().iter().any(|v| v.name.is_some() || v.values.is_some());
     if names(network) && !names(again) {

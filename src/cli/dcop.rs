@@ -61,17 +61,24 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         Err(error) => return Err(error),
     };
     let Ended { mut report, rows, values, network, exit } = ended;
-    for row in &rows {
-        trace.push(row)?;
-    }
+    let console = Console::new(config.verbosity);
+    // the result is printed even if a file cannot be written
+    let mut written = true;
+    let mut heed = |outcome: Result<(), Error>| {
+        if let Err(error) = outcome {
+            console.warn(&error.to_string());
+            written = false;
+        }
+    };
+    heed(rows.iter().try_for_each(|row| trace.push(row)));
     report.wall_s = seconds(clock.seconds());
     if let (Some(mut file), Some(values)) = (solution, values) {
         let text = formats::write_solution(&network, &values, formats::SolutionFormat::Native);
-        file.write_to_end(text.into_bytes(), &stop)?;
+        heed(file.write_to_end(text.into_bytes(), &stop));
     }
+    heed(trace.finish(&stop));
     output::print_report(&report, config.json)?;
-    trace.finish(&stop)?;
-    Ok(exit)
+    Ok(exit.written(written))
 }
 
 /// What a run comes to.
@@ -231,7 +238,8 @@ pub fn sizes(network: &Network, stop: &Stop) -> Result<Vec<(String, TreeSize)>, 
 }
 
 fn solve(config: &Config, device: &Opening, started: Instant, stop: &Stop) -> Result<Ended, Error> {
-    let console = Console::new(config.verbosity);
+    config.activity.step("reading");
+    let console = Console::new(config.verbosity).progress(&config.activity, started, Some(config.time));
     let network = config.input.load(&console, stop)?;
     let load_s = started.elapsed().as_secs_f64();
     let case = Case::new(network, stop)?;
@@ -250,19 +258,23 @@ fn solve(config: &Config, device: &Opening, started: Instant, stop: &Stop) -> Re
         ..Report::default()
     };
     if let Algorithm::Local(algorithm) = config.algorithm {
+        config.activity.step("local search");
         return local(config, case, algorithm, report, stop);
     }
+    config.activity.step("pseudo-tree");
     let tree = case.tree(&config.tree, config.root.as_deref(), stop)?;
     report.pseudo_tree = Some(Tree { rule: config.tree.name(), size: case.size(&tree) });
     if case.reducer.infeasible() {
         return Ok(ended(case, report, None, Vec::new()));
     }
     if let Some(limit) = config.message_limit {
+        config.activity.step("messages");
         let gpu = gpu(device, f64::INFINITY, &mut report, stop)?;
         return bounded(config, case, &tree, limit, gpu.as_ref(), report, stop);
     }
     let plan = plan(config, &case, &tree, &console, &mut report, stop)?;
     let gpu = gpu(device, plan.joint_entries as f64, &mut report, stop)?;
+    config.activity.step("messages");
     let traffic = Traffic::new(&plan, &tree, &case.owner);
     let entry_bytes = plan.costs.width.bytes();
     count(&mut report, &traffic, &plan);

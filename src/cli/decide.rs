@@ -26,8 +26,10 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let policy = config.policy.as_deref().map(PolicyOutput::new).transpose()?;
     let csv = config.csv.as_deref();
     let csv = csv.map(|path| output::as_usage(CsvFile::create(path, config.source.to_string(), None))).transpose()?;
-    let console = Console::new(config.verbosity);
-    let told = Arc::new(Mutex::new(Told { clock, csv, solution: None, load_s: 0.0, ticked: 0 }));
+    config.activity.step("reading");
+    let console = Console::new(config.verbosity).progress(&config.activity, started, Some(config.time));
+    let told = Told { clock, csv, console: console.clone(), solution: None, load_s: 0.0, ticked: 0 };
+    let told = Arc::new(Mutex::new(told));
     with(&told, |told| told.event(EventKind::Start));
     // a device that was named opens while the file is read
     let choice = config.device.clone();
@@ -42,6 +44,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         move || {
             let (decision, warnings) = read_decision(&source, format, &stop)?;
             console.warn_of(&warnings);
+            config.activity.step("deciding");
             with(&told, |told| told.load_s = told.clock.seconds());
             let mut options = config.options(&decision)?;
             options.device = device.clone();
@@ -95,6 +98,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 struct Told {
     clock: Clock,
     csv: Option<CsvFile>,
+    console: Console,
     solution: Option<Solution>,
     load_s: f64,
     /// The second of the last tick.
@@ -129,7 +133,6 @@ impl Told {
 
     fn event(&mut self, kind: EventKind) {
         let time_s = self.clock.seconds();
-        let Some(csv) = &mut self.csv else { return };
         let found = self.solution.as_ref();
         let number = |value: Option<f64>| value.map(fangs::model::Number::Real);
         let (meu, bound) = (found.and_then(|s| s.meu), found.and_then(|s| s.bound));
@@ -148,7 +151,10 @@ impl Told {
             message: None,
             facts: None,
         };
-        // written with the next row, or reported at the end
-        drop(csv.write(&event));
+        self.console.show(&event);
+        if let Some(csv) = &mut self.csv {
+            // written with the next row, or reported at the end
+            drop(csv.write(&event));
+        }
     }
 }

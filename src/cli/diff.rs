@@ -2,17 +2,16 @@
 
 use super::explain::{Arguments, LISTED, finite};
 use super::input::{Input, InputFlags};
-use super::{Exit, help, output};
+use super::{Exit, help, output, values, worker};
 use clap::Args;
 use fangs::model::{Cost, Network, Number};
 use fangs::record::text::{counted, grouped};
-use fangs::record::{Console, Verbosity};
-use fangs::stop::Stop;
 use fangs::terminal::line;
 use fangs::{Error, check, explain, formats};
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Instant;
 
 #[derive(Args, Debug)]
 pub struct DiffFlags {
@@ -23,7 +22,7 @@ pub struct DiffFlags {
     /// The solution to compare it with
     other: PathBuf,
     /// List at most so many variables and functions [default: 20, with --json all]
-    #[arg(long, value_name = "N", help_heading = help::OUTPUT)]
+    #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = help::OUTPUT)]
     limit: Option<usize>,
     /// Print exactly one JSON object on standard output instead of text
     #[arg(long, help_heading = help::OUTPUT)]
@@ -50,12 +49,15 @@ impl TryFrom<DiffFlags> for Config {
 }
 
 /// Says where two solutions differ.
-pub fn run(config: Config) -> Result<Exit, Error> {
-    let stop = Stop::new();
-    let network = config.input.load(&Console::new(Verbosity::Normal), &stop)?;
-    let [one, other] = config.solutions.each_ref().map(|path| formats::read_solution(path, &network, &stop));
-    output::print_report(&Difference::new(&network, [&one?, &other?], config.limit), config.json)?;
-    Ok(Exit::Done)
+pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
+    worker::command(started, None, move |session| {
+        let network = config.input.load(&session.console, &session.stop)?;
+        session.activity.step("evaluating");
+        let [one, other] =
+            config.solutions.each_ref().map(|path| formats::read_solution(path, &network, &session.stop));
+        output::print_report(&Difference::new(&network, [&one?, &other?], config.limit), config.json)?;
+        Ok(Exit::Done)
+    })
 }
 
 /// Where two solutions differ; of pairs the first belongs to the first solution.

@@ -1,15 +1,13 @@
 //! `fangs explain`.
 
 use super::input::{Input, InputFlags};
+use super::worker::{self, Session};
 use super::{Exit, help, output, values};
 use clap::Args;
-use fangs::activity::Activity;
 use fangs::explain::{self, Finding};
 use fangs::model::{Cost, FORBIDDEN, Function, Network, Number};
 use fangs::record::text::{counted, grouped, per_cent};
-use fangs::record::{Console, Verbosity};
 use fangs::search::Clock;
-use fangs::stop::Stop;
 use fangs::terminal::line;
 use fangs::{Error, check, formats};
 use serde::Serialize;
@@ -27,7 +25,7 @@ pub struct ExplainFlags {
     /// The solution; without one, functions are named that have no solution together
     solution: Option<PathBuf>,
     /// List at most so many functions [default: 20, with --json all]
-    #[arg(long, value_name = "N", help_heading = help::OUTPUT)]
+    #[arg(long, value_name = "N", value_parser = values::whole::<usize>, help_heading = help::OUTPUT)]
     limit: Option<usize>,
     /// Time to look for functions without a common solution, loading included
     #[arg(short, long, value_name = "DUR", default_value = "60s", value_parser = values::duration,
@@ -64,17 +62,20 @@ const ROUNDS: u64 = 200;
 
 /// Says what a solution costs where, or which functions have no solution together.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
-    let stop = Stop::new();
-    let mut console = Console::new(Verbosity::Normal);
+    let budget = Some(config.time).filter(|_| config.solution.is_none());
+    worker::command(started, budget, move |session| explain(&config, started, session))
+}
+
+fn explain(config: &Config, started: Instant, session: &Session) -> Result<Exit, Error> {
+    let Session { stop, activity, console } = session;
     let limit = config.limit.unwrap_or(if config.json { usize::MAX } else { LISTED });
     let Some(path) = &config.solution else {
         values::use_threads(None)?;
+        // what is found until then is printed after the time is over
+        let stop = stop.below();
         let _clock = Clock::start(started, Some(config.time), &stop);
-        let activity = Activity::default();
-        let network = config.input.load(&console, &stop)?;
-        console = console.progress(&activity, started, Some(config.time));
-        let finding = explain::conflict(&network, ROUNDS, &activity, &stop)?;
-        console.finish();
+        let network = config.input.load(console, &stop)?;
+        let finding = explain::conflict(&network, ROUNDS, activity, &stop)?;
         let conflict = Conflict::new(&network, &finding, limit);
         output::print_report(&conflict, config.json)?;
         return Ok(match finding {
@@ -83,8 +84,9 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             _ => Exit::NoSolution,
         });
     };
-    let network = config.input.load(&console, &stop)?;
-    let solution = formats::read_solution(path, &network, &stop)?;
+    let network = config.input.load(console, stop)?;
+    activity.step("evaluating");
+    let solution = formats::read_solution(path, &network, stop)?;
     output::print_report(&Explanation::new(&network, &solution, limit), config.json)?;
     Ok(Exit::Done)
 }

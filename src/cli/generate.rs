@@ -1,20 +1,22 @@
 //! `fangs generate`: a subcommand for each entry of [`KINDS`] and [`DIAGRAMS`].
 
-use super::{Exit, help, output};
+use super::worker::{self, Session};
+use super::{Exit, help, output, values};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use fangs::Error;
 use fangs::formats::{self, Format};
 use fangs::generate::{self, DIAGRAMS, KINDS, Kind, Parameter};
 use fangs::record::ReplacedFile;
-use fangs::stop::Stop;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 #[derive(Args, Debug)]
 pub struct GenerateFlags {
     #[command(subcommand)]
     kind: KindFlags,
     /// Seed of every random choice; the same seed gives the same network
-    #[arg(long, value_name = "N", default_value_t = 1, global = true, help_heading = super::help::OUTPUT)]
+    #[arg(long, value_name = "N", default_value_t = 1, global = true, value_parser = values::whole::<u64>,
+        help_heading = help::OUTPUT)]
     seed: u64,
     /// Write to a file: a network as .wcsp, a diagram as .idid [default: standard output]
     #[arg(short, long, value_name = "FILE", global = true, help_heading = super::help::OUTPUT)]
@@ -81,8 +83,14 @@ impl FromArgMatches for KindFlags {
 }
 
 /// Writes a generated network.
-pub fn run(flags: GenerateFlags) -> Result<Exit, Error> {
-    let file = flags.output.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
+pub fn run(flags: GenerateFlags, started: Instant) -> Result<Exit, Error> {
+    worker::command(started, None, move |session| draw(&flags, session))
+}
+
+fn draw(flags: &GenerateFlags, session: &Session) -> Result<Exit, Error> {
+    session.activity.step("drawing");
+    let output = flags.output.as_deref().filter(|path| *path != Path::new("-"));
+    let file = output.map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let parameters: Vec<(&str, &str)> =
         flags.kind.parameters.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let kind = &flags.kind.kind;
@@ -90,13 +98,15 @@ pub fn run(flags: GenerateFlags) -> Result<Exit, Error> {
         generate::generate_diagram(kind, &parameters, flags.seed)?.into_bytes()
     } else {
         let network = generate::generate(kind, &parameters, flags.seed)?;
+        session.stop.check()?;
+        session.activity.step("writing");
         let mut text = Vec::new();
         let cannot_write = |source| Error::Io { path: "<memory>".into(), action: "cannot write", source };
         formats::write(&network, Format::Wcsp, &mut text).map_err(cannot_write)?;
         text
     };
     match file {
-        Some(mut file) => file.write_to_end(text, &Stop::new())?,
+        Some(mut file) => file.write_to_end(text, &session.stop)?,
         None => output::print_raw(&String::from_utf8_lossy(&text))?,
     }
     Ok(Exit::Done)

@@ -18,7 +18,8 @@ Exit codes:
   2  bad usage or bad input
   3  no solution within the budget
   4  proven infeasible; check: the total reaches top
-  1  anything else; check: a certificate is refused";
+  1  anything else; check: a certificate is refused
+  130  stopped by Ctrl-C (SIGINT), whatever was found; SIGTERM leaves the codes above";
 
 /// Two calls of a command, each after what it is for.
 pub type Examples = [(&'static str, &'static str); 2];
@@ -195,6 +196,7 @@ pub const DECIDE_METHODS: &Words = &[
     ("belief-tree", "Processes along the beliefs that can be reached"),
     ("alpha", "Processes by linear functions of beliefs, backwards from the horizon"),
     ("spu", "Single policy updating: each decision improved while the others stay"),
+    ("team", "Branch and bound over joint policies of agents that do not share their observations"),
 ];
 
 pub const SOLUTION_FORMATS: &Words = &[

@@ -11,6 +11,7 @@ use fangs::model::Network;
 use fangs::stop::Stop;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -88,7 +89,7 @@ fn is_cuda(path: &Path) -> bool {
 
 /// Reads `--heuristic`.
 pub fn parse(text: &str) -> Result<Chosen, String> {
-    match heuristics::find(text) {
+    match heuristics::all().iter().find(|heuristic| heuristic.name().eq_ignore_ascii_case(text)).cloned() {
         Some(heuristic) => Ok(Chosen::Known(heuristic)),
         None if text.contains(['.', '/']) => Ok(Chosen::File(text.into())),
         None => {
@@ -100,9 +101,9 @@ pub fn parse(text: &str) -> Result<Chosen, String> {
 }
 
 /// Lists the heuristics, describes one, compares some or writes a new one.
-pub fn run(flags: HeuristicsFlags) -> Result<Exit, Error> {
+pub fn run(flags: HeuristicsFlags, started: Instant) -> Result<Exit, Error> {
     match (flags.command, flags.name.as_deref()) {
-        (Some(HeuristicsCommand::Try(flags)), _) => return try_heuristics::run(flags),
+        (Some(HeuristicsCommand::Try(flags)), _) => return try_heuristics::run(flags, started),
         (Some(HeuristicsCommand::New(NewFlags { name, folder })), _) => {
             for written in template(&name, &folder)? {
                 output::print(&format_args!("{written}\n"))?;

@@ -1,6 +1,7 @@
 //! `fangs info`.
 
 use super::input::{Input, InputFlags};
+use super::worker::{self, Session};
 use super::{Exit, coloring, dcop, help, output, values};
 use clap::Args;
 use fangs::elimination::{Limits, Plan, Slices};
@@ -8,8 +9,8 @@ use fangs::formats::{self, Format};
 use fangs::marginals::{Evidence, Options, Prepared, Tree};
 use fangs::model::{FORBIDDEN, Number, Problem};
 use fangs::order::{Method, Order, TreeSize, best_order, restarts};
+use fangs::record::seconds;
 use fangs::record::text::{counted, grouped, sense};
-use fangs::record::{Console, Verbosity, seconds};
 use fangs::reduce::{Reducer, Reduction, Size, density};
 use fangs::search::Clock;
 use fangs::search::measure::{Footprint, reduces};
@@ -28,7 +29,7 @@ pub struct InfoFlags {
     #[command(flatten)]
     input: InputFlags,
     /// Largest number of variables in a mini-bucket [default: as many as memory allows, step by step]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = help::BOUNDS)]
+    #[arg(long, value_name = "N", value_parser = values::positive::<u32>, help_heading = help::BOUNDS)]
     z: Option<u32>,
     /// Leave out the exact reductions, but for variables that no function reads
     #[arg(long, help_heading = help::BOUNDS)]
@@ -68,33 +69,42 @@ impl TryFrom<InfoFlags> for Config {
 
 /// Describes a network.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
+    worker::command(started, None, move |session| describe(&config, started, session))
+}
+
+fn describe(config: &Config, started: Instant, session: &Session) -> Result<Exit, Error> {
     values::use_threads(None)?;
-    let stop = Stop::new();
-    let clock = Clock::start(started, None, &stop);
-    if let Some(graph) = config.input.graph(&Console::new(Verbosity::Normal), &stop)? {
+    let Session { stop, activity, console } = session;
+    let clock = Clock::start(started, None, stop);
+    if let Some(graph) = config.input.graph(console, stop)? {
         return coloring::info(&graph, &clock, config.json);
     }
-    let (network, observed) = config.input.load_by_all(&Console::new(Verbosity::Normal), &stop)?;
+    let (network, observed) = config.input.load_by_all(console, stop)?;
     let load_s = seconds(clock.seconds());
-    let reduces = config.reduce && reduces(&network, &stop)?;
-    let mut reducer = Reducer::new(&network, reduces, &stop)?;
-    reducer.merge_ties(&stop);
-    let problem = Arc::new(reducer.fitting_problem(&stop)?);
+    activity.step("reducing");
+    let reduces = config.reduce && reduces(&network, stop)?;
+    let mut reducer = Reducer::new(&network, reduces, stop)?;
+    reducer.merge_ties(stop);
+    let problem = Arc::new(reducer.fitting_problem(stop)?);
     let (infeasible, reduction) = (reducer.infeasible(), reducer.report());
     // it takes as much memory as the problem
     drop(reducer);
-    let core_density = density(&problem, &stop)?;
+    let core_density = density(&problem, stop)?;
     let own_density = match reduces {
-        true => density(&Reducer::new(&network, false, &stop)?.fitting_problem(&stop)?, &stop)?,
+        true => density(&Reducer::new(&network, false, stop)?.fitting_problem(stop)?, stop)?,
         false => core_density,
     };
+    activity.step("ordering");
     let orders = Method::ALL
         .par_iter()
-        .map(|&(_, method)| (method, best_order(&problem, &[method], 1, restarts(&problem), &stop)));
+        .map(|&(_, method)| (method, best_order(&problem, &[method], 1, restarts(&problem), stop)));
     let orders: Vec<(Method, Order)> = orders.collect();
+    // an order that a signal has cut short is none
+    stop.check()?;
+    activity.step("planning");
     let best = orders.iter().min_by(|a, b| a.1.joint_entries.total_cmp(&b.1.joint_entries));
-    let eliminations = best.map_or(Vec::new(), |(_, order)| eliminations(&problem, order, &config));
-    let trees = if network.agents().is_some() { dcop::sizes(&network, &stop)? } else { Vec::new() };
+    let eliminations = best.map_or(Vec::new(), |(_, order)| eliminations(&problem, order, config));
+    let trees = if network.agents().is_some() { dcop::sizes(&network, stop)? } else { Vec::new() };
     let pseudo_trees = trees.into_iter().map(|(rule, size)| TreeLine { rule, size }).collect();
     let description = Description {
         instance: network.name.clone(),
@@ -118,7 +128,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         pseudo_trees,
         memory: config.memory,
         eliminations,
-        marginals: tree(&config, &stop)?,
+        marginals: tree(config, stop)?,
         load_s,
         time_s: seconds(clock.seconds()),
     };
@@ -134,8 +144,8 @@ fn tree(config: &Config, stop: &Stop) -> Result<Option<Tree>, Error> {
     }
     let potentials = formats::read_potentials(input.source(), Some(input.format()), None, stop)?;
     let mut evidence = Evidence::default();
-    if let Some(path) = input.evidence() {
-        evidence.values = formats::read_evidence(path, &potentials.variables, stop)?.pairs;
+    if let Some(given) = input.evidence(&potentials.variables, stop)? {
+        evidence.values = given.pairs;
     }
     Ok(Some(Prepared::new(&potentials, &evidence, &Options::default(), stop)?.tree()))
 }

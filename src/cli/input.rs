@@ -1,11 +1,11 @@
 //! Options of all commands that read a network.
 
-use super::help;
 use super::output::Files;
+use super::{help, values};
 use clap::Args;
 use fangs::Error;
-use fangs::formats::{self, Evidence, Format, Graph, ReadOptions, Source};
-use fangs::model::Network;
+use fangs::formats::{self, Evidence, Format, Graph, ReadOptions, Source, Vartype};
+use fangs::model::{Network, Variable};
 use fangs::record::Console;
 use fangs::stop::{Cause, Stop};
 use fangs::terminal;
@@ -20,14 +20,20 @@ pub struct InputFlags {
     #[arg(long, value_name = "NAME", help_heading = help::INPUT)]
     format: Option<Format>,
     /// Number of colors of a .col graph, which needs it [default: none]
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..), help_heading = help::INPUT)]
+    #[arg(long, value_name = "K", value_parser = values::positive::<u32>, help_heading = help::INPUT)]
     colors: Option<u32>,
     /// Decimal digits kept of real-valued tables, 0 to 15 [default: by their range]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=15), help_heading = help::INPUT)]
+    #[arg(long, value_name = "N", value_parser = values::within::<u32>(0, 15), help_heading = help::INPUT)]
     precision: Option<u32>,
+    /// Values of the variables of a .coo without a header: binary (0, 1) or spin (-1, +1) [default: by its header]
+    #[arg(long, value_name = "KIND", help_heading = help::INPUT)]
+    vartype: Option<Vartype>,
     /// Fix variables to the values that this file observes [default: none]
     #[arg(long, value_name = "EVID", help_heading = help::INPUT)]
     evidence: Option<PathBuf>,
+    /// Fix variables to values, by names or indices: A=x,B=y; may be repeated [default: none]
+    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', help_heading = help::INPUT)]
+    observe: Vec<String>,
 }
 
 impl InputFlags {
@@ -46,6 +52,8 @@ pub struct Input {
     format: Format,
     options: ReadOptions,
     evidence: Option<PathBuf>,
+    /// What is observed besides.
+    observe: Vec<String>,
 }
 
 impl TryFrom<InputFlags> for Input {
@@ -67,7 +75,9 @@ impl Input {
         let format = match (&source, flags.format) {
             (_, Some(format)) => format,
             (Source::File(path), None) => Format::of_path(path)?,
-            (Source::Stdin, None) => return Err(Error::Usage("standard input needs --format".into())),
+            (Source::Stdin, None) => {
+                return Err(Error::Usage("standard input needs --format, such as wcsp or uai".into()));
+            }
         };
         // checked before any output is created
         for path in [source_path(&source), flags.evidence.as_deref()].into_iter().flatten() {
@@ -77,10 +87,12 @@ impl Input {
             }
         }
         let options = ReadOptions::default()
-            .with(|options| (options.precision, options.colors) = (flags.precision, flags.colors));
-        let input = Input { source, parts: Vec::new(), format, options, evidence: flags.evidence };
-        if input.is_graph() && input.evidence.is_some() {
-            return Err(Error::Usage("--evidence of a .col graph needs --colors".into()));
+            .with(|options| (options.precision, options.colors) = (flags.precision, flags.colors))
+            .with(|options| options.vartype = flags.vartype);
+        let (evidence, observe) = (flags.evidence, flags.observe);
+        let input = Input { source, parts: Vec::new(), format, options, evidence, observe };
+        if input.is_graph() && (input.evidence.is_some() || !input.observe.is_empty()) {
+            return Err(Error::Usage("--evidence and --observe of a .col graph need --colors".into()));
         }
         Ok(input)
     }
@@ -131,8 +143,9 @@ impl Input {
             error => error,
         })?;
         console.warn_of(network.warnings());
-        let Some(path) = &self.evidence else { return Ok((network, None)) };
-        let Evidence { pairs, warnings } = formats::read_evidence(path, network.variables(), stop)?;
+        let Some(Evidence { pairs, warnings }) = self.evidence(network.variables(), stop)? else {
+            return Ok((network, None));
+        };
         console.warn_of(&warnings);
         formats::observe(&mut network, &pairs, stop)?;
         let observed = match pairs.len() {
@@ -140,8 +153,30 @@ impl Input {
             1 => "evidence applied to 1 variable".into(),
             n => format!("evidence applied to {n} variables"),
         };
-        console.tell(&format!("{}: {observed}", terminal::path(path)));
+        let source = self.evidence.as_deref().map_or("--observe".into(), terminal::path);
+        console.tell(&format!("{source}: {observed}"));
         Ok((network, Some(pairs.len())))
+    }
+
+    /// What the evidence file and the command line state of these variables; `None` where neither is given.
+    pub fn evidence(&self, variables: &[Variable], stop: &Stop) -> Result<Option<Evidence>, Error> {
+        let read = self.evidence.as_deref().map(|path| formats::read_evidence(path, variables, stop)).transpose()?;
+        if read.is_none() && self.observe.is_empty() {
+            return Ok(None);
+        }
+        let mut evidence = read.unwrap_or(Evidence { pairs: Vec::new(), warnings: Vec::new() });
+        for text in &self.observe {
+            let (variable, value) = formats::observed(text, variables)?;
+            match evidence.pairs.iter().find(|(known, _)| *known == variable) {
+                None => evidence.pairs.push((variable, value)),
+                Some((_, known)) if *known == value => {}
+                Some((_, known)) => {
+                    let what = format!("the variable is observed already, with value {known}");
+                    return Err(Error::Usage(format!("--observe {}: {what}", terminal::line(text))));
+                }
+            }
+        }
+        Ok(Some(evidence))
     }
 
     /// The same by all threads of the pool that [`use_threads`](super::values::use_threads) makes.
@@ -152,11 +187,6 @@ impl Input {
     /// Where it is read from.
     pub fn source(&self) -> &Source {
         &self.source
-    }
-
-    /// The file of evidence, if there is one.
-    pub fn evidence(&self) -> Option<&Path> {
-        self.evidence.as_deref()
     }
 
     /// The options of its format.

@@ -42,12 +42,14 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     };
     let csv =
         config.csv.as_deref().map(|path| as_usage(CsvFile::create(path, config.input.name(), None))).transpose()?;
-    let curves = Curves::new(Console::new(config.verbosity), csv, clock.clone());
+    config.activity.step("reading");
+    let console = Console::new(config.verbosity).progress(&config.activity, started, config.time);
+    let curves = Curves::new(console.clone(), csv, clock.clone());
     let curves: Told = Arc::new(Mutex::new(Some(curves)));
     let printed = Printed::default();
     let work = {
         let (config, stop, clock, curves) = (config.clone(), stop.clone(), clock.clone(), curves.clone());
-        let (console, printed) = (Console::new(config.verbosity), printed.clone());
+        let printed = printed.clone();
         move || {
             let work = Work::new(config, &console, &clock, printed, &stop);
             work.and_then(|work| work.run(files, &curves, &clock, &stop))
@@ -190,8 +192,10 @@ impl Work {
             let variables = formats::read_variables(path, &self.potentials.variables, stop)?;
             return self.maximize(&variables, curves, clock, stop);
         }
+        self.config.activity.step("ordering");
         let mut prepared = Prepared::new(&self.potentials, &self.evidence, &self.options, stop)?;
         self.open(&mut prepared, 1.0, stop)?;
+        self.config.activity.step("summing");
         clock.deadline().into_iter().for_each(|deadline| prepared.end_at(deadline));
         let (found, exit) = self.solve(&prepared, stop)?;
         if found.is_none() && self.config.time.is_some() {
@@ -228,6 +232,7 @@ impl Work {
     /// The values of some variables for which the sum over the others is largest; bounds while time remains, where the
     /// tables do not fit.
     fn maximize(&self, variables: &[u32], curves: &Told, clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
+        self.config.activity.step("maximizing");
         let prepared = PreparedMap::new(&self.potentials, &self.evidence, variables, &self.options, stop)?;
         let mut report = report(&self.config, self.asked, &self.potentials, &self.evidence);
         (report.task, report.order, report.tree) = ("MMAP", "constrained".into(), prepared.tree());
@@ -272,6 +277,7 @@ impl Work {
 
     /// Bounds while time remains.
     fn bounds(&self, prepared: &Prepared, curves: &Told, clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
+        self.config.activity.step("bounding");
         let mut tell = |bounds: &SumBounds| {
             if let Some(curves) = told(curves).as_mut() {
                 curves.step(bounds);
@@ -330,6 +336,7 @@ impl Work {
 
     /// All cases along one order, some at a time.
     fn cases(&self, mut cases: Cases, clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
+        self.config.activity.step("cases");
         let mut whole = Prepared::new(&self.potentials, &self.evidence, &self.options, stop)?;
         self.open(&mut whole, DEVICE_BATCH as f64, stop)?;
         let options = self.options.clone().with(|options| options.order = Ordering::Given(whole.places()));

@@ -36,18 +36,18 @@ mod ranks;
 mod signals;
 pub mod solve;
 mod try_heuristics;
+mod usage;
 mod values;
 mod worker;
 
 use clap::{Parser, Subcommand};
 use fangs::Error;
-use fangs::record::{Ended, Recorder};
+use fangs::record::{Ended, Recorder, end_progress};
 use fangs::search::{Checkpoint, Clock, Event, EventKind, StoppedBy};
 use fangs::stop::{Cause, Stop};
 use fangs::terminal;
 
-pub use leave::leave;
-pub use signals::tell_gaps;
+use leave::leave;
 
 /// Optimize weighted constraint networks: find good solutions, prove bounds, stop where they meet
 ///
@@ -67,7 +67,8 @@ pub enum Command {
     /// Search for solutions and bounds until optimal or out of time
     ///
     /// Local search brings better and better solutions, inference brings better and better bounds on what any solution
-    /// can reach. Where they meet, the solution is proved optimal. Ctrl-C ends a run early with all its results.
+    /// can reach. Where they meet, the solution is proved optimal. Ctrl-C ends a run early with all its results
+    /// and exit code 130.
     #[command(after_help = help::examples(&help::SOLVE))]
     Solve(Box<solve::SolveFlags>),
     /// Prove a bound on the optimum by inference alone, without local search
@@ -174,9 +175,17 @@ impl Exit {
     }
 }
 
+/// Ends the process when all files are written and closed.
+pub fn end(code: u8) -> ! {
+    end_progress();
+    signals::tell_gaps();
+    signals::end(code)
+}
+
 /// Reports an error; input and usage have exit code 2.
 pub fn fail(error: &Error) -> u8 {
     use std::io::Write;
+    end_progress();
     // a closed standard error cannot be reported
     drop(writeln!(std::io::stderr(), "fangs: {}", terminal::text(&error.to_string())));
     match error {
@@ -191,17 +200,10 @@ fn stopped_by(stop: &Stop) -> StoppedBy {
     stop.cause().map_or(StoppedBy::Time, StoppedBy::from)
 }
 
-/// Reads the flags. clap's messages quote wrong flags, so they are made safe for a terminal.
+/// Reads the flags.
 pub fn flags() -> Flags {
-    Flags::try_parse().unwrap_or_else(|error| {
-        use std::io::Write;
-        let plain = error.render().to_string();
-        match terminal::text(&plain) {
-            std::borrow::Cow::Borrowed(_) => error.exit(),
-            std::borrow::Cow::Owned(safe) => drop(write!(std::io::stderr(), "{safe}")),
-        }
-        leave(2)
-    })
+    let arguments = usage::joined(std::env::args_os().collect());
+    Flags::try_parse_from(&arguments).unwrap_or_else(|error| usage::refuse(&error, &arguments))
 }
 
 /// The start and the end of a run that was stopped by `cause` while it was loading.

@@ -5,7 +5,7 @@ use fangs::Error;
 use fangs::files::{self, LARGEST_TEXT};
 use fangs::order::{Method, Order, Ordering};
 use fangs::stop::Stop;
-use fangs::terminal;
+use fangs::terminal::{self, among};
 use std::path::{Path, PathBuf};
 
 /// Where the elimination order comes from.
@@ -24,7 +24,7 @@ impl OrderChoice {
     pub fn parse(text: &str) -> Result<Self, String> {
         match text.strip_prefix("file:") {
             Some(path) => Ok(OrderChoice::File(path.into())),
-            None if text == "best" => Ok(OrderChoice::Best),
+            None if values::is_called(text, "best") => Ok(OrderChoice::Best),
             None => values::choice(text, &Method::ALL)
                 .map(OrderChoice::Rule)
                 .map_err(|error| format!("{error}, best, or file:ORDER")),
@@ -64,7 +64,7 @@ fn permutation(sequence: &[u32], n: usize) -> Result<Vec<usize>, String> {
     let mut places = vec![usize::MAX; n];
     for (place, &variable) in sequence.iter().enumerate() {
         match places.get_mut(variable as usize) {
-            None => return Err(format!("entry {} is variable {variable}, expected one of 0..{n}", place + 1)),
+            None => return Err(format!("entry {} is variable {variable}, expected one{}", place + 1, among(n))),
             Some(known) if *known != usize::MAX => return Err(format!("entry {} repeats {variable}", place + 1)),
             Some(known) => *known = place,
         }
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(permutation(&[2, 0, 1], 3), Ok(vec![1, 2, 0]));
         for (sequence, message) in [
             (&[0, 1][..], "variable 2 is missing"),
-            (&[0, 3, 1], "entry 2 is variable 3, expected one of 0..3"),
+            (&[0, 3, 1], "entry 2 is variable 3, expected one from 0 to 2"),
             (&[0, 0, 1], "entry 2 repeats 0"),
         ] {
             assert_eq!(permutation(sequence, 3), Err(message.into()));

@@ -8,7 +8,7 @@ use fangs::check;
 use fangs::files::Identity;
 use fangs::formats::SolutionFormat;
 use fangs::model::{Cost, Network};
-use fangs::record::{AppendedFile, Console, ReplacedFile, Verbosity, insist};
+use fangs::record::{AppendedFile, Console, ReplacedFile, Verbosity, beside_progress, end_progress, insist};
 use fangs::stop::Stop;
 use fangs::terminal;
 use serde::Serialize;
@@ -47,8 +47,11 @@ pub fn print(text: &impl Display) -> Result<(), Error> {
 
 /// Writes machine-readable text to standard output.
 pub fn print_raw(text: &str) -> Result<(), Error> {
-    let mut out = std::io::stdout().lock();
-    match write!(out, "{text}").and_then(|()| out.flush()) {
+    let write = || {
+        let mut out = std::io::stdout().lock();
+        write!(out, "{text}").and_then(|()| out.flush())
+    };
+    match beside_progress(write) {
         Err(source) if source.kind() != ErrorKind::BrokenPipe => {
             Err(Error::Io { path: "<stdout>".into(), action: "cannot write", source })
         }
@@ -69,8 +72,9 @@ pub fn print_json(object: &impl Serialize) -> Result<(), Error> {
     print_raw(&text)
 }
 
-/// Writes the object as JSON or as text.
+/// Writes the object, with which a command ends, as JSON or as text.
 pub fn print_report(object: &(impl Serialize + Display), json: bool) -> Result<(), Error> {
+    end_progress();
     if json { print_json(object) } else { print(object) }
 }
 
@@ -80,6 +84,7 @@ pub struct Rows(Option<csv::Writer<AppendedFile>>);
 impl Rows {
     /// Creates the file.
     pub fn create(path: Option<PathBuf>) -> Result<Rows, Error> {
+        path.iter().try_for_each(|path| named("--csv", path))?;
         let writer = path.map(|path| match AppendedFile::create(&path) {
             Ok(file) => Ok(csv::Writer::from_writer(file)),
             Err(source) => as_usage(Err(Error::Io { path, action: "cannot write", source })),
@@ -101,6 +106,16 @@ impl Rows {
         let Some(mut writer) = self.0 else { return Ok(()) };
         let result = insist(stop, || writer.flush());
         result.map_err(|source| Error::Io { path: writer.get_ref().path().into(), action: "cannot write", source })
+    }
+}
+
+/// Refuses `-` as the name of an output: standard output has the result of the command.
+fn named(name: &str, path: &Path) -> Result<(), Error> {
+    match path == Path::new("-") {
+        true => Err(Error::Usage(format!(
+            "{name} -: expected a file, as standard output has the result (/dev/stdout mixes both, ./- is a file)"
+        ))),
+        false => Ok(()),
     }
 }
 
@@ -169,6 +184,9 @@ impl Files {
 
     fn with(mut self, name: &str, path: Option<&Path>, written: bool) -> Result<Files, Error> {
         let Some(path) = path else { return Ok(self) };
+        if written {
+            named(name, path)?;
+        }
         let Some(identity) = Identity::of(path) else { return Ok(self) };
         let name = format!("{name} {}", terminal::path(path));
         if let Some((other, ..)) = self.0.iter().find(|(_, known, out)| *known == identity && (*out || written)) {

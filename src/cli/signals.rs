@@ -1,8 +1,10 @@
 //! Ctrl-C and SIGTERM end a run early; a second one ends it at once.
 
+use super::leave::leave;
 use fangs::Error;
 use fangs::record::{Console, Verbosity};
 use fangs::stop::{Cause, Stop, Watch};
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -11,32 +13,82 @@ use std::sync::{Arc, OnceLock};
 const WATCH: &str = "FANGS_WATCH_STOP";
 /// Gaps reported.
 const TOLD: usize = 20;
+/// The exit code of a process that SIGINT ends: 128 and the number of the signal.
+const INTERRUPTED: u8 = 130;
 
 static WATCHED: OnceLock<Arc<Watch>> = OnceLock::new();
+static STOP: OnceLock<Stop> = OnceLock::new();
+static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
 
-/// A flag that signals set.
+/// The sender of a SIGINT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Interrupt {
+    /// The terminal, by Ctrl-C.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "other systems do not name the sender"))]
+    Terminal,
+    /// A process.
+    Process,
+}
+
+/// The flag that signals set. The first call installs the handlers.
 pub fn listen() -> Result<Stop, Error> {
+    if let Some(stop) = STOP.get() {
+        return Ok(stop.clone());
+    }
     let last = std::env::var(WATCH).ok().map(|last| last.parse().unwrap_or(u64::MAX));
     let watched = last.map(|last| WATCHED.get_or_init(|| Watch::until(last)));
-    let stop = watched.map_or_else(Stop::new, Stop::watched);
-    super::guard::stops(&stop);
+    let stop = STOP.get_or_init(|| watched.map_or_else(Stop::new, Stop::watched));
+    super::guard::stops(stop);
     let (flag, seen) = (stop.clone(), AtomicBool::new(false));
-    let heard = ctrlc::set_handler(move || {
+    let received = handle(move |interrupt| {
+        if let Some(interrupt) = interrupt {
+            let _ = INTERRUPT.set(interrupt);
+        }
         if seen.swap(true, Ordering::Relaxed) {
-            super::leave(1);
+            end(1);
         }
         flag.set(Cause::Signal);
     });
-    match heard {
-        Err(ctrlc::Error::System(error)) => {
-            end_at_once();
-            Console::new(Verbosity::Quiet)
-                .warn(&format!("Ctrl-C ends the run at once: no thread can be started for it ({error})"));
-            Ok(stop)
+    if let Err(error) = received {
+        end_at_once();
+        Console::new(Verbosity::Quiet)
+            .warn(&format!("Ctrl-C ends the run at once: no thread can be started for it ({error})"));
+    }
+    Ok(stop.clone())
+}
+
+/// Calls `receive` for each signal, on a separate thread, with the sender of a SIGINT.
+#[cfg(unix)]
+fn handle(receive: impl Fn(Option<Interrupt>) + Send + 'static) -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::SignalsInfo;
+    use signal_hook::iterator::exfiltrator::WithOrigin;
+    let mut signals = SignalsInfo::<WithOrigin>::new([SIGINT, SIGTERM, SIGHUP])?;
+    let wait = move || {
+        for origin in signals.forever() {
+            let sender = if origin.process.is_some() { Interrupt::Process } else { Interrupt::Terminal };
+            receive((origin.signal == SIGINT).then_some(sender));
         }
-        heard => {
-            heard.map_err(|error| Error::Internal(format!("signals cannot be handled: {error}")))?;
-            Ok(stop)
+    };
+    // not among the threads that `FANGS_MOST_THREADS` counts: a run does not need it
+    std::thread::Builder::new().name("signals".into()).spawn(wait).map(drop)
+}
+
+#[cfg(not(unix))]
+fn handle(receive: impl Fn(Option<Interrupt>) + Send + 'static) -> io::Result<()> {
+    ctrlc::set_handler(move || receive(Some(Interrupt::Process))).map_err(io::Error::other)
+}
+
+/// Ends the process at once with this exit code, or as one that Ctrl-C has interrupted.
+pub fn end(code: u8) -> ! {
+    match INTERRUPT.get() {
+        None => leave(code),
+        Some(Interrupt::Process) => leave(INTERRUPTED),
+        Some(Interrupt::Terminal) => {
+            // a shell ends its loop if the signal has ended the process, not if a process exits with the code
+            #[cfg(unix)]
+            drop(signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT));
+            leave(INTERRUPTED)
         }
     }
 }

@@ -8,6 +8,7 @@ use super::{Exit, Known, help, heuristics, record_unloaded, signals, stopped_by,
 use clap::Args;
 use fangs::device::{Choice, Opening};
 use fangs::formats;
+use fangs::model::Number;
 use fangs::record::page::RunPage;
 use fangs::record::plot::{Chart, Curve, PictureFile};
 use fangs::record::{Console, CsvFile, Recorder, ReplacedFile, SolveReport, Verbosity};
@@ -42,12 +43,12 @@ pub struct SolveFlags {
     ///
     /// Nothing depends on the clock then: the same seed gives the same result for any number of threads. No time limit
     /// applies without --time.
-    #[arg(long, value_name = "N", help_heading = help::BUDGET)]
+    #[arg(long, value_name = "N", value_parser = values::whole::<u64>, help_heading = help::BUDGET)]
     rounds: Option<u64>,
     /// Stop once a solution is at least as good as this cost [default: none]
-    #[arg(long, value_name = "COST", value_parser = values::finite, allow_negative_numbers = true,
+    #[arg(long, value_name = "COST", value_parser = values::cost_of, allow_negative_numbers = true,
         help_heading = help::BUDGET)]
-    target: Option<f64>,
+    target: Option<Number>,
     /// Stop at this relative gap between cost and bound, such as 0.05 or 5% [default: only where they meet]
     ///
     /// The gap is |cost - bound| / max(|cost|, |bound|). A bare number is a share of at most 1.
@@ -55,7 +56,8 @@ pub struct SolveFlags {
         help_heading = help::BUDGET)]
     gap: Option<f64>,
     /// Seed of every random choice
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = help::SEARCH)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::whole::<u64>,
+        help_heading = help::SEARCH)]
     seed: u64,
     /// Where to run: auto (a CUDA device where one works), cpu, cuda or cuda:I; several as cuda:0,1 or cuda:all
     ///
@@ -66,7 +68,7 @@ pub struct SolveFlags {
     #[arg(long, value_name = "N", value_parser = values::threads, help_heading = help::SEARCH)]
     threads: Option<usize>,
     /// Size of the population in states [default: by memory and problem]
-    #[arg(long, value_name = "N", value_parser = values::positive, help_heading = help::SEARCH)]
+    #[arg(long, value_name = "N", value_parser = values::positive::<usize>, help_heading = help::SEARCH)]
     population: Option<usize>,
     /// Search method
     #[arg(long, value_name = "NAME", default_value = "portfolio", help_heading = help::SEARCH,
@@ -88,7 +90,7 @@ pub struct SolveFlags {
         value_parser = values::method(true))]
     bound: BoundChoice,
     /// Largest number of variables in a mini-bucket [default: grows while time remains]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = help::BOUNDS)]
+    #[arg(long, value_name = "N", value_parser = values::positive::<u32>, help_heading = help::BOUNDS)]
     z: Option<u32>,
     /// Memory for bound tables, such as 512M or 4G [default: half of free memory]
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = help::BOUNDS)]
@@ -155,6 +157,7 @@ impl TryFrom<Box<SolveFlags>> for Config {
         if let Some((old, now)) = flags.driver.renamed {
             Console::new(verbosity).warn(&format!("--driver {old}: {now}"));
         }
+        values::doubt_threads(flags.threads);
         let mut options = Options::default();
         options.time = flags.time.or_else(|| flags.rounds.is_none().then_some(DEFAULT_TIME));
         options.rounds = flags.rounds;

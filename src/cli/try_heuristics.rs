@@ -5,16 +5,17 @@ use super::output::{self, Rows};
 use super::{Exit, help, heuristics, signals, values};
 use clap::Args;
 use fangs::Error;
+use fangs::activity::Activity;
 use fangs::device::{Choice, Opening};
 use fangs::record::comparison::{Axis, Measured, Trace, median_curve, primal_integral, spread};
 use fangs::record::plot::{Chart, PictureFile};
-use fangs::record::{Console, Verbosity};
+use fangs::record::{Console, Verbosity, end_progress};
 use fangs::search::{self, DriverChoice, EventKind, Options};
 use fangs::stop::Stop;
 use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[derive(Args, Debug)]
 pub struct TryFlags {
@@ -25,7 +26,7 @@ pub struct TryFlags {
         help_heading = help::BUDGET)]
     time: Duration,
     /// Runs of each heuristic, with the seeds 1, 2 and so on
-    #[arg(long, value_name = "K", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..),
+    #[arg(long, value_name = "K", default_value_t = 3, value_parser = values::positive::<u64>,
         help_heading = help::BUDGET)]
     seeds: u64,
     /// A heuristic or a file, or default for the search without one; give several to compare them with the first
@@ -114,7 +115,7 @@ struct Ends {
 }
 
 /// Compares.
-pub fn run(flags: TryFlags) -> Result<Exit, Error> {
+pub fn run(flags: TryFlags, started: Instant) -> Result<Exit, Error> {
     let input = Input::try_from(flags.input)?;
     let files = heuristics::reads(input.files()?, flags.heuristic.iter().flatten())?;
     let _ = files.writes("--plot", flags.plot.as_deref())?.writes("--csv", flags.csv.as_deref())?;
@@ -124,10 +125,14 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
     values::use_threads(flags.threads)?;
     // opened once, before the runs
     let device = Opening::start(flags.device);
-    let network = input.load(&Console::new(Verbosity::Normal), &stop)?;
+    let activity = Activity::default();
+    activity.step("reading");
+    let budget = flags.time.saturating_mul(flags.heuristic.len() as u32).saturating_mul(flags.seeds as u32);
+    let console = Console::new(Verbosity::Normal).progress(&activity, started, Some(budget));
+    let network = input.load(&console, &stop)?;
     let _ = device.wait(&stop)?;
     let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); flags.heuristic.len()];
-    let (console, mut told) = (Console::new(Verbosity::Quiet), Vec::new());
+    let mut told = Vec::new();
     // in turn, so that other load of the machine affects all alike
     for seed in 1..=flags.seeds {
         for (heuristic, measured) in flags.heuristic.iter().zip(&mut measured) {
@@ -142,6 +147,7 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
             options.heuristic = heuristic.as_ref().map(|heuristic| heuristic.of(&network, &stop)).transpose()?;
             options.threads = flags.threads;
             options.device = device.clone();
+            options.activity = activity.clone();
             let mut trace = Trace::default();
             let run = Stop::new();
             let summary = search::solve(&network, &options, &run, &mut |event| {
@@ -165,6 +171,7 @@ pub fn run(flags: TryFlags) -> Result<Exit, Error> {
             measured.push(Measured { seed, trace, summary });
         }
     }
+    end_progress();
     let seconds = flags.time.as_secs_f64();
     let names: Vec<String> = flags.heuristic.iter().map(name).collect();
     let best = Measured::best(measured.iter().flatten(), network.units().maximise);

@@ -2,23 +2,43 @@
 
 use super::help;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Command};
 use fangs::Error;
 use fangs::bounds::{BoundChoice, BoundMethod, METHODS};
+use fangs::model::Number;
+use fangs::record::text::counted;
+use fangs::record::{Console, Verbosity};
 use fangs::search::{DriverChoice, MAX_THREADS, StopRule};
 use fangs::threads;
+use std::ffi::OsStr;
+use std::fmt::Display;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Bare seconds (`30`, `0.5`), or what `humantime` reads (`500ms`, `30s`, `1.5m`, `1h 30m`).
 pub fn duration(text: &str) -> Result<Duration, String> {
+    if is_negative(text) {
+        return Err(format!("a duration must not be negative; {DURATIONS}"));
+    }
     let read = match scaled(text, &[("", 1.0)]) {
         Some(seconds) => Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string()),
         None => humantime::parse_duration(text).map_err(|error| error.to_string()),
     };
-    read.map_err(|error| format!("{error}; expected a duration: seconds such as 30 or 0.5, or 500ms, 30s, 5m, 1h 30m"))
+    read.map_err(|error| format!("{error}; {DURATIONS}"))
+}
+
+const DURATIONS: &str = "expected a duration: seconds such as 30 or 0.5, or 500ms, 30s, 5m, 1h 30m";
+
+/// Whether an argument is a number below zero, or one with a unit.
+pub fn is_negative(text: &str) -> bool {
+    text.trim().strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
 }
 
 /// `1000000`, `512M`, `4G`, `1GiB` (powers of 1024), `4GB` (powers of 1000).
 pub fn size(text: &str) -> Result<u64, String> {
+    if is_negative(text) {
+        return Err(format!("a size must not be negative; {SIZES}"));
+    }
     let units = [
         ("kib", 2f64.powi(10)),
         ("mib", 2f64.powi(20)),
@@ -52,14 +72,30 @@ fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
 }
 
 /// A count of at least 1.
-pub fn positive(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "expected a number of at least 1".into())
+pub fn positive<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
+    let number = text.parse().ok().filter(|number| *number >= N::from(1));
+    number.ok_or_else(|| "expected a whole number of at least 1".into())
+}
+
+/// A count that may be 0.
+pub fn whole<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| "expected a whole number of at least 0".into())
+}
+
+/// A count within limits.
+pub fn within<N>(least: N, largest: N) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync
+where
+    N: FromStr + PartialOrd + Display + Clone + Send + Sync,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|number| (&least..=&largest).contains(&number));
+        number.ok_or_else(|| format!("expected a whole number from {least} to {largest}"))
+    }
 }
 
 /// A number of CPU threads.
 pub fn threads(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| (1..=MAX_THREADS).contains(number));
-    number.ok_or_else(|| format!("expected a number from 1 to {MAX_THREADS}"))
+    within(1, MAX_THREADS)(text)
 }
 
 /// A relative gap: a share of at most 1, or per cent.
@@ -82,19 +118,27 @@ pub enum Stopping {
     /// The same as `--gap`.
     Gap(f64),
     /// The same as `--target`.
-    Target(f64),
+    Target(Number),
 }
 
 /// A rule: `stall 30s`, `diminishing`, `gap 5%`, `target 120`; `=` or `:` may stand for the blank.
 pub fn stopping(text: &str) -> Result<Stopping, String> {
     let (name, rest) = text.trim().split_once([' ', '=', ':']).unwrap_or((text.trim(), ""));
-    match (name, rest.trim()) {
+    match (&*name.to_ascii_lowercase(), rest.trim()) {
         ("diminishing", "") => Ok(Stopping::Rule(StopRule::Diminishing)),
+        ("stall", "") => Err("stall needs a duration, as in \"stall 30s\"".into()),
+        ("gap", "") => Err("gap needs a share, as in \"gap 5%\"".into()),
+        ("target", "") => Err("target needs a cost, as in \"target 120\"".into()),
         ("stall", time) => duration(time).map(|time| Stopping::Rule(StopRule::Stall(time))),
         ("gap", share) => relative(share).map(Stopping::Gap),
-        ("target", cost) => finite(cost).map(Stopping::Target),
+        ("target", cost) => cost_of(cost).map(Stopping::Target),
         _ => Err("expected \"stall 30s\", diminishing, \"gap 5%\" or \"target COST\"".into()),
     }
+}
+
+/// A cost in the file's convention.
+pub fn cost_of(text: &str) -> Result<Number, String> {
+    Number::parse(text).ok_or_else(|| "expected a number".into())
 }
 
 /// A finite number.
@@ -102,9 +146,37 @@ pub fn finite(text: &str) -> Result<f64, String> {
     text.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(|| "expected a number".into())
 }
 
+/// Whether a name is meant: upper and lower case are the same, and hyphens may be missing or be underscores.
+pub fn is_called(text: &str, name: &str) -> bool {
+    let letters = |text: &str| {
+        let plain = |letter: char| (!matches!(letter, '-' | '_')).then_some(letter.to_ascii_lowercase());
+        text.chars().filter_map(plain).collect::<String>()
+    };
+    letters(text) == letters(name)
+}
+
+/// Names as [`is_called`] compares them.
+#[derive(Clone)]
+struct Names(PossibleValuesParser);
+
+impl TypedValueParser for Names {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        let text = value.to_string_lossy();
+        let names = self.0.possible_values().into_iter().flatten();
+        let meant = names.map(|name| name.get_name().to_string()).find(|name| is_called(&text, name));
+        self.0.parse_ref(command, arg, meant.as_ref().map_or(value, OsStr::new))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        self.0.possible_values()
+    }
+}
+
 /// The choice of that name in a list.
 pub fn choice<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
-    all.iter().find(|(name, _)| *name == text).map(|(_, choice)| *choice).ok_or_else(|| {
+    all.iter().find(|(name, _)| is_called(text, name)).map(|(_, choice)| *choice).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
         format!("expected one of {}", names.join(", "))
     })
@@ -117,7 +189,7 @@ pub fn named<T: Copy + Send + Sync + 'static>(
 ) -> impl TypedValueParser<Value = T> {
     let all: Vec<(&'static str, T)> = all.into_iter().collect();
     let names: Vec<_> = all.iter().map(|(name, _)| help::possible_value(name, words)).collect();
-    PossibleValuesParser::new(names).try_map(move |name| choice(&name, &all))
+    Names(PossibleValuesParser::new(names)).try_map(move |name| choice(&name, &all))
 }
 
 /// A bound method by its names, of which help shows the first.
@@ -127,7 +199,7 @@ pub fn method(or_none: bool) -> impl TypedValueParser<Value = BoundChoice> {
         let value = |(place, &name)| PossibleValue::new(name).help(*about).hide(place > 0);
         names.iter().enumerate().map(value)
     });
-    PossibleValuesParser::new(names).try_map(|name| {
+    Names(PossibleValuesParser::new(names)).try_map(|name| {
         let method = METHODS.iter().find(|method| method.names.contains(&&*name));
         method.map(|method| method.choice).ok_or("no such method")
     })
@@ -144,7 +216,7 @@ pub struct Driver {
 pub fn driver() -> impl TypedValueParser<Value = Driver> {
     let names = DriverChoice::all().map(|(choice, about)| PossibleValue::new(choice.name()).help(about));
     let old = help::OLD_DRIVERS.iter().map(|(name, ..)| PossibleValue::new(*name).hide(true));
-    PossibleValuesParser::new(names.chain(old)).try_map(|name| {
+    Names(PossibleValuesParser::new(names.chain(old))).try_map(|name| {
         let renamed = help::OLD_DRIVERS.iter().find(|(old, ..)| *old == name);
         let choice = DriverChoice::named(renamed.map_or(&name, |(_, new, _)| new));
         let choice = choice.ok_or_else(|| format!("there is no driver {name}"))?;
@@ -152,8 +224,39 @@ pub fn driver() -> impl TypedValueParser<Value = Driver> {
     })
 }
 
+/// Returns a number without the digits that an absolute error leaves unknown; all digits where the error is 0.
+pub fn certain_digits(number: f64, error: f64) -> String {
+    let place = |number: f64| number.abs().log10().floor();
+    let digits = place(number) - place(error);
+    match (number.is_finite() && error > 0.0, digits < 0.0) {
+        (false, _) => number.to_string(),
+        (true, true) => "0".into(),
+        // a double has 17 significant digits at most
+        (true, false) => {
+            let rounded = format!("{number:.*e}", digits.min(16.0) as usize);
+            rounded.parse::<f64>().map_or(rounded, |rounded| rounded.to_string())
+        }
+    }
+}
+
+/// Threads for each processor above which a number of threads is more likely a mistake than a choice. No measurement:
+/// tests and schedulers with a quota start up to two or three.
+const MANY_THREADS: usize = 4;
+
+/// Warns if there are far more threads than processors.
+pub fn doubt_threads(threads: Option<usize>) {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    if let Some(threads) = threads.filter(|&threads| threads > MANY_THREADS * processors) {
+        Console::new(Verbosity::Quiet).warn(&format!(
+            "--threads {threads}: the process may use {}; more threads than processors make a run slower",
+            counted(processors, "processor")
+        ));
+    }
+}
+
 /// Gives parallel work this number of threads, or one for each processor; fewer where the system allows no more.
 pub fn use_threads(threads: Option<usize>) -> Result<(), Error> {
+    doubt_threads(threads);
     threads::share(threads).map_err(|error| Error::Usage(format!("--threads: {error}")))
 }
 
@@ -185,6 +288,23 @@ mod tests {
     }
 
     #[test]
+    fn digits_beyond_the_error_are_left_out() {
+        for (number, error, text) in [
+            (-1.1102230246251565e-16, 5.6e-15, "0"),
+            (2.421249999999998, 2e-14, "2.42125"),
+            (-2.421249999999998, 1e-3, "-2.421"),
+            (0.6931471805599453, 1.6e-15, "0.693147180559945"),
+            (123_456_789.0, 250.0, "123456800"),
+            (0.1, 0.0, "0.1"),
+            (0.0, 1e-9, "0"),
+            (1.0, f64::INFINITY, "0"),
+            (f64::NEG_INFINITY, 0.0, "-inf"),
+        ] {
+            assert_eq!(certain_digits(number, error), text, "{number} {error}");
+        }
+    }
+
+    #[test]
     fn gaps() {
         for (text, share) in [("0", 0.0), ("0.05", 0.05), ("5%", 0.05), ("2.5 %", 0.025), ("1", 1.0), ("150%", 1.5)] {
             assert_eq!(relative(text), Ok(share), "{text}");
@@ -202,13 +322,34 @@ mod tests {
             ("stall=1500ms", stall),
             (" diminishing ", Stopping::Rule(StopRule::Diminishing)),
             ("gap 5%", Stopping::Gap(0.05)),
-            ("target:-12.5", Stopping::Target(-12.5)),
+            ("target:-12.5", Stopping::Target(Number::Real(-12.5))),
         ] {
             assert_eq!(stopping(text), Ok(rule), "{text}");
         }
         for text in ["", "stall", "stall soon", "diminishing 3", "gap 5", "target", "whim"] {
             assert!(stopping(text).is_err(), "{text}");
         }
+        assert!(stopping("stall").is_err_and(|error| error.contains("stall 30s")));
+    }
+
+    #[test]
+    fn names_are_compared_by_their_letters() {
+        let all = [("max-sum", 1), ("dpop", 2)];
+        for (text, found) in [("max-sum", 1), ("maxsum", 1), ("Max_Sum", 1), ("DPOP", 2)] {
+            assert_eq!(choice(text, &all), Ok(found), "{text}");
+        }
+        assert!(choice("maxsums", &all).is_err_and(|error| error.contains("max-sum, dpop")));
+    }
+
+    #[test]
+    fn what_is_negative_is_said_to_be() {
+        for text in ["-5", "-5s", "-.5"] {
+            assert!(duration(text).is_err_and(|error| error.contains("must not be negative")), "{text}");
+        }
+        assert!(size("-1G").is_err_and(|error| error.contains("must not be negative")));
+        assert_eq!(within(0, 15)("16"), Err::<u32, _>("expected a whole number from 0 to 15".into()));
+        assert_eq!((positive("1"), whole("0")), (Ok(1u32), Ok(0u64)));
+        assert!(positive::<usize>("0").is_err() && whole::<u64>("-1").is_err());
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Work on a thread that the command can abandon.
 
+use super::{Exit, signals};
 use fangs::Error;
+use fangs::activity::Activity;
+use fangs::record::{Console, Verbosity};
 use fangs::stop::Stop;
 use fangs::threads;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -11,10 +14,45 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(20);
 /// How long work may take to react to the stop flag.
 const PATIENCE: Duration = Duration::from_millis(120);
+/// How long a whole command may take to do so: it ends within a second of a signal.
+const COMMAND_PATIENCE: Duration = Duration::from_millis(600);
+
+/// What a command has that runs on a separate thread as a whole.
+pub struct Session {
+    /// The flag that signals set.
+    pub stop: Stop,
+    /// The phase that the progress line shows.
+    pub activity: Activity,
+    /// Standard error.
+    pub console: Console,
+}
+
+/// Runs a command that has no results before its end, and shows a progress line meanwhile. [`Error::Stopped`] after a
+/// signal.
+pub fn command(
+    started: Instant,
+    budget: Option<Duration>,
+    work: impl FnOnce(&Session) -> Result<Exit, Error> + Send + 'static,
+) -> Result<Exit, Error> {
+    let (stop, activity) = (signals::listen()?, Activity::default());
+    activity.step("reading");
+    let console = Console::new(Verbosity::Normal).progress(&activity, started, budget);
+    let session = Session { stop: stop.clone(), activity, console };
+    run_within(COMMAND_PATIENCE, &stop, move || work(&session), || ())
+}
 
 /// Works on a separate thread and calls `tick` meanwhile. [`Error::Stopped`] where the work does not react to the stop
 /// flag in time: the thread is abandoned, and the process ends without it. The result is never freed.
 pub fn run<T: Send + 'static>(
+    stop: &Stop,
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    tick: impl FnMut(),
+) -> Result<T, Error> {
+    run_within(PATIENCE, stop, work, tick)
+}
+
+fn run_within<T: Send + 'static>(
+    patience: Duration,
     stop: &Stop,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     mut tick: impl FnMut(),
@@ -47,7 +85,7 @@ pub fn run<T: Send + 'static>(
             Err(RecvTimeoutError::Timeout) => {}
         }
         tick();
-        if stop.is_set() && stopped.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+        if stop.is_set() && stopped.get_or_insert_with(Instant::now).elapsed() > patience {
             return Err(Error::Stopped);
         }
     }

@@ -12,6 +12,7 @@ mod agent;
 mod bounded;
 mod clocks;
 mod local;
+mod max_sum;
 mod run;
 mod tcp;
 #[cfg(test)]
@@ -21,7 +22,7 @@ mod traffic;
 pub use agent::Place;
 pub use bounded::{BoundedFound, run_bounded};
 pub use clocks::{Clocks, Latency};
-pub use local::{LocalFound, LocalOptions, LocalSearch, run_local};
+pub use local::{CYCLES, LocalFound, LocalOptions, LocalSearch, run_local};
 pub(crate) use run::lower_bound;
 pub use run::{Found, Spent, run_agents, run_levels};
 pub use tcp::{Processes, run_processes, serve};

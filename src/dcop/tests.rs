@@ -5,7 +5,7 @@ use super::*;
 use crate::elimination::tests::{assignments, random, run};
 use crate::elimination::{Gpu, Limits, Outcome, Plan, Width};
 use crate::graph::Graph;
-use crate::model::{Cost, FORBIDDEN, Problem};
+use crate::model::{Cost, FORBIDDEN, Network, Problem};
 use crate::order::{Method, Order, PseudoTree, Visit};
 use crate::rng::Rng;
 use crate::stop::Stop;
@@ -160,7 +160,7 @@ fn local_search_counts_its_messages() {
         let optimum = assignments(&problem).map(|values| problem.cost(&values)).min().expect("some");
         let edges = Graph::new(&problem, &stop).expect("no stop").arrays().1.len() as u64;
         let sides: u64 = problem.functions.iter().map(|function| function.scope.len() as u64).sum();
-        let options = LocalOptions { cycles: 50, seed: case, ..LocalOptions::default() };
+        let options = LocalOptions { cycles: Some(50), seed: case, ..LocalOptions::default() };
         let initial = vec![None; problem.variables()];
         for (algorithm, best) in all.into_iter().zip(&mut best) {
             let found = run_local(&problem, algorithm, &initial, options, &stop).expect("a cycle");
@@ -171,7 +171,10 @@ fn local_search_counts_its_messages() {
                 LocalSearch::Mgm => 2 * edges,
                 LocalSearch::MaxSum => 2 * sides,
             };
-            assert_eq!(found.messages, each * found.cycles);
+            // values are chosen after 1, 2, 4, ... cycles and at the end
+            let passes = u64::from(algorithm == LocalSearch::MaxSum)
+                * (u64::from(found.cycles.ilog2()) + 1 + u64::from(!found.cycles.is_power_of_two()));
+            assert_eq!(found.messages, each * found.cycles + sides * passes);
             assert_eq!(run_local(&problem, algorithm, &initial, options, &stop).expect("again"), found);
             *best += u32::from(found.cost == optimum);
         }
@@ -182,7 +185,7 @@ fn local_search_counts_its_messages() {
 #[test]
 fn clocks_follow_the_longest_chain() {
     // a chain 0 - 1 - 2 with a second leaf 3 at 1
-    let mut network = crate::model::Network::builder("t");
+    let mut network = Network::builder("t");
     let v: Vec<u32> = (0..4).map(|_| network.variable(2).expect("a variable")).collect();
     for pair in [[0, 1], [1, 2], [1, 3]] {
         let _ = network.dense(&[v[pair[0]], v[pair[1]]], vec![0, 1, 1, 0]).expect("a function");
@@ -205,4 +208,100 @@ fn clocks_follow_the_longest_chain() {
     let alone = Clocks::new(&tree, &traffic, &spent, &[0, 0, 0, 0], 4, latency);
     assert_eq!((alone.util_end_s, alone.end_s), (15.0, 19.0));
     assert!(problem.cost(&[0, 0, 0, 0]) < FORBIDDEN);
+}
+
+/// A random problem whose factor graph has no cycle: functions of two and three variables, ties, forbidden entries.
+fn forest(rng: &mut Rng, case: u64) -> Problem {
+    let mut network = Network::builder("forest");
+    let n = 2 + rng.below(7) as u32;
+    let domain = if case % 3 == 0 { 2 } else { 1 + rng.below(3) as u32 };
+    let v: Vec<u32> = (0..n).map(|_| network.variable(domain + 1).expect("a variable")).collect();
+    let most = if case % 2 == 0 { 2 } else { 1 << 55 };
+    let cost = |rng: &mut Rng| if rng.below(8) == 0 { FORBIDDEN } else { rng.below(most) as Cost };
+    let entries = |rng: &mut Rng, count: u32| (0..count).map(|_| cost(rng)).collect::<Vec<Cost>>();
+    let mut next = 1;
+    while next < n {
+        let parent = match case % 4 {
+            0 => next - 1,
+            1 => 0,
+            _ => rng.below(next.into()) as u32,
+        };
+        let mut scope = vec![v[parent as usize], v[next as usize]];
+        if next + 1 < n && rng.below(3) == 0 {
+            next += 1;
+            scope.push(v[next as usize]);
+        }
+        next += 1;
+        let table = entries(rng, (domain + 1).pow(scope.len() as u32));
+        let _ = network.dense(&scope, table).expect("a function");
+    }
+    for &v in &v {
+        if rng.below(2) == 0 {
+            let _ = network.dense(&[v], entries(rng, domain + 1)).expect("unary costs");
+        }
+    }
+    let stop = Stop::new();
+    crate::reduce::Reducer::new(&network.build(), false, &stop).expect("no stop").problem()
+}
+
+#[test]
+fn max_sum_is_exact_without_cycles() {
+    let (mut rng, stop) = (Rng::new(55), Stop::new());
+    for case in 0..1000 {
+        let problem = forest(&mut rng, case);
+        let optimum = assignments(&problem).map(|values| problem.cost(&values)).min().expect("some");
+        let options = LocalOptions { seed: case, ..LocalOptions::default() };
+        let initial = vec![None; problem.variables()];
+        let found = run_local(&problem, LocalSearch::MaxSum, &initial, options, &stop).expect("a cycle");
+        assert_eq!(found.cost, optimum, "case {case}: {found:?}");
+        assert!(found.cycles <= problem.functions.len() as u64 + 2, "case {case}: {found:?}");
+    }
+}
+
+/// A chain of variables with tied values, longer than the limit of cycles.
+#[test]
+fn max_sum_follows_long_chains() {
+    let mut network = Network::builder("chain");
+    let v: Vec<u32> = (0..1500).map(|_| network.variable(2).expect("a variable")).collect();
+    for pair in v.windows(2) {
+        let _ = network.dense(pair, vec![1, 0, 0, 1]).expect("a function");
+    }
+    let _ = network.dense(&[v[0]], vec![0, 1]).expect("unary costs");
+    let _ = network.dense(&[v[1499]], vec![0, 7]).expect("unary costs");
+    let stop = Stop::new();
+    let problem = crate::reduce::Reducer::new(&network.build(), false, &stop).expect("no stop").problem();
+    let initial = vec![None; problem.variables()];
+    let found = run_local(&problem, LocalSearch::MaxSum, &initial, LocalOptions::default(), &stop).expect("a cycle");
+    assert_eq!(found.cost, 1);
+}
+
+/// Colorings of rings and of complete graphs: beliefs tie without fractions, and each value is forbidden at first.
+#[test]
+fn local_search_does_not_end_in_ties() {
+    let stop = Stop::new();
+    let mut solved = [0; 3];
+    for case in 0..100u64 {
+        let (n, colors) = if case % 2 == 0 { (4 + case % 7, 3) } else { (4, 4) };
+        let mut network = Network::builder("coloring");
+        let v: Vec<u32> = (0..n).map(|_| network.variable(colors).expect("a variable")).collect();
+        let conflict = if case % 4 < 2 { FORBIDDEN } else { 1 };
+        let table: Vec<Cost> =
+            (0..colors * colors).map(|index| if index % (colors + 1) == 0 { conflict } else { 0 }).collect();
+        for a in 0..n as usize {
+            let later = if case % 2 == 0 { vec![(a + 1) % n as usize] } else { (a + 1..n as usize).collect() };
+            for b in later {
+                let _ = network.dense(&[v[a], v[b]], table.clone()).expect("a function");
+            }
+        }
+        let problem = crate::reduce::Reducer::new(&network.build(), false, &stop).expect("no stop").problem();
+        let options = LocalOptions { seed: case, ..LocalOptions::default() };
+        for (algorithm, solved) in
+            [LocalSearch::Dsa, LocalSearch::Mgm, LocalSearch::MaxSum].into_iter().zip(&mut solved)
+        {
+            let initial = vec![Some(0); problem.variables()];
+            let found = run_local(&problem, algorithm, &initial, options, &stop).expect("a cycle");
+            *solved += u32::from(found.cost == 0);
+        }
+    }
+    assert!(solved[0] == 100 && solved[1] >= 90 && solved[2] == 100, "{solved:?}");
 }

@@ -87,6 +87,11 @@ impl Vectors {
         self.best(self.sets.len(), belief).1
     }
 
+    /// The value of a belief with some steps to go, 1 at least; of a belief that is not normalised, its share of it.
+    pub fn largest(&self, to_go: usize, belief: &[f64]) -> f64 {
+        self.best(to_go, belief).1
+    }
+
     fn best(&self, to_go: usize, belief: &[f64]) -> (usize, f64) {
         best(self.sets[to_go - 1].iter().map(|v| dot(belief, &v.values)))
     }

@@ -21,7 +21,7 @@ pub fn solve_diagram(
     if options.horizon.is_some() || options.belief.is_some() || options.discount.is_some() {
         return Err(Error::Usage("--horizon, --belief and --discount are for processes, not for diagrams".into()));
     }
-    if let Method::BeliefTree | Method::Alpha = options.method {
+    if let Method::BeliefTree | Method::Alpha | Method::Team = options.method {
         return Err(Error::Usage(format!("--method {} is for processes, not for diagrams", options.method.name())));
     }
     let irregular = irregular(diagram);

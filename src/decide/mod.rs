@@ -23,6 +23,7 @@ mod observation_tests;
 pub(crate) mod pairs;
 mod process;
 mod solve;
+mod team;
 #[cfg(test)]
 pub(crate) mod tests;
 mod tree;
@@ -52,16 +53,19 @@ pub enum Method {
     Alpha,
     /// Single policy updating of decisions that forget.
     Spu,
+    /// Branch and bound over the joint policies of agents that do not share their observations.
+    Team,
 }
 
 impl Method {
     /// All methods with their names.
-    pub const ALL: [(&'static str, Method); 5] = [
+    pub const ALL: [(&'static str, Method); 6] = [
         ("auto", Method::Auto),
         ("eliminate", Method::Eliminate),
         ("belief-tree", Method::BeliefTree),
         ("alpha", Method::Alpha),
         ("spu", Method::Spu),
+        ("team", Method::Team),
     ];
 
     /// Its name.

@@ -4,6 +4,7 @@ use super::alpha::Vectors;
 use super::flat::{flat, flat_pomdp};
 use super::idid::{Faced, Models};
 use super::process::{Bounds, Process, bounds, dot};
+use super::team::solve_team;
 use super::tree::{Room, Tree};
 use super::tuning::FIRST;
 use super::{Method, Options, Solution, solve_diagram};
@@ -47,14 +48,19 @@ pub fn solve_pomdp(
     let solution = Solution { horizon: Some(horizon), ..Solution::new("pomdp") };
     let flat = || flat_pomdp(pomdp, horizon);
     let alpha = || Vectors::new(pomdp, horizon, options.nodes, stop);
-    match options.method {
+    let shared = |tell: &mut dyn FnMut(&Solution)| match options.method {
         Method::Eliminate => {
-            let mut found = eliminated(&flat()?, options, solution, stop, tell)?;
+            let mut found = eliminated(&flat()?, options, solution.clone(), stop, tell)?;
             found.error_bound += misses(pomdp) * (horizon * horizon) as f64 * pomdp.largest_reward();
             Ok(found)
         }
         Method::Spu => Err(Error::Usage("--method spu is for diagrams, not for processes".into())),
-        _ => along(pomdp, &pomdp.start, horizon, &names, Some(&alpha), options, solution, stop, tell),
+        _ => along(pomdp, &pomdp.start, horizon, &names, Some(&alpha), options, solution.clone(), stop, tell),
+    };
+    match (pomdp.agents.len(), options.method) {
+        (0..=1, Method::Team) => Err(Error::Usage("--method team is for processes of several agents".into())),
+        (0..=1, _) | (_, Method::Spu) => shared(tell),
+        _ => solve_team(pomdp, horizon, options, &shared, stop, tell),
     }
 }
 
@@ -122,7 +128,7 @@ pub fn solve_idid(
     match options.method {
         // as the paper does it: only equal beliefs are merged
         Method::Eliminate => eliminated(&flat(idid, &models)?, options, solution, stop, tell),
-        Method::Alpha | Method::Spu => {
+        Method::Alpha | Method::Spu | Method::Team => {
             Err(Error::Usage(format!("--method {} does not solve interactive diagrams", options.method.name())))
         }
         _ => {

@@ -40,3 +40,12 @@ pub(super) const POLICY_TABLE: usize = 1 << 22;
 
 /// Steps of the bounds that are told before anything else: some hundredths of a second.
 pub(super) const FIRST: f64 = 1e8;
+
+/// Products of a sweep of the ascent of joint policies, at most: some tenths of a second.
+pub(super) const ASCENT: f64 = 1e7;
+
+/// Ascents of joint policies: the first few find the best value of the two-agent tiger for three steps.
+pub(super) const RESTARTS_OF_TEAMS: u64 = 20;
+
+/// Most vectors of the bound that the search over joint policies uses: some seconds of pruning.
+pub(super) const TEAM_VECTORS: usize = 1 << 12;

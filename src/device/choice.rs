@@ -35,6 +35,7 @@ impl FromStr for Choice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        let text = &*text.to_ascii_lowercase();
         let list = match text {
             "auto" => return Ok(Choice::Auto),
             "cpu" => return Ok(Choice::Cpu),

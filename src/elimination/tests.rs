@@ -1,7 +1,7 @@
 use super::cpu::kernel;
 use super::*;
 use crate::algebra::{CostEntry, MinSum};
-use crate::bounds::{SizeSchedule, trivial_bound};
+use crate::bounds::{SizeSchedule, constant_bound};
 use crate::common::Shape;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::model::{CostFunction, Table};
@@ -80,11 +80,11 @@ fn bucket_elimination_is_exact_and_mini_buckets_never_pass_the_optimum() {
         if optimum < problem.top {
             assert_eq!(cost, optimum);
         }
-        assert!(trivial_bound(&problem) <= optimum.min(problem.top));
+        assert!(constant_bound(&problem) <= optimum.min(problem.top));
         for z in 1..=order.width + 1 {
             let outcome = run(&problem, Plan::new(&problem, &order, &limits(Some(z), None)));
             assert!(outcome.lower_bound() <= optimum.min(problem.top), "z = {z}");
-            assert!(outcome.lower_bound() >= trivial_bound(&problem), "z = {z}");
+            assert!(outcome.lower_bound() >= constant_bound(&problem), "z = {z}");
             assert!(problem.cost(&outcome.assign().expect("messages are kept")) >= optimum);
             if outcome.exact() {
                 assert_eq!(outcome.lower_bound(), optimum.min(problem.top));
@@ -139,7 +139,7 @@ fn plans_shrink_to_memory() {
                 lowered += plan.steps.iter().filter(|step| step.lowered).count();
                 let outcome = run(&problem, plan);
                 assert!(outcome.lower_bound() <= optimum);
-                assert!(outcome.lower_bound() >= trivial_bound(&problem));
+                assert!(outcome.lower_bound() >= constant_bound(&problem));
                 assert!(!outcome.exact() || outcome.lower_bound() == optimum);
                 assert_eq!(outcome.assign().is_some(), keep_messages);
                 if let Some(assignment) = outcome.assign() {

@@ -8,13 +8,12 @@
 pub(super) mod words;
 
 use super::ReadOptions;
-use super::tokens::Tokens;
+use super::bayes::{Conditional, File};
+use super::tokens::{Place, Tokens};
 use super::uai::Parts;
 use crate::error::Error;
 use crate::memory;
-use crate::model::{Network, Numbers, Scale, Stated, Variable};
-use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use crate::model::{Network, Numbers, Stated, Variable};
 use words::{Word, Words};
 
 /// Reads a network of costs.
@@ -32,7 +31,7 @@ pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
         return Err(words.error("network, variable or probability"));
     }
     while !words.at_end() {
-        match words.text() {
+        match words.keyword().as_deref() {
             Some("network") => words.skip_block()?,
             Some("variable") => file.variable(&mut words)?,
             Some("probability") => file.probability(&mut words)?,
@@ -43,51 +42,7 @@ pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
     if let Some(name) = file.missing() {
         return Err(words.error(&format!("the probabilities of {name}")));
     }
-    file.parts(words.file())
-}
-
-/// Scope and entries of a variable's probabilities; the variable itself runs fastest.
-pub(super) type Conditional = (Box<[u32]>, Arc<Numbers>);
-
-/// What is read so far of a Bayesian network.
-#[derive(Default)]
-pub(super) struct File {
-    pub variables: Vec<Variable>,
-    /// The index of each variable.
-    pub indices: FxHashMap<Box<str>, u32>,
-    /// Each variable's probabilities.
-    pub tables: Vec<Option<Conditional>>,
-}
-
-impl File {
-    /// Adds a variable.
-    pub fn declare(&mut self, name: Box<str>, values: Box<[Box<str>]>) {
-        let index = self.variables.len() as u32;
-        self.variables.push(Variable { domain: values.len() as u32, name: Some(name.clone()), values: Some(values) });
-        let _ = self.indices.insert(name, index);
-        self.tables.push(None);
-    }
-
-    /// How many entries the table of these variables has.
-    pub fn entries(&self, scope: &[u32]) -> usize {
-        scope.iter().fold(1, |product, &v| product.saturating_mul(self.variables[v as usize].domain as usize))
-    }
-
-    /// A variable whose probabilities are not there.
-    pub fn missing(&self) -> Option<&str> {
-        let missing = self.tables.iter().position(Option::is_none)?;
-        self.variables[missing].name.as_deref()
-    }
-
-    /// The network.
-    pub fn parts(self, file: &str) -> Result<Parts, Error> {
-        let mut builder = Network::builder(file);
-        for variable in self.variables {
-            let _ = builder.named_variable(variable)?;
-        }
-        let (scopes, numbers) = self.tables.into_iter().flatten().unzip();
-        Ok(Parts { builder, scopes, numbers, scale: Scale::Potentials, precision: None, fixed: Vec::new() })
-    }
+    file.parts(tokens)
 }
 
 /// The probabilities of a variable as they are read.
@@ -97,8 +52,8 @@ struct Rows {
     sizes: Vec<usize>,
     doubles: Vec<f64>,
     decimals: Vec<(usize, crate::model::Decimal)>,
-    /// Which rows are there.
-    given: Vec<bool>,
+    /// The places of the rows that are there.
+    given: Vec<Option<Place>>,
 }
 
 impl File {
@@ -112,10 +67,10 @@ impl File {
         words.expect('{')?;
         let mut values: Option<Box<[Box<str>]>> = None;
         while !words.is('}') {
-            match words.text() {
+            match words.keyword().as_deref() {
                 Some("type") => {
                     words.take()?;
-                    if words.text() != Some("discrete") {
+                    if words.keyword().as_deref() != Some("discrete") {
                         return Err(words.error("discrete"));
                     }
                     words.take()?;
@@ -177,38 +132,43 @@ impl File {
             )
         })?;
         let count = entries / sizes[sizes.len() - 1];
-        let (doubles, given) = (vec![0.0; entries], vec![false; count]);
+        let (doubles, given) = (vec![0.0; entries], vec![None; count]);
         let mut rows = Rows { scope, sizes, doubles, decimals: Vec::new(), given };
         let mut default = None;
         while !words.is('}') {
-            match words.word() {
-                Word::Mark('(') => self.row(&mut rows, words)?,
-                Word::Name("table") => rows.table(words)?,
-                Word::Name("default") => {
+            let keyword = words.keyword();
+            match (words.word(), keyword.as_deref()) {
+                (Word::Mark('('), _) => self.row(&mut rows, words)?,
+                (_, Some("table")) => rows.table(words)?,
+                (_, Some("default")) => {
+                    let place = words.place();
                     words.take()?;
-                    default = Some(probabilities(words, rows.sizes[rows.sizes.len() - 1])?);
+                    default = Some((probabilities(words, rows.sizes[rows.sizes.len() - 1])?, place));
                 }
-                Word::Name("property") => words.skip_statement()?,
+                (_, Some("property")) => words.skip_statement()?,
                 _ => return Err(words.error("table, default, a row such as (a, b) 0.1, 0.9; or }")),
             }
         }
-        if let Some(row) = rows.given.iter().position(|&given| !given) {
+        if let Some(row) = rows.given.iter().position(Option::is_none) {
             match default {
-                Some(default) => {
-                    let open = (0..rows.given.len()).filter(|&row| !rows.given[row]);
-                    open.collect::<Vec<_>>().into_iter().for_each(|row| rows.fill(row, &default));
+                Some((default, place)) => {
+                    let open = (0..rows.given.len()).filter(|&row| rows.given[row].is_none());
+                    open.collect::<Vec<_>>().into_iter().for_each(|row| rows.fill(row, &default, place));
                 }
                 None => return Err(words.error(&format!("the row ({})", self.names(&rows, row).join(", ")))),
             }
         }
         words.take()?;
         rows.decimals.sort_unstable_by_key(|&(index, _)| index);
-        self.tables[own as usize] = Some((rows.scope.into(), Numbers::new(rows.doubles, rows.decimals).into()));
+        let (scope, places) = (rows.scope.into(), rows.given.into_iter().flatten().collect());
+        let numbers = Numbers::new(rows.doubles, rows.decimals).into();
+        self.tables[own as usize] = Some(Conditional { scope, numbers, places });
         Ok(())
     }
 
     /// `(a, b) p, ...;`
     fn row(&self, rows: &mut Rows, words: &mut Words<'_, '_>) -> Result<(), Error> {
+        let place = words.place();
         words.take()?;
         let mut row = 0;
         for &parent in &rows.scope[..rows.scope.len() - 1] {
@@ -223,12 +183,12 @@ impl File {
             words.take()?;
             words.skip(',')?;
         }
-        if rows.given[row] {
+        if rows.given[row].is_some() {
             return Err(words.error("a row that is not given yet"));
         }
         words.expect(')')?;
         let own = probabilities(words, rows.sizes[rows.sizes.len() - 1])?;
-        rows.fill(row, &own);
+        rows.fill(row, &own, place);
         Ok(())
     }
 
@@ -246,7 +206,7 @@ impl File {
 }
 
 impl Rows {
-    fn fill(&mut self, row: usize, probabilities: &[Stated]) {
+    fn fill(&mut self, row: usize, probabilities: &[Stated], place: Place) {
         for (index, stated) in (row * probabilities.len()..).zip(probabilities) {
             match *stated {
                 Stated::Double(double) => self.doubles[index] = double,
@@ -256,19 +216,20 @@ impl Rows {
                 }
             }
         }
-        self.given[row] = true;
+        self.given[row] = Some(place);
     }
 
     /// All rows at once, one probability of each after the other.
     fn table(&mut self, words: &mut Words<'_, '_>) -> Result<(), Error> {
-        if self.given.contains(&true) {
+        if self.given.iter().any(Option::is_some) {
             return Err(words.error("} or a row, as there are rows already"));
         }
+        let place = words.place();
         words.take()?;
         let all = probabilities(words, self.doubles.len())?;
         for row in 0..self.given.len() {
             let own: Vec<Stated> = all.iter().copied().skip(row).step_by(self.given.len()).collect();
-            self.fill(row, &own);
+            self.fill(row, &own, place);
         }
         Ok(())
     }

@@ -8,10 +8,10 @@ mod names;
 mod write;
 
 pub(super) use names::Names;
-pub(super) use write::write;
+pub(super) use write::{decimal, write};
 
 use super::ReadOptions;
-use super::global::{self, Form, closes, open, take};
+use super::global::{self, Bound, Form, closes, open, take};
 use super::limits::{Domains, Sums};
 use super::tables::{Listed, range};
 use super::tokens::{Place, Tokens};
@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::globals::Decomposer;
 use crate::model::{Builder, COST_LIMIT, Cost, FORBIDDEN, Network, Notation, Units, Variable};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::atomic::Ordering;
 
 /// Reads a network.
 pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, Error> {
@@ -36,11 +37,13 @@ pub(super) fn read_network(tokens: &mut Tokens<'_>) -> Result<(Network, u32), Er
     open(tokens)?;
     let tagged = tokens.peek()? == b"problem";
     let mut builder = Network::builder(tokens.file());
-    let (units, top) = read_problem(tokens, tagged)?;
+    let (units, bound) = read_problem(tokens, tagged)?;
+    let top = if bound > COST_LIMIT { FORBIDDEN } else { bound.max(-COST_LIMIT) };
+    let bound = Bound { top: bound, passed: false.into() };
     let _ = builder.units(units).top(top).notation(Notation::Names);
     let names = read_variables(tokens, tagged, &mut builder)?;
     let Units { decimals, maximise, .. } = units;
-    let form = Form::Cfn { tagged, decimals, maximise, names: &names };
+    let form = Form::Cfn { tagged, decimals, maximise, names: &names, bound: &bound };
     let reader = Reader {
         tokens,
         builder,
@@ -52,7 +55,7 @@ pub(super) fn read_network(tokens: &mut Tokens<'_>) -> Result<(Network, u32), Er
         waiting: FxHashMap::default(),
         defined: FxHashMap::default(),
     };
-    Ok((reader.functions(top)?, decimals))
+    Ok((reader.functions(top, &bound)?, decimals))
 }
 
 /// The tags of a file that has them.
@@ -90,7 +93,8 @@ fn read_problem(tokens: &mut Tokens<'_>, tagged: bool) -> Result<(Units, Cost), 
     if decimals > MOST_DECIMALS {
         return Err(tokens.error(format!("at most {MOST_DECIMALS} digits behind the point")));
     }
-    let top = match super::decimal::fixed(&number, decimals as u32) {
+    let plain = Some(&number).filter(|number| !number.contains(&b'e'));
+    let top = match plain.and_then(|number| super::decimal::fixed(number, decimals as u32)) {
         Some(bound) => {
             if maximise {
                 -bound
@@ -98,12 +102,12 @@ fn read_problem(tokens: &mut Tokens<'_>, tagged: bool) -> Result<(Units, Cost), 
                 bound
             }
         }
-        None if number == b"inf" => FORBIDDEN,
+        None if number.eq_ignore_ascii_case(b"inf") => Cost::MAX,
         None => return Err(tokens.error_with(expected, "digits, perhaps with a point, without an exponent")),
     };
     close(tokens)?;
     let units = Units { decimals: decimals as u32, maximise, rounded: 0 };
-    Ok((units, if top > COST_LIMIT { FORBIDDEN } else { top.max(-COST_LIMIT) }))
+    Ok((units, top))
 }
 
 fn read_variables(tokens: &mut Tokens<'_>, tagged: bool, builder: &mut Builder) -> Result<Names, Error> {
@@ -144,7 +148,7 @@ fn read_variables(tokens: &mut Tokens<'_>, tagged: bool, builder: &mut Builder) 
 }
 
 fn text(word: &[u8]) -> Box<str> {
-    String::from_utf8_lossy(word).into()
+    super::encoding::word(word).into()
 }
 
 /// A function that takes the table of another one.
@@ -169,7 +173,7 @@ struct Reader<'r, 't, 'n> {
 }
 
 impl Reader<'_, '_, '_> {
-    fn functions(mut self, top: Cost) -> Result<Network, Error> {
+    fn functions(mut self, top: Cost, bound: &Bound) -> Result<Network, Error> {
         tag(self.tokens, self.tagged, "functions")?;
         open(self.tokens)?;
         while !self.tokens.at_end()? && !closes(self.tokens)? {
@@ -181,6 +185,12 @@ impl Reader<'_, '_, '_> {
             return Err(self.tokens.error_at(waiting[0].place, name, "the name of a function", hint));
         }
         self.sums.check(top, &self.decomposer, self.tokens)?;
+        // a cost beyond all others reaches the bound as long as negative ones do not make up for it
+        let makes_up = self.sums.below(&self.decomposer) > COST_LIMIT.saturating_sub(bound.top.max(0));
+        if makes_up && bound.passed.load(Ordering::Relaxed) {
+            let hint = "negative costs could make up for costs that reach the bound of the problem";
+            return Err(self.tokens.error_with("smaller costs, or inf", hint));
+        }
         Ok(self.builder.build())
     }
 
@@ -222,7 +232,8 @@ impl Reader<'_, '_, '_> {
         let at = self.tokens.place();
         if !self.tagged {
             let first = word.as_bytes().first().copied().unwrap_or_default();
-            let is_cost = &*word == "inf" || first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.');
+            let is_cost =
+                word.eq_ignore_ascii_case("inf") || first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.');
             return if is_cost {
                 let default = self.default_cost(&word)?;
                 self.tuples(name, &scope, default)
@@ -357,137 +368,4 @@ impl Reader<'_, '_, '_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::check::evaluate;
-    use crate::formats::{Format, read_from, write};
-    use crate::model::Number;
-    use crate::stop::Stop;
-
-    fn parse(text: &str) -> Result<Network, Error> {
-        read_from(text.as_bytes(), "t.cfn", Format::Cfn, &ReadOptions::default(), &Stop::new())
-    }
-
-    fn value(network: &Network, assignment: &[u32]) -> Option<f64> {
-        evaluate(network, assignment).value(network, assignment).map(Number::as_f64)
-    }
-
-    const SMALL: &str = include_str!("../../tests/corpus/small.cfn");
-    const MOST: &str = include_str!("../../tests/corpus/most.cfn");
-
-    #[test]
-    fn tags_names_and_decimals() {
-        let network = parse(SMALL).expect("a network");
-        assert_eq!(network.domains(), [2, 3, 3, 2]);
-        assert_eq!((network.top(), network.units().decimals, network.units().maximise), (2050, 2, false));
-        let names: Vec<String> = (0..4).map(|v| network.variable_name(v)).collect();
-        assert_eq!(names, ["rain", "umbrella", "x2", "n"]);
-        assert_eq!([network.value_name(1, 2), network.value_name(3, 1)], ["lost", "v1"]);
-        assert_eq!(network.value_index(3, "v1"), Some(1));
-        let functions: Vec<Option<&str>> = (0..6).map(|f| network.function_name(f)).collect();
-        assert_eq!(functions[0], Some("here"));
-        // -1.25 + 0.5 + 2 * table(no, v0) + 3.99, none or one value of 1
-        assert_eq!(value(&network, &[0, 0, 1, 0]), Some(-1.25 + 0.5 + 2.0 + 3.99 + 0.25));
-        assert_eq!(value(&network, &[1, 1, 0, 0]), Some(-1.25 + 1.0 + 6.0 - 0.75 + 0.25));
-        assert_eq!(value(&network, &[1, 2, 2, 0]), None);
-    }
-
-    #[test]
-    fn places_in_place_of_tags_and_maximisation() {
-        let network = parse(MOST).expect("a network");
-        assert_eq!((network.top(), network.units().decimals, network.units().maximise), (35, 1, true));
-        assert_eq!(value(&network, &[0, 0]), Some(1.0 + 0.5 + 0.5 + 3.0));
-        assert_eq!(value(&network, &[0, 1]), Some(-2.5 + 1.5 + 0.5 + 1.5 - 1.0));
-        assert_eq!(value(&network, &[1, 0]), None);
-        assert!(evaluate(&network, &[0, 1]).is_solution());
-        for (text, top) in
-            [("<-0.5", -5), ("< 3", 3), (">0", 0), ("<inf", FORBIDDEN), ("<99999999999999999999", FORBIDDEN)]
-        {
-            assert_eq!(parse(&format!("{{ {{t {text}}} {{}} {{}} }}")).expect(text).top(), top, "{text}");
-        }
-    }
-
-    #[test]
-    fn totals_are_bounded_and_entries_are_not() {
-        let network = parse("{{t <10.0} {2} { {[0] [10 3]} {[0] 0 [0 -5]} }}").expect("a network");
-        assert_eq!(evaluate(&network, &[0]).cost, 50);
-        assert!(evaluate(&network, &[0]).is_solution());
-    }
-
-    #[test]
-    fn alldiff_compares_names() {
-        let network = parse("{{t <9} {a [p q] b [q p]} { {[a b] alldiff [[] []]} }}").expect("a network");
-        assert_eq!([[0, 0], [0, 1], [1, 0]].map(|x| value(&network, &x)), [Some(0.0), None, None]);
-        let network = parse("{{t <9} {a [p q] b [q p]} { {[a b] alldiff [[0] []]} }}").expect("a network");
-        assert_eq!([[0, 0], [0, 1], [1, 0]].map(|x| value(&network, &x)), [Some(0.0), Some(0.0), None]);
-    }
-
-    #[test]
-    fn what_is_written_is_read() {
-        for text in [SMALL, MOST] {
-            let network = parse(text).expect("a network");
-            let mut written = Vec::new();
-            write(&network, Format::Cfn, &mut written).expect("to memory");
-            let written = String::from_utf8(written).expect("text");
-            let again = parse(&written).expect(&written);
-            assert_eq!((again.top(), again.units()), (network.top(), network.units()));
-            let names = |network: &Network| -> Vec<String> {
-                (0..network.domains().len()).map(|v| network.variable_name(v)).collect()
-            };
-            assert_eq!(names(&again), names(&network));
-            let mut odometer = crate::model::Odometer::new(network.domains().iter().map(|&d| d as usize).collect());
-            loop {
-                let x: Vec<u32> = odometer.digits.iter().map(|&value| value as u32).collect();
-                assert_eq!(value(&again, &x), value(&network, &x), "{x:?}");
-                if odometer.advance().is_none() {
-                    break;
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn misfits() {
-        let message = |text: &str| parse(text).expect_err(text).to_string();
-        for (text, part) in [
-            ("", "t.cfn:1:1: found the end of the file, expected an opening bracket"),
-            ("{ problem: {name: x, must: <3} }", "1:22: found `must`, expected `mustbe`"),
-            ("{ problem: {name mustbe: 3} }", "expected `mustbe`"),
-            ("{{x 3}", "1:5: found `3`, expected `<` or `>`"),
-            ("{{x <1e3}", "found `<1e3`, expected `<` or `>` and a decimal number (digits"),
-            ("{{x <3.0000000000000001}", "at most 15 digits"),
-            ("{{x <3} {a []}", "a domain size of at least 1"),
-            ("{{x <3} {a 0}", "a domain size of at least 1"),
-            ("{{x <3} {a [p p]}", "a name that the variable's values do not have yet"),
-            ("{{x <3} {a [1 2]}", "which does not begin with a digit"),
-            ("{{x <3} {a 2 a 2}", "found `a`, expected another name (variable 0 is called a)"),
-            ("{{x <3} {2 x0 2}", "variable 0 is called x0"),
-            ("{{x <3} {a 2}\n{ {[b] [1 2]}", "2:5: found `b`, expected the name of a variable"),
-            ("{{x <3} {a 2} { {[7] [1 2]}", "found `7`, expected a variable in 0..1"),
-            ("{{x <3} {a 2} { {[a a] [1 2]}", "a variable that the function does not have yet"),
-            ("{{x <3} {a 2} { {[a] [1", "found the end of the file, expected a cost"),
-            ("{{x <3} {a 2} { {[a] [1]}}}", "found `]`, expected 2 costs, not 1"),
-            ("{{x <3} {a 2} { {[a] [1 2 3]}", "found `3`, expected the end of the list: the scope has 2 combinations"),
-            ("{{x <3} {a 2} { {[a] [1 -inf]}", "found `-inf`, expected a cost: digits"),
-            ("{{x <3} {a 2} { {[a] [1 1e3]}", "found `1e3`, expected a cost: digits"),
-            ("{{x <3} {a 2} { {[a] 0 [0 1 0 2]}", "a tuple that is not listed yet"),
-            (
-                "{{x <3} {a 2} { {[a] 0 [v2 1]}",
-                "found `v2`, expected the name of a value of variable 0, or an index in 0..2",
-            ),
-            ("{{x <3} {a 2} {\n {[a] later} }}", "2:7: found `later`, expected the name of a function"),
-            ("{{x <3} {a 2 b 3} { {[a] f} f {[b] [1 2 3]} }}", "expected a shared table that fits"),
-            ("{{x <3} {a 2 b 2} { {[a b] sdiff [1]} }}", "found `sdiff`, expected another global cost function"),
-            (
-                "{{x <3} {a 2 b 2} { {[a b] knapsackp [1]} }}",
-                "a global cost function, knapsackp; those read are salldiff",
-            ),
-            ("{{x >3} {a 2 b 2} { {[a b] wsum [lin 2 < 3]} }}", "expected a cost of at most 0, or inf"),
-            ("{{x <3.0} {a 2 b 2} { {[a b] >= [1 2]} }}", "a network of integers that minimises"),
-            ("{{x <3} {a 2 b 2} { {[a b] knapsack [1 [2]]} }}", "2 items, one for each variable"),
-            ("{{x <3} {a 2 b 2} { {[a b] wsum [lin 2 < 3 4]} }}", "found `4`, expected a closing bracket"),
-        ] {
-            assert!(message(text).contains(part), "{text}: {}", message(text));
-        }
-    }
-}
+mod tests;

@@ -2,8 +2,9 @@
 //! true.
 //!
 //! `.wcnf` has two dialects: `p wcnf VARIABLES CLAUSES [TOP]` and `WEIGHT LITERALS 0`, where a weight of at least `top`
-//! is hard; and since 2022 without a header, `h LITERALS 0` for hard clauses (MaxSAT Evaluation, rules of 2022). A
-//! clause of a `.cnf` has weight 1.
+//! is hard; and since 2022 without a header, `h LITERALS 0` for hard clauses (MaxSAT Evaluation, rules of 2022). Files
+//! that mix both are read, and weights may be decimals. A clause of a `.cnf` has weight 1; the header, not the name of
+//! the file, shows which of the two it is.
 
 mod write;
 
@@ -11,66 +12,70 @@ pub(super) use write::write;
 
 use super::ReadOptions;
 use super::limits::ANNOUNCED;
+use super::real::{Range, Real, Unit, is_at_least};
 use super::repeated::Repeated;
 use super::tokens::Tokens;
 use crate::error::Error;
-use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Network};
+use crate::model::{FORBIDDEN, Network};
 
 /// Clauses of up to this number of literals have all their 2^n costs in a row; the others list the assignment that
 /// does not satisfy them.
 const DENSE: usize = 6;
 
 /// Reads a `.cnf`.
-pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, Error> {
-    read_clauses(tokens, false)
+pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
+    read_clauses(tokens, false, options)
 }
 
 /// Reads a `.wcnf`.
-pub(super) fn read_weighted(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, Error> {
-    read_clauses(tokens, true)
+pub(super) fn read_weighted(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
+    read_clauses(tokens, true, options)
 }
 
 /// What precedes the clauses.
 struct Header {
     variables: usize,
     clauses: usize,
-    /// Weights from here on are hard.
-    top: Option<i64>,
+    weighted: bool,
+    /// Weights from here on are hard: digits of any length.
+    top: Option<Box<[u8]>>,
+}
+
+/// What it costs not to satisfy a clause.
+#[derive(Clone, Copy)]
+enum Weight {
+    Hard,
+    Soft(Real),
 }
 
 /// Clauses one after the other.
 #[derive(Default)]
 struct Clauses {
     literals: Vec<i32>,
-    /// The end of each clause among the literals, and its cost.
-    ends: Vec<(usize, Cost)>,
+    /// The end of each clause among the literals, and its weight.
+    ends: Vec<(usize, Weight)>,
     /// The largest variable.
     largest: usize,
 }
 
-fn read_clauses(tokens: &mut Tokens<'_>, weighted: bool) -> Result<Network, Error> {
+fn read_clauses(tokens: &mut Tokens<'_>, weighted: bool, options: &ReadOptions) -> Result<Network, Error> {
     while tokens.peek()?.starts_with(b"c") {
         let _ = tokens.word("a comment")?;
         tokens.skip_line()?;
     }
-    let has_header = tokens.peek()?.first() == Some(&b'p');
+    let has_header = tokens.peek()?.first().is_some_and(|first| first.eq_ignore_ascii_case(&b'p'));
     let header = if has_header || !weighted { Some(read_header(tokens, weighted)?) } else { None };
+    let weighted = header.as_ref().map_or(weighted, |header| header.weighted);
     let mut clauses = Clauses::default();
     tokens.skip_comments_after(b'c'); // not before, because of the word `cnf`
-    let (mut surplus, mut sum) = (Repeated::default(), 0i64);
+    let mut surplus = Repeated::default();
     // files of SATLIB end with a line `%`
     while !tokens.at_end()? && tokens.peek()? != b"%" {
-        let cost = if weighted { weight(tokens, header.as_ref())? } else { 1 };
-        if cost < FORBIDDEN {
-            sum = sum.saturating_add(cost);
-        }
-        if sum >= COST_LIMIT {
-            return Err(tokens.error_with("smaller weights", "the weights add up to more than 64-bit costs hold"));
-        }
+        let weight = if weighted { weight(tokens, header.as_ref())? } else { Weight::Soft(Real::integer(1)) };
         if header.as_ref().is_some_and(|header| clauses.ends.len() >= header.clauses) {
             surplus.note(tokens.place());
         }
-        clauses.read(tokens, header.as_ref(), cost)?;
+        clauses.read(tokens, header.as_ref(), weight)?;
     }
     // an archive that is cut short tells so at its end
     while !tokens.at_end()? {
@@ -87,44 +92,53 @@ fn read_clauses(tokens: &mut Tokens<'_>, weighted: bool) -> Result<Network, Erro
         return Err(tokens.error("a clause or `p wcnf`"));
     }
     let announced = header.map_or(0, |header| header.variables);
-    clauses.network(tokens, announced)
+    clauses.network(tokens, announced, options)
 }
 
 fn read_header(tokens: &mut Tokens<'_>, weighted: bool) -> Result<Header, Error> {
-    let (line, kind) = if weighted { ("`p wcnf`", "wcnf") } else { ("`p cnf VARIABLES CLAUSES`", "cnf") };
-    if tokens.word(line)? != b"p" {
+    let line = if weighted { "`p wcnf`" } else { "`p cnf VARIABLES CLAUSES`" };
+    if !tokens.word(line)?.eq_ignore_ascii_case(b"p") {
         return Err(tokens.error(line));
     }
-    if tokens.word(kind)? != kind.as_bytes() {
-        return Err(tokens.error(format!("`{kind}`")));
-    }
+    let weighted = match &tokens.word("`cnf` or `wcnf`")?.to_ascii_lowercase()[..] {
+        b"wcnf" => true,
+        b"cnf" => false,
+        _ => return Err(tokens.error("`cnf` or `wcnf`")),
+    };
     let variables = tokens.count("a number of variables")?;
     let clauses = tokens.count("a number of clauses")?;
-    let has_top = weighted && !tokens.at_line_end()?;
-    let top = has_top.then(|| tokens.integer("the weight of hard clauses")).transpose()?;
-    Ok(Header { variables, clauses, top })
+    let mut top = None;
+    if weighted && !tokens.at_line_end()? {
+        let word: Box<[u8]> = tokens.word("the weight of hard clauses")?.into();
+        if is_at_least(&word, b"0").is_none() {
+            return Err(tokens.error("the weight of hard clauses"));
+        }
+        top = Some(word);
+    }
+    Ok(Header { variables, clauses, weighted, top })
 }
 
-/// The cost of not satisfying the clause that begins here.
-fn weight(tokens: &mut Tokens<'_>, header: Option<&Header>) -> Result<Cost, Error> {
-    if header.is_none() && tokens.peek()? == b"h" {
+/// The weight of the clause that begins here.
+fn weight(tokens: &mut Tokens<'_>, header: Option<&Header>) -> Result<Weight, Error> {
+    if tokens.peek()?.eq_ignore_ascii_case(b"h") {
         let _ = tokens.word("`h`")?;
-        return Ok(FORBIDDEN);
+        return Ok(Weight::Hard);
     }
-    let expected = if header.is_none() { "a weight or `h`" } else { "a weight" };
-    let weight = tokens.integer(expected)?;
-    if header.is_some_and(|header| header.top.is_some_and(|top| weight >= top)) {
-        return Ok(FORBIDDEN);
+    let top = header.and_then(|header| header.top.as_deref());
+    if top.is_some_and(|top| is_at_least(tokens.peek().unwrap_or_default(), top) == Some(true)) {
+        let _ = tokens.word("a weight")?;
+        return Ok(Weight::Hard);
     }
-    if !(0..COST_LIMIT).contains(&weight) {
-        return Err(tokens.error(format!("{expected} of at least 0 and below {COST_LIMIT}")));
+    let weight = tokens.real("a weight or `h`")?;
+    match weight.as_f64() {
+        0.0.. => Ok(Weight::Soft(weight)),
+        _ => Err(tokens.error("a weight of at least 0, or `h`")),
     }
-    Ok(weight)
 }
 
 impl Clauses {
     /// Reads literals up to the 0.
-    fn read(&mut self, tokens: &mut Tokens<'_>, header: Option<&Header>, cost: Cost) -> Result<(), Error> {
+    fn read(&mut self, tokens: &mut Tokens<'_>, header: Option<&Header>, weight: Weight) -> Result<(), Error> {
         let limit = header.map_or(i64::from(i32::MAX), |header| header.variables.min(i32::MAX as usize) as i64);
         let start = self.literals.len();
         let mut is_tautology = false;
@@ -134,7 +148,7 @@ impl Clauses {
                 break;
             }
             if literal.abs() > limit {
-                return Err(tokens.error(format!("a literal of a variable in 1..={limit}")));
+                return Err(tokens.error(format!("a literal of a variable from 1 to {limit}")));
             }
             let literal = literal as i32;
             self.largest = self.largest.max(literal.unsigned_abs() as usize);
@@ -151,11 +165,11 @@ impl Clauses {
             }
         }
         self.literals.truncate(kept);
-        self.ends.push((kept, if is_tautology { 0 } else { cost }));
+        self.ends.push((kept, if is_tautology { Weight::Soft(Real::default()) } else { weight }));
         Ok(())
     }
 
-    fn network(self, tokens: &Tokens<'_>, announced: usize) -> Result<Network, Error> {
+    fn network(self, tokens: &Tokens<'_>, announced: usize, options: &ReadOptions) -> Result<Network, Error> {
         let variables = announced.max(self.largest);
         let most = ANNOUNCED.max(self.literals.len());
         if variables > most {
@@ -165,10 +179,21 @@ impl Clauses {
         for _ in 0..variables {
             let _ = builder.variable(2)?;
         }
+        let mut range = Range::default();
+        for (_, weight) in &self.ends {
+            if let Weight::Soft(weight) = weight {
+                range.add(&[*weight]);
+            }
+        }
+        let mut unit: Unit = range.unit(tokens, options)?;
         let mut start = 0;
         let mut scope = Vec::new();
         for item in tokens.stop().each(self.ends) {
-            let (end, cost) = item?;
+            let (end, weight) = item?;
+            let [cost] = match weight {
+                Weight::Hard => [FORBIDDEN],
+                Weight::Soft(weight) => unit.costs([weight]),
+            };
             let clause = &self.literals[std::mem::replace(&mut start, end)..end];
             if cost == 0 {
                 continue;
@@ -184,6 +209,7 @@ impl Clauses {
                 let _ = builder.sparse(&scope, 0, unsatisfied.collect(), vec![cost])?;
             }
         }
+        let _ = builder.units(unit.units(false));
         Ok(builder.build())
     }
 }
@@ -192,7 +218,7 @@ impl Clauses {
 mod tests {
     use super::*;
     use crate::formats::{Format, read_from};
-    use crate::model::{Table, add};
+    use crate::model::{Cost, Table, Units, add};
     use crate::stop::Stop;
 
     fn parse(text: &str, format: Format) -> Result<Network, Error> {
@@ -219,6 +245,21 @@ mod tests {
         }
         let soft = parse("p wcnf 1 2\n99999999 1 0\n1 -1 0\n", Format::Wcnf).expect("clauses");
         assert_eq!(costs(&soft), [99_999_999, 1], "without top all are soft");
+    }
+
+    #[test]
+    fn dialects_mix_and_weights_may_be_decimals() {
+        let mixed = parse("p wcnf 2 3 10\nh 1 2 0\n10 -1 -2 0\n2.5 1 0\n", Format::Wcnf).expect("clauses");
+        assert_eq!(costs(&mixed), [FORBIDDEN, 0, 25, FORBIDDEN]);
+        assert_eq!(*mixed.units(), Units { decimals: 1, maximise: false, rounded: 0 });
+        let new = parse("h 1 2 0\n0.75 -1 0\n1e-1 -2 0\n", Format::Wcnf).expect("clauses");
+        assert_eq!(costs(&new), [FORBIDDEN, 75, 10, 85]);
+        let plain = parse("P CNF 1 1\n1 0\n", Format::Wcnf).expect("clauses");
+        assert_eq!(costs(&plain), [1, 0]);
+        let weighted = parse("p wcnf 1 1\n7 1 0\n", Format::Cnf).expect("clauses");
+        assert_eq!(costs(&weighted), [7, 0]);
+        let huge = "p wcnf 1 2 36893488147419103232\n36893488147419103232 1 0\n00036893488147419103233.5 -1 0\n";
+        assert_eq!(costs(&parse(huge, Format::Wcnf).expect("clauses")), [FORBIDDEN; 2]);
     }
 
     #[test]
@@ -250,8 +291,8 @@ mod tests {
     fn misfits() {
         for (text, part) in [
             ("", "1:1: found the end of the file, expected `p cnf VARIABLES CLAUSES`"),
-            ("p dnf 1 1\n", "1:3: found `dnf`, expected `cnf`"),
-            ("p cnf 2 1\n3 0", "2:1: found `3`, expected a literal of a variable in 1..=2"),
+            ("p dnf 1 1\n", "1:3: found `dnf`, expected `cnf` or `wcnf`"),
+            ("p cnf 2 1\n3 0", "2:1: found `3`, expected a literal of a variable from 1 to 2"),
             ("p cnf 2 1\n1 x 0", "2:3: found `x`, expected a literal"),
             ("p cnf 2 2\n1 0", "2:4: found the end of the file, expected 2 clauses, as the header says (1 of them"),
             ("p cnf 2 1\n1 2", "found the end of the file, expected a literal"),
@@ -261,13 +302,13 @@ mod tests {
             assert!(error.contains(part), "{text}: {error}");
         }
         for (text, part) in [
-            ("p cnf 1 1\n1 0", "1:3: found `cnf`, expected `wcnf`"),
-            ("p wcnf 1 1 9\nh 1 0", "2:1: found `h`, expected a weight"),
+            ("p wcnf 1 1 x\n9 1 0", "1:12: found `x`, expected the weight of hard clauses"),
+            ("p wcnf 1 1 9\nx 1 0", "2:1: found `x`, expected a weight or `h`"),
             ("", "1:1: found the end of the file, expected a clause or `p wcnf`"),
-            ("-1 1 0", "1:1: found `-1`, expected a weight or `h` of at least 0"),
-            ("1.5 1 0", "1:1: found `1.5`, expected a weight or `h`"),
+            ("-1 1 0", "1:1: found `-1`, expected a weight of at least 0, or `h`"),
+            ("p wcnf 1 1 36893488147419103232\n18446744073709551616 1 0", "expected smaller numbers"),
             ("1 2147483647 0", "expected at most 4194304 variables (there are 2147483647)"),
-            ("200000000000000000 1 0 200000000000000000 1 0", "expected smaller weights"),
+            ("200000000000000000 1 0 200000000000000000 1 0", "expected smaller numbers"),
         ] {
             let error = parse(text, Format::Wcnf).expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");

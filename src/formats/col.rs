@@ -182,7 +182,7 @@ fn is_number(word: &[u8]) -> bool {
 fn vertex(tokens: &mut Tokens<'_>, vertices: u32) -> Result<u32, Error> {
     match tokens.integer("a vertex")? {
         v if v >= 1 && v <= i64::from(vertices) => Ok(v as u32 - 1),
-        _ => Err(tokens.error(format!("a vertex in 1..={vertices}"))),
+        _ => Err(tokens.error(format!("a vertex from 1 to {vertices}"))),
     }
 }
 
@@ -275,7 +275,7 @@ mod tests {
             ("p cnf 3 3\n", "1:3: found `cnf`, expected `edge` or `col`"),
             ("p edge 999999999999 3\n", "at most"),
             ("p edge 3 3\np edge 3 3\n", "2:1: found `p`"),
-            ("p edge 3 3\ne 1 4\n", "2:5: found `4`, expected a vertex in 1..=3"),
+            ("p edge 3 3\ne 1 4\n", "2:5: found `4`, expected a vertex from 1 to 3"),
             ("p edge 3 3\ne 0 1\n", "2:3: found `0`"),
             ("p edge 3 3\ne 1\n2 3\n", "3:1: found `2`, expected both vertices of an edge on one line"),
             ("p 3\n1 2\n", "2:1: found `1`, expected numbers of vertices and edges on the line"),

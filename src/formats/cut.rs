@@ -172,7 +172,7 @@ mod tests {
     fn misfits() {
         let head = "%%MatrixMarket matrix coordinate";
         for (text, format, part) in [
-            ("2 1\n1 3\n", Format::Rud, "2:3: found `3`, expected a variable in 1..=2"),
+            ("2 1\n1 3\n", Format::Rud, "2:3: found `3`, expected a variable from 1 to 2"),
             ("2 1\n1 2 x\n", Format::Rud, "2:5: found `x`, expected a weight"),
             ("2 2\n1 2 1\n", Format::Rud, "found the end of the file, expected a variable"),
             ("2 1\n1 2 1\n1 2\n", Format::Rud, "3:1: found `1`, expected the end of the file"),

@@ -6,14 +6,29 @@ use crate::model::{Decimal, Stated};
 /// Digits that a [`Decimal`] keeps.
 const DIGITS: u32 = 19;
 
+/// An exponent beyond which a number has no digit left, or passes 64 bits.
+const FAR: i64 = 1 << 20;
+
 /// The powers of ten that doubles hold exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
     1e21, 1e22,
 ];
 
-/// A decimal number `[+-]digits[.digits]` in units of 10^-decimals, further digits cut off; clamped to 64 bits.
+/// A decimal number `[+-]digits[.digits][e[+-]digits]` in units of 10^-decimals, further digits cut off; clamped to 64
+/// bits.
 pub(super) fn fixed(word: &[u8], decimals: u32) -> Option<i64> {
+    let (word, exponent) = match word.iter().position(|byte| byte.eq_ignore_ascii_case(&b'e')) {
+        Some(at) => (&word[..at], Some(&word[at + 1..])),
+        None => (word, None),
+    };
+    let is_integer = |text: &[u8]| {
+        let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
+        !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+    };
+    if exponent.is_some_and(|exponent| !is_integer(exponent)) {
+        return None;
+    }
     let (negative, text) = match word.split_first()? {
         (b'-', rest) => (true, rest),
         (b'+', rest) => (false, rest),
@@ -24,7 +39,9 @@ pub(super) fn fixed(word: &[u8], decimals: u32) -> Option<i64> {
     if whole.is_empty() && behind.is_empty() || !whole.iter().chain(behind).all(u8::is_ascii_digit) {
         return None;
     }
-    let digits = whole.iter().chain(behind.iter().chain(std::iter::repeat(&b'0')).take(decimals as usize));
+    // the digits that stand before the point once it has moved; zeros in front of the first one matter for none
+    let before = whole.len() as i64 + i64::from(decimals) + exponent.map_or(0, integer).clamp(-FAR, FAR);
+    let digits = whole.iter().chain(behind).chain(std::iter::repeat(&b'0')).take(before.max(0) as usize);
     let value = digits.fold(0i64, |value, &digit| value.saturating_mul(10).saturating_add((digit - b'0').into()));
     Some(if negative { -value } else { value })
 }
@@ -148,12 +165,18 @@ mod tests {
             (".5", 2, 50),
             ("5.", 0, 5),
             ("0.1000000000000000055", 18, 100_000_000_000_000_005),
+            ("1e3", 2, 100_000),
+            ("-12.5E-1", 3, -1250),
+            ("1e-05", 4, 0),
+            ("0.00012e5", 0, 12),
+            ("0e99999999999999999999", 0, 0),
+            ("1e99999999999999999999", 0, i64::MAX),
             ("99999999999999999999", 0, i64::MAX),
             ("-99999999999999999999", 2, -i64::MAX),
         ] {
             assert_eq!(fixed(word.as_bytes(), decimals), Some(value), "{word}");
         }
-        assert_eq!([&b""[..], b"-", b".", b"1e3", b"1.2.3", b"inf", b"0x1"].map(|word| fixed(word, 2)), [None; 7]);
+        assert_eq!([&b""[..], b"-", b".", b"1e", b"1.2.3", b"inf", b"0x1"].map(|word| fixed(word, 2)), [None; 7]);
     }
 
     #[test]

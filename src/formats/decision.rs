@@ -1,7 +1,7 @@
 //! Problems of decision: diagrams, processes, interactive diagrams; and policies.
 
 use super::id_xml::{read_bifxml, read_xdsl};
-use super::{Source, read_diagram, read_idid, read_pomdp, read_text};
+use super::{Format, Source, read_diagram, read_idid, read_pomdp, read_text};
 use crate::error::{Error, ParseError, Warning};
 use crate::model::{Diagram, Idid, PolicyFile, Pomdp};
 use crate::stop::Stop;
@@ -57,8 +57,15 @@ impl DecisionFormat {
             inner = extension(Path::new(path.file_stem().unwrap_or_default()));
         }
         inner.unwrap_or_default().parse().map_err(|error: Error| {
-            Error::Usage(format!("{}: {error}; --format NAME says it where the name does not", path.display()))
+            let missing = if path.exists() { "" } else { "no such file, and " };
+            let hint = "--format NAME says it where the name does not";
+            Error::Usage(format!("{}: {missing}{error}; {hint}", crate::terminal::path(path)))
         })
+    }
+
+    /// The format of this name.
+    pub(super) fn called(name: &str) -> Option<Self> {
+        EXTENSIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|&(_, format)| format)
     }
 }
 
@@ -66,12 +73,14 @@ impl FromStr for DecisionFormat {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        let found = EXTENSIONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        found.map(|&(_, format)| format).ok_or_else(|| {
-            Error::Usage(format!(
-                "unknown format `{}`; decided are .uai (with .id and .pvo), .bifxml, .xdsl, .POMDP, .dpomdp, .idid",
-                name.escape_debug()
-            ))
+        DecisionFormat::called(name).ok_or_else(|| {
+            let what = match name.parse::<Format>() {
+                Ok(format) => format!("the format {} has a network, which `fangs solve` reads", format.info().name),
+                Err(_) if name.is_empty() => "no format extension".into(),
+                Err(_) => format!("unknown format `{}`", name.escape_debug()),
+            };
+            let list = ".uai (with .id and .pvo), .bifxml, .xdsl, .POMDP, .dpomdp, .idid";
+            Error::Usage(format!("{what}; decided are {list}"))
         })
     }
 }

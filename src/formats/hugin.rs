@@ -3,7 +3,7 @@
 //! runs fastest and the first parent slowest. Other fields are skipped, `%` begins a comment.
 
 use super::ReadOptions;
-use super::bif::File;
+use super::bayes::{Conditional, File};
 use super::bif::words::{Word, Words};
 use super::tokens::Tokens;
 use super::uai::Parts;
@@ -26,7 +26,7 @@ pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
         return Err(words.error("net, node or potential"));
     }
     while !words.at_end() {
-        match words.text() {
+        match words.keyword().as_deref() {
             Some("net") => skip_block(&mut words)?,
             Some("discrete") => words.take()?,
             Some("node") => node(&mut file, &mut words)?,
@@ -40,7 +40,7 @@ pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
     }
     match file.missing() {
         Some(name) => Err(words.error(&format!("the potential of {name}"))),
-        None => file.parts(words.file()),
+        None => file.parts(tokens),
     }
 }
 
@@ -61,7 +61,7 @@ fn node(file: &mut File, words: &mut Words<'_, '_>) -> Result<(), Error> {
     words.expect('{')?;
     let mut values: Vec<Box<str>> = Vec::new();
     while !words.is('}') {
-        if words.name("a field or `}`")? != "states" {
+        if !words.name("a field or `}`")?.eq_ignore_ascii_case("states") {
             words.skip_statement()?;
             continue;
         }
@@ -84,6 +84,7 @@ fn node(file: &mut File, words: &mut Words<'_, '_>) -> Result<(), Error> {
 }
 
 fn potential(file: &mut File, words: &mut Words<'_, '_>) -> Result<(), Error> {
+    let place = words.place();
     words.take()?;
     words.expect('(')?;
     let mut scope: Vec<u32> = Vec::new();
@@ -108,7 +109,7 @@ fn potential(file: &mut File, words: &mut Words<'_, '_>) -> Result<(), Error> {
     words.expect('{')?;
     let mut numbers = None;
     while !words.is('}') {
-        if words.name("data, another field or `}`")? != "data" {
+        if !words.name("data, another field or `}`")?.eq_ignore_ascii_case("data") {
             words.skip_statement()?;
             continue;
         }
@@ -130,7 +131,8 @@ fn potential(file: &mut File, words: &mut Words<'_, '_>) -> Result<(), Error> {
     }
     let Some(numbers) = numbers else { return Err(words.error("the data of the potential")) };
     words.take()?;
-    file.tables[own as usize] = Some((scope.into(), numbers.into()));
+    let (scope, numbers) = (scope.into(), numbers.into());
+    file.tables[own as usize] = Some(Conditional { scope, numbers, places: vec![place] });
     Ok(())
 }
 

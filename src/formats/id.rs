@@ -6,6 +6,7 @@ use super::{Source, compressed_extensions, open, uai};
 use crate::error::{Error, Warning};
 use crate::model::{Diagram, DiagramKind, Node, Potential, Stated};
 use crate::stop::Stop;
+use crate::terminal::among;
 use std::path::{Path, PathBuf};
 
 /// Most values of all variables together.
@@ -178,7 +179,7 @@ fn read_blocks(tokens: &mut Tokens<'_>, nodes: &[Node]) -> Result<Vec<Vec<u32>>,
                         ));
                     }
                 }
-                (false, None) => return Err(tokens.error(format!("a variable in 0..{}", nodes.len()))),
+                (false, None) => return Err(tokens.error(format!("a variable{}", among(nodes.len())))),
                 (false, Some(true)) => return Err(tokens.error("a variable that is in no block yet")),
                 (false, Some(false)) => {
                     known[index] = true;

@@ -1,7 +1,7 @@
 //! Influence diagrams with names: `.bifxml` as pyAgrum writes it, whose decisions see their parents and forget, and
 //! `.xdsl` of GeNIe, whose decisions remember.
 
-use super::{Source, read_text};
+use super::{Source, encoding, read_text};
 use crate::error::{Error, ParseError, Warning};
 use crate::model::{Diagram, DiagramKind, Node, Potential};
 use crate::stop::Stop;
@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 /// A file that cannot be read or parsed, with line and column; [`Error::Stopped`].
 pub fn read_bifxml(source: &Source, stop: &Stop) -> Result<(Diagram, Vec<Warning>), Error> {
     let text = read_text(source, stop)?;
-    Ok((parse_bifxml(&String::from_utf8_lossy(&text), &source.to_string())?, Vec::new()))
+    Ok((parse_bifxml(&encoding::document(text).0, &source.to_string())?, Vec::new()))
 }
 
 /// Reads a diagram as GeNIe writes it.
@@ -23,7 +23,7 @@ pub fn read_bifxml(source: &Source, stop: &Stop) -> Result<(Diagram, Vec<Warning
 /// As [`read_bifxml`].
 pub fn read_xdsl(source: &Source, stop: &Stop) -> Result<(Diagram, Vec<Warning>), Error> {
     let text = read_text(source, stop)?;
-    Ok((parse_xdsl(&String::from_utf8_lossy(&text), &source.to_string())?, Vec::new()))
+    Ok((parse_xdsl(&encoding::document(text).0, &source.to_string())?, Vec::new()))
 }
 
 /// What a name stands for.
@@ -83,6 +83,11 @@ fn parse_bifxml(text: &str, file: &str) -> Result<Diagram, Error> {
 fn parse_xdsl(text: &str, file: &str) -> Result<Diagram, Error> {
     let document = parse_xml(text, file)?;
     let mut reader = Reader::new(&document, file);
+    if let Some(dynamic) = document.root_element().children().find(|c| c.has_tag_name("dynamic")) {
+        return Err(
+            reader.error(dynamic, "a diagram without time slices (GeNIe's command \"Unroll\" writes such a one)")
+        );
+    }
     let nodes = document.root_element().children().find(|c| c.has_tag_name("nodes"));
     let Some(nodes) = nodes else { return Err(reader.error(document.root_element(), "a network with <nodes>")) };
     let elements: Vec<Element<'_, '_>> = nodes.children().filter(Element::is_element).collect();

@@ -1,5 +1,6 @@
-//! Sources of bytes: files and standard input, decompressed by their first bytes.
+//! Sources of bytes: files and standard input, decompressed and in UTF-8 by their first bytes.
 
+use super::encoding;
 use crate::files::{self, Patient, Stream};
 use crate::stop::Stop;
 use std::fmt;
@@ -146,16 +147,16 @@ pub fn compressed_extensions() -> impl Iterator<Item = &'static str> {
     COMPRESSIONS.iter().map(|c| c.extension)
 }
 
-/// Unpacks a stream that starts like an archive, whatever its name.
+/// Unpacks a stream that starts like an archive, whatever its name; text in UTF-16 becomes UTF-8.
 pub(super) fn decompress<'a>(mut raw: Stream<'a>) -> io::Result<Stream<'a>> {
     let mut head = Vec::with_capacity(HEAD);
     let _ = raw.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
     let compression = COMPRESSIONS.iter().find(|c| (c.is_start)(&head));
     let whole: Stream<'a> = Box::new(Cursor::new(head).chain(raw));
-    match compression {
-        None => Ok(whole),
-        Some(c) => Ok(Box::new(Unpacked { reader: (c.reader)(whole)?, name: c.name })),
-    }
+    encoding::transcoded(match compression {
+        None => whole,
+        Some(c) => Box::new(Unpacked { reader: (c.reader)(whole)?, name: c.name }),
+    })
 }
 
 /// Explains a decoder's errors.

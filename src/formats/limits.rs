@@ -42,11 +42,17 @@ impl Domains {
     }
 }
 
-/// What all functions together may cost.
+/// The costs of all functions together.
 #[derive(Default)]
 pub(super) struct Sums {
+    /// The sum of the least costs, negated, of the functions that have negative ones.
     below: Cost,
+    /// The sum of the largest costs of the functions that have positive ones.
     above: Cost,
+    /// The sum of the least costs.
+    least: Cost,
+    /// The sum of the differences between largest and least cost.
+    spread: Cost,
 }
 
 impl Sums {
@@ -54,15 +60,32 @@ impl Sums {
     pub(super) fn add(&mut self, (least, largest): (Cost, Cost)) {
         self.below = self.below.saturating_add((-least).max(0));
         self.above = self.above.saturating_add(largest.max(0));
+        self.least = self.least.saturating_add(least);
+        self.spread = self.spread.saturating_add(largest - least);
     }
 
-    /// Sums have 64 bits and saturate at [`FORBIDDEN`]. That is right only for sums that reach `top` and stay there.
-    pub(super) fn check(mut self, top: Cost, globals: &Decomposer, tokens: &Tokens<'_>) -> Result<(), Error> {
-        globals.ranges().iter().for_each(|&range| self.add(range));
-        let Sums { below, above } = self;
+    /// The sums with those of global functions.
+    fn with(&self, globals: &Decomposer) -> Sums {
+        let mut all = Sums { ..*self };
+        globals.ranges().iter().for_each(|&range| all.add(range));
+        all
+    }
+
+    /// How far below 0 all functions together may be.
+    pub(super) fn below(&self, globals: &Decomposer) -> Cost {
+        self.with(globals).below
+    }
+
+    /// Sums have 64 bits and saturate at [`FORBIDDEN`], also those of costs less their function's least one. That is
+    /// right only for sums that reach `top` and stay there.
+    pub(super) fn check(&self, top: Cost, globals: &Decomposer, tokens: &Tokens<'_>) -> Result<(), Error> {
+        let Sums { below, above, least, spread } = self.with(globals);
         let fits = match top {
-            ..=COST_LIMIT => below == 0 || above < FORBIDDEN,
-            top => above < FORBIDDEN.min(top),
+            ..=COST_LIMIT => {
+                let reaches_top = i128::from(top) - i128::from(least) <= FORBIDDEN.into();
+                below == 0 || above < FORBIDDEN && (spread < FORBIDDEN || reaches_top)
+            }
+            top => above < FORBIDDEN.min(top) && spread < FORBIDDEN,
         };
         if !fits || below >= FORBIDDEN {
             let hint = "the sum of the largest costs of all functions passes 64-bit arithmetic";

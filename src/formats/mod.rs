@@ -2,6 +2,7 @@
 //!
 //! A new format is one file with a `read` function, perhaps a `write` function, and one line in [`FORMATS`].
 
+mod bayes;
 mod bif;
 mod cfn;
 mod clauses;
@@ -10,6 +11,7 @@ mod cut;
 mod dcop;
 mod decimal;
 mod decision;
+mod encoding;
 mod evidence;
 mod genie;
 mod global;
@@ -21,6 +23,7 @@ mod input;
 mod lax_json;
 mod limits;
 mod names;
+mod observed;
 mod pedigree;
 mod photographs;
 mod pomdp;
@@ -50,6 +53,7 @@ pub use id::{Parts as DiagramParts, parse_diagram, read_diagram};
 pub use idid::{parse_idid, read_idid};
 pub use input::{Source, compressed_extensions};
 pub use names::Named;
+pub use observed::observed;
 pub use pomdp::{parse_pomdp, read_pomdp};
 pub use potentials::{potentials_of, read_potentials, read_potentials_from};
 pub use solution::{SolutionFormat, read_solution, read_start, write_solution};
@@ -195,8 +199,21 @@ pub static FORMATS: &[FormatInfo] = &[
         .maximises(None),
 ];
 
-/// Formats that are not read, and why.
-const REFUSED: [(&str, &str); 1] = [("qs", "is not read, as no description of it was found")];
+/// Further endings of some formats.
+const ALIASES: [(&str, Format); 2] = [("yml", Format::Yaml), ("bifxml", Format::XmlBif)];
+
+/// Names that are no format of a network, and why.
+const REFUSED: [(&str, &str); 9] = [
+    ("qs", "is not read, as no description of it was found"),
+    ("csv", "has rows of a run, which `fangs plot` reads"),
+    ("sol", "has a solution, which follows the network: `fangs check NETWORK SOLUTION`"),
+    ("cert", "has a certificate, which `fangs check NETWORK --certificate` reads"),
+    ("evid", "has evidence, which --evidence names"),
+    ("map", "has variables, which `fangs marginals NETWORK --maximize` reads"),
+    ("toml", "has a heuristic, which `fangs heuristics` and --heuristic read"),
+    ("cuh", "has a heuristic, which `fangs heuristics` and --heuristic read"),
+    ("pvo", "has the order of an influence diagram, which `fangs decide` reads"),
+];
 
 impl Format {
     /// The line of the list that describes it.
@@ -222,10 +239,45 @@ impl Format {
         }
         let unknown = match inner.as_deref().map(str::parse) {
             Some(Ok(format)) => return Ok(format),
+            Some(Err(Error::Usage(error))) => error,
             Some(Err(error)) => error.to_string(),
             None => format!("no format extension; {}", known_formats()),
         };
-        Err(Error::Usage(format!("{}: {unknown}; --format NAME says it where the name does not", shown(path))))
+        let missing = if path.exists() { "" } else { "no such file, and " };
+        let hint = "--format NAME says it where the name does not";
+        Err(Error::Usage(format!("{}: {missing}{unknown}; {hint}", shown(path))))
+    }
+
+    /// The format of the name of a file to be written.
+    ///
+    /// # Errors
+    /// No extension, or one of a format that is not written: the message lists those that are.
+    pub fn written_to(path: &Path) -> Result<Self, Error> {
+        let known = Format::of_path(path).ok().filter(|format| format.info().is_written());
+        known.ok_or_else(|| {
+            let (file, written) = (shown(path), written());
+            Error::Usage(format!(
+                "{file}: no format that is written; {written}; --to NAME says it where the name does not"
+            ))
+        })
+    }
+
+    /// The format of a name that is to be written.
+    ///
+    /// # Errors
+    /// A format that is not written: the message lists those that are.
+    pub fn written_as(name: &str) -> Result<Self, Error> {
+        let known = name.parse().ok().filter(|format: &Format| format.info().is_written());
+        let unknown = || Error::Usage(format!("no format that is written: `{}`; {}", name.escape_debug(), written()));
+        known.ok_or_else(unknown)
+    }
+}
+
+impl Format {
+    /// The format that the beginning of a text shows: `.bif` and `.xml` are also the endings of XMLBIF.
+    fn of_text(self, tokens: &mut Tokens<'_>) -> Result<Self, Error> {
+        let may_be = matches!(self, Format::Bif | Format::Xml);
+        Ok(if may_be && tokens.has_ahead(b"<BIF")? { Format::XmlBif } else { self })
     }
 }
 
@@ -233,23 +285,39 @@ impl FromStr for Format {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        // both endings are in use
-        let name = if name.eq_ignore_ascii_case("yml") { Format::Yaml.info().name } else { name };
+        let alias = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name));
+        let name = alias.map_or(name, |(_, format)| format.info().name);
         if let Some(info) = FORMATS.iter().find(|info| info.name.eq_ignore_ascii_case(name)) {
             return Ok(info.format);
         }
         let what = match REFUSED.iter().find(|(refused, _)| refused.eq_ignore_ascii_case(name)) {
             Some((refused, why)) => format!("the format {refused} {why}"),
+            None if DecisionFormat::called(name).is_some() => {
+                format!(
+                    "the format {} has a problem of decision, which `fangs decide` reads",
+                    name.to_ascii_lowercase()
+                )
+            }
             None => format!("unknown format `{}`", name.escape_debug()),
         };
         Err(Error::Usage(format!("{what}; {}", known_formats())))
     }
 }
 
+/// Names as endings of files.
+fn endings<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!(".{name}")).collect::<Vec<_>>().join(" ")
+}
+
 fn known_formats() -> String {
-    let list = |names: Vec<&str>| names.iter().map(|name| format!(".{name}")).collect::<Vec<_>>().join(" ");
-    let formats = list(FORMATS.iter().map(|info| info.name).collect());
-    format!("read are {formats}, each also with {}", list(compressed_extensions().collect()))
+    let formats = endings(FORMATS.iter().map(|info| info.name));
+    format!("read are {formats}, each also with {}", endings(compressed_extensions()))
+}
+
+/// The formats that are written, for messages.
+pub fn written() -> String {
+    let written = FORMATS.iter().filter(|info| info.is_written());
+    format!("written are {}", endings(written.map(|info| info.name)))
 }
 
 /// Options of some formats: `ReadOptions::default().with(|options| options.colors = Some(3))`.
@@ -260,6 +328,29 @@ pub struct ReadOptions {
     pub precision: Option<u32>,
     /// Colors of a `.col` graph.
     pub colors: Option<u32>,
+    /// Values of the variables of a `.coo`; those that the file states where `None`.
+    pub vartype: Option<Vartype>,
+}
+
+/// The values of the variables of a quadratic sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vartype {
+    /// 0 and 1.
+    Binary,
+    /// -1 and +1.
+    Spin,
+}
+
+impl FromStr for Vartype {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        match &name.to_ascii_lowercase()[..] {
+            "binary" => Ok(Vartype::Binary),
+            "spin" => Ok(Vartype::Spin),
+            _ => Err(Error::Usage(format!("unknown vartype `{}`; known are binary and spin", name.escape_debug()))),
+        }
+    }
 }
 
 impl ReadOptions {
@@ -305,6 +396,7 @@ pub fn read_from(
 }
 
 fn read_as(format: Format, mut tokens: Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
+    let format = format.of_text(&mut tokens)?;
     let mut network = (format.info().read)(&mut tokens, options)?;
     network.warn(tokens.take_warnings());
     Ok(network)
@@ -341,6 +433,18 @@ pub fn read_parts(sources: &[Source], options: &ReadOptions, stop: &Stop) -> Res
     let mut network = dcop::read_yaml_parts(&texts, options, &mut tokens)?;
     network.warn(tokens.take_warnings());
     Ok(network)
+}
+
+/// Returns a network to be written, and its global functions as text: with tables in their place, and without text, if
+/// one of them has no form in the format.
+fn with_globals<'n>(
+    network: &'n Network,
+    style: impl FnOnce(&'n Network) -> global::Style<'n>,
+) -> io::Result<(&'n Network, Vec<Vec<global::Written>>)> {
+    match global::written(network, style(network)) {
+        Some(written) => Ok((network, written)),
+        None => Ok((as_tables(network)?, Vec::new())),
+    }
 }
 
 /// The network with tables in place of its global functions, to be written.

@@ -50,7 +50,7 @@ pub fn read_potentials_from(
 }
 
 fn read_as(format: Format, mut tokens: Tokens<'_>, temperature: Option<f64>) -> Result<Potentials, Error> {
-    let parts = match format {
+    let parts = match format.of_text(&mut tokens)? {
         Format::Uai => uai::parse(&mut tokens, Scale::Potentials)?,
         Format::Lg => uai::parse(&mut tokens, Scale::Logarithms)?,
         Format::Bif => bif::parse(&mut tokens)?,

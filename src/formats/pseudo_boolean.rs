@@ -1,16 +1,19 @@
-//! Pseudo-Boolean problems: `.opb` (an objective and linear constraints of bits) and `.wbo` (constraints that cost
-//! their weight where they are violated), as the competitions have them (Roussel and Manquinho, "Input/output format
-//! and solver requirements for the competitions of pseudo-Boolean solvers", 2012).
+//! Pseudo-Boolean problems: `.opb` (an objective and constraints of sums of products of bits) and `.wbo` (constraints
+//! that cost their weight where they are violated), as the competitions have them (Roussel and Manquinho, "Input/output
+//! format and solver requirements for the competitions of pseudo-Boolean solvers", 2012).
 
 mod linear;
+mod products;
 
 use super::ReadOptions;
 use super::limits::ANNOUNCED;
-use super::tokens::Tokens;
+use super::tokens::{Place, Tokens};
 use crate::error::{Error, ModelError};
 use crate::globals::{Decomposer, Refusal};
 use crate::model::{Builder, COST_LIMIT, Cost, FORBIDDEN, Network, Units, Variable};
 use linear::{Constraint, Shape};
+use num_bigint::BigInt;
+use products::Products;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -35,8 +38,8 @@ struct Reader<'r, 't> {
     /// Coefficients of the objective, to be minimised.
     objective: Vec<(Cost, Product)>,
     maximise: bool,
-    /// Constraints and what it costs to violate them.
-    constraints: Vec<(Constraint, Cost)>,
+    /// Constraints, each with its place and what it costs to violate it.
+    constraints: Vec<(Constraint, Place, Cost)>,
     top: Cost,
     /// The sum of all absolute costs.
     sum: i128,
@@ -121,12 +124,19 @@ impl<'r, 't> Reader<'r, 't> {
         Ok(word[..length(word)].to_vec())
     }
 
-    fn integer(&mut self, expected: &str) -> Result<i64, Error> {
+    /// Takes an integer of any size.
+    fn big(&mut self, expected: &str) -> Result<BigInt, Error> {
         let mut piece = self.piece(expected)?;
         if matches!(&piece[..], b"+" | b"-") {
             piece.extend(self.piece(expected)?); // a sign apart from its number
         }
-        let number = std::str::from_utf8(&piece).ok().and_then(|text| text.parse::<i64>().ok());
+        let number = std::str::from_utf8(&piece).ok().and_then(|text| text.parse().ok());
+        number.ok_or_else(|| self.tokens.error(expected))
+    }
+
+    /// Takes an integer that costs hold.
+    fn integer(&mut self, expected: &str) -> Result<i64, Error> {
+        let number = i64::try_from(self.big(expected)?).ok();
         match number.filter(|number| number.unsigned_abs() < COST_LIMIT as u64) {
             Some(number) => Ok(number),
             None => Err(self.tokens.error_with(expected, format!("of less than {COST_LIMIT}"))),
@@ -141,7 +151,7 @@ impl<'r, 't> Reader<'r, 't> {
     }
 
     fn variable(&mut self, name: &[u8]) -> u32 {
-        let name: Box<str> = String::from_utf8_lossy(name).into();
+        let name: Box<str> = super::encoding::word(name).into();
         let next = self.names.len() as u32;
         *self.variables.entry(name).or_insert_with_key(|name| {
             self.names.push(name.clone());
@@ -213,7 +223,9 @@ impl<'r, 't> Reader<'r, 't> {
 
     fn constraint(&mut self) -> Result<(), Error> {
         let mut cost = FORBIDDEN;
-        if self.next()? == b"[" {
+        let begin = self.next()?;
+        let place = self.tokens.place();
+        if begin == b"[" {
             let _ = self.piece("`[`")?;
             if !self.weighted {
                 return Err(self.tokens.error_with("a coefficient", "soft constraints stand in .wbo"));
@@ -239,43 +251,43 @@ impl<'r, 't> Reader<'r, 't> {
                 b"=" => break Shape::Equal,
                 _ => {}
             }
-            let coefficient = self.integer("a coefficient, `>=`, `<=` or `=`")?;
-            let product = self.product()?.unwrap_or_default();
-            let mut literals = product.into_iter();
-            match (literals.next(), literals.next()) {
-                (Some((variable, negated)), None) => constraint.add(coefficient, variable, negated),
-                (None, _) => return Err(self.tokens.error("a variable behind its coefficient")),
-                _ => return Err(self.tokens.error_with("one variable", "products stand in objectives only")),
+            let coefficient = self.big("a coefficient, `>=`, `<=` or `=`")?;
+            match self.product()? {
+                Some(product) if product.is_empty() => {
+                    return Err(self.tokens.error("a variable behind its coefficient"));
+                }
+                Some(product) => constraint.add(coefficient, product),
+                None => {} // a product that is 0
             }
         };
         let _ = self.piece("`>=`")?;
-        let bound = self.integer("a number")?;
-        if !constraint.close(shape, bound) {
-            return Err(self.tokens.error_with("smaller numbers", "they add up to more than 64-bit sums hold"));
-        }
-        self.constraints.push((constraint, cost));
+        let bound = self.big("a number")?;
+        constraint.close(shape, &bound);
+        self.constraints.push((constraint, place, cost));
         self.end()
     }
 
     fn network(self) -> Result<Network, Error> {
         let mut builder = Network::builder(self.tokens.file());
         let stop = self.tokens.stop();
-        for name in self.names {
-            let _ = builder.named_variable(Variable { domain: 2, name: Some(name), values: None })?;
+        for name in &self.names {
+            let _ = builder.named_variable(Variable { domain: 2, name: Some(name.clone()), values: None })?;
         }
         for item in stop.each(&self.objective) {
             let (cost, product) = item?;
             add_product(&mut builder, *cost, product)?;
         }
         let mut decomposer = Decomposer::default();
+        let mut products = Products::new(self.names);
+        let (builder_, decomposer, products) = (&mut builder, &mut decomposer, &mut products);
+        let mut network = linear::Network { builder: builder_, decomposer, products, stop };
         for item in stop.each(self.constraints.iter().enumerate()) {
-            let (index, (constraint, cost)) = item?;
-            constraint.add_to(&mut builder, *cost, &mut decomposer, stop).map_err(|refusal| match refusal {
-                Refusal::TooLarge(what) => Error::Usage(format!(
-                    "{}: constraint {} takes {what}, which is more than is read",
-                    self.tokens.file(),
-                    index + 1
-                )),
+            let (index, (constraint, place, cost)) = item?;
+            constraint.add_to(&mut network, *cost).map_err(|refusal| match refusal {
+                Refusal::TooLarge(what) => {
+                    let (found, hint) = (format!("constraint {}", index + 1), format!("it takes {what}"));
+                    self.tokens.error_at(*place, &found, "a smaller constraint", hint)
+                }
                 Refusal::Error(error) => error,
             })?;
         }
@@ -404,6 +416,58 @@ mod tests {
         assert_eq!(costs(&clause).iter().filter(|&&cost| cost == FORBIDDEN).count(), 1);
     }
 
+    /// The assignments that violate no constraint, the first variable fastest, of variables x0, x1 and so on.
+    fn satisfied(text: &str) -> Vec<bool> {
+        costs(&parse(text, Format::Opb).expect(text)).into_iter().map(|cost| cost < FORBIDDEN).collect()
+    }
+
+    #[test]
+    fn coefficients_of_any_size_keep_their_meaning() {
+        let e = "0".repeat(30);
+        // a greatest common divisor, a weight that decides alone, both, an equation without a solution
+        for (huge, small) in [
+            (format!("2{e} a 4{e} b -2{e} c >= 3{e} ;"), "1 a 2 b -1 c >= 2 ;"),
+            (format!("7{e}1 a 1 b 1 c >= 2 ;"), "2 a 1 b 1 c >= 2 ;"),
+            (format!("-7{e}1 a 1 b 1 c <= 1 ;"), "-2 a 1 b 1 c <= 1 ;"),
+            (format!("7{e}1 a -3{e} b 1 c = 1 ;"), "100 a -10 b 1 c = 1 ;"),
+            (format!("2{e} a 2{e} b 2{e} c = 3 ;"), "2 a 2 b 2 c = 3 ;"),
+            (format!("7{e}3 a 5{e}1 b 11{e}7 c >= 12{e}5 ;"), "703 a 501 b 1107 c >= 1205 ;"),
+        ] {
+            assert_eq!(satisfied(&huge), satisfied(small), "{huge}");
+        }
+        let terms: Vec<String> = (0..40).map(|v| format!("{}{e}{} x{v}", v % 5 + 1, v + 1)).collect();
+        let error = parse(&format!("1 z >= 0 ;\n{} = 9{e} ;", terms.join(" ")), Format::Opb).expect_err("too large");
+        assert!(error.to_string().contains("t:2:1: found `constraint 2`, expected a smaller constraint"), "{error}");
+        let alone = format!("{} 7{e} y >= 1 ;", terms.join(" "));
+        let network = parse(&alone, Format::Opb).expect("any bit suffices");
+        let of =
+            |ones: usize| check::evaluate(&network, &(0..41).map(|v| u32::from(v < ones)).collect::<Vec<_>>()).cost;
+        assert_eq!([of(0), of(1), of(41)], [FORBIDDEN, 0, 0]);
+    }
+
+    #[test]
+    fn products_in_constraints() {
+        let expected: Vec<bool> = (0..8).map(|bits| bits & 3 == 3 || bits & 4 == 4).collect();
+        assert_eq!(satisfied("* #variable= 3\n1 x1 x2 1 x3 >= 1 ;"), expected);
+        assert_eq!(satisfied("* #variable= 3\n1 x1 ~x1 1 x1 x2 1 x3 >= 1 ;"), expected, "a product that is 0");
+        // more bits than a table has: each product is a bit of its own
+        let sum: Vec<String> = (0..14).map(|v| format!("2 x{v} ~x{}", v + 1)).collect();
+        let text = format!("{} 1 x0 x1 x2 x3 x4 x5 x6 x7 = 5 ;\n1 x0 ~x1 1 x2 <= 9 ;", sum.join(" "));
+        let network = parse(&text, Format::Opb).expect("a problem");
+        assert_eq!((network.domains().len(), network.variable_name(15)), (15 + 15, "x0*~x1".into()));
+        for bits in [0b000_0000_0101_1111_1111u32, 0b101_0101_1111_1111, 0b001_0100_0000_1111] {
+            let own: Vec<u32> = (0..15).map(|v| bits >> v & 1).collect();
+            let pairs: Vec<u32> = (0..14).map(|v| own[v] * (1 - own[v + 1])).collect();
+            let all = own[..8].iter().product::<u32>();
+            let whole = [&own[..], &pairs[..], &[all]].concat();
+            let is_solution = check::evaluate(&network, &whole).cost < FORBIDDEN;
+            assert_eq!(is_solution, 2 * pairs.iter().sum::<u32>() + all == 5, "{bits:b}");
+            let mut wrong = whole.clone();
+            wrong[29] ^= 1;
+            assert_eq!(check::evaluate(&network, &wrong).cost, FORBIDDEN);
+        }
+    }
+
     #[test]
     fn misfits() {
         for (text, part) in [
@@ -411,7 +475,6 @@ mod tests {
             ("min: 1 x1", "1:10: found the end of the file, expected a coefficient or `;`"),
             ("min: x1 ;", "1:6: found `x1`, expected a coefficient or `;`"),
             ("1 x1 > 1 ;", "1:6: found `>`, expected a coefficient, `>=`"),
-            ("1 x1 x2 >= 1 ;", "expected one variable (products stand in objectives only)"),
             ("1 x1 >= 1 1 x2", "1:11: found `1`, expected `;`"),
             ("1 >= 1 ;", "expected a variable behind its coefficient"),
             ("1 ~ >= 1 ;", "1:5: found `>=`, expected a variable"),

@@ -1,24 +1,30 @@
 //! Quadratic assignment as QAPLIB has it (`.dat`): `n`, a matrix A, a matrix B. The least sum over i, j of A(i, j)
-//! B(p(i), p(j)) of any permutation p: variables that all differ, of which i has the value p(i).
+//! B(p(i), p(j)) of any permutation p: variables that all differ, of which i has the value p(i). Entries may be
+//! decimals; costs have the digits of both matrices together, so that all products are exact.
 
 use super::ReadOptions;
+use super::real::Real;
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::memory;
-use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Network};
+use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Network, Units};
 use rustc_hash::FxHashMap;
 
 /// Largest number of objects: the table of a pair has its square.
 const OBJECTS: usize = 1 << 10;
 
+/// Digits behind the point of the entries of a matrix, at most.
+const MOST_DECIMALS: u32 = 15;
+
 /// Reads a problem.
 pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, Error> {
     let n = tokens.count("the number of objects")?;
     if !(1..=OBJECTS).contains(&n) {
-        return Err(tokens.error(format!("a number of objects in 1..={OBJECTS}")));
+        return Err(tokens.error(format!("a number of objects from 1 to {OBJECTS}")));
     }
-    let flows = read_matrix(tokens, n)?;
-    let distances = read_matrix(tokens, n)?;
+    let Matrix { entries: flows, decimals } = read_matrix(tokens, n)?;
+    let Matrix { entries: distances, decimals: others } = read_matrix(tokens, n)?;
+    let decimals = decimals + others;
     tokens.finish(|| format!("two matrices of {n} rows and columns"))?;
     let largest = |matrix: &[i64]| matrix.iter().map(|entry| entry.unsigned_abs()).max().unwrap_or(0);
     let sum = flows.iter().map(|flow| u128::from(flow.unsigned_abs())).sum::<u128>();
@@ -59,19 +65,35 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
             let _ = first.insert((there, back), builder.dense(&scope, costs)?);
         }
     }
+    let _ = builder.units(Units { decimals, ..Units::INTEGER });
     Ok(builder.build())
 }
 
-fn read_matrix(tokens: &mut Tokens<'_>, n: usize) -> Result<Vec<i64>, Error> {
-    let mut entries = Vec::new();
+/// The entries of a matrix in units of 10^-decimals.
+struct Matrix {
+    entries: Vec<i64>,
+    decimals: u32,
+}
+
+fn read_matrix(tokens: &mut Tokens<'_>, n: usize) -> Result<Matrix, Error> {
+    let mut numbers: Vec<Real> = Vec::new();
     for _ in 0..n * n {
-        let entry = tokens.integer("an entry of a matrix")?;
-        if entry.unsigned_abs() >= COST_LIMIT as u64 {
-            return Err(tokens.error(format!("an entry within ±{COST_LIMIT}")));
-        }
-        entries.push(entry);
+        numbers.push(tokens.real("an entry of a matrix")?);
     }
-    Ok(entries)
+    let decimals = numbers.iter().map(|number| number.decimals()).max().unwrap_or(0);
+    let mut entries = Vec::new();
+    for number in numbers {
+        match number.units(decimals) {
+            (entry, true) if decimals <= MOST_DECIMALS && entry.unsigned_abs() < COST_LIMIT as u64 => {
+                entries.push(entry)
+            }
+            _ => {
+                let hint = format!("the entry {} with {decimals} decimals passes 64-bit costs", number.as_f64());
+                return Err(tokens.error_with("smaller entries, or fewer digits", hint));
+            }
+        }
+    }
+    Ok(Matrix { entries, decimals })
 }
 
 #[cfg(test)]
@@ -100,9 +122,17 @@ mod tests {
     }
 
     #[test]
+    fn decimals_are_exact() {
+        let network = parse("2\n0 0.5\n1.25 0\n\n0 2\n.1 0\n").expect("a problem");
+        assert_eq!(*network.units(), Units { decimals: 3, maximise: false, rounded: 0 });
+        let cost = |p: [u32; 2]| network.functions().iter().fold(0, |sum, f| add(sum, f.cost(network.domains(), &p)));
+        assert_eq!([[0, 1], [1, 0]].map(cost), [1000 + 125, 50 + 2500]);
+    }
+
+    #[test]
     fn misfits() {
         for (text, part) in [
-            ("0", "1:1: found `0`, expected a number of objects in 1..=1024"),
+            ("0", "1:1: found `0`, expected a number of objects from 1 to 1024"),
             ("2 0 1 1 0 0 1 1", "found the end of the file, expected an entry"),
             ("1 3 4 5", "1:7: found `5`, expected the end of the file (two matrices"),
             ("1 x 4", "1:3: found `x`"),

@@ -5,10 +5,10 @@ mod write;
 
 pub(super) use write::{write, write_sparse};
 
-use super::ReadOptions;
 use super::limits::ANNOUNCED;
 use super::real::{Range, Real, Unit};
 use super::tokens::{Reach, Tokens};
+use super::{ReadOptions, Vartype};
 use crate::error::Error;
 use crate::model::{Builder, Network, Variable};
 use rustc_hash::FxHashMap;
@@ -99,14 +99,18 @@ fn read_entries(
 pub(super) fn vertex(tokens: &mut Tokens<'_>, limit: u32) -> Result<u32, Error> {
     match tokens.integer("a variable")? {
         v if v >= 1 && v <= i64::from(limit) => Ok(v as u32 - 1),
-        _ => Err(tokens.error(format!("a variable in 1..={limit}"))),
+        _ => Err(tokens.error(format!("a variable from 1 to {limit}"))),
     }
 }
 
 /// Reads a `.coo`: triples `i j q` from 0, of which each counts once; a comment in front says `vartype=SPIN` or
-/// `vartype=BINARY`.
+/// `vartype=BINARY`, unless an option does.
 pub(super) fn read_coordinates(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
-    let kind = read_vartype(tokens)?;
+    let kind = match options.vartype {
+        None => read_vartype(tokens)?,
+        Some(Vartype::Binary) => Kind::Binary,
+        Some(Vartype::Spin) => Kind::Ascending,
+    };
     tokens.skip_comments();
     let (parts, _) = tokens.items(u64::MAX, Reach::of_threads(), |tokens, terms: &mut Terms| {
         let pair = [tokens.index(u32::MAX, "a variable")?, tokens.index(u32::MAX, "a variable")?];
@@ -132,7 +136,7 @@ fn read_vartype(tokens: &mut Tokens<'_>) -> Result<Kind, Error> {
         }
     }
     let _ = tokens.word(expected)?;
-    Err(tokens.error_with(expected, "the text does not tell which values its variables have"))
+    Err(tokens.error_with(expected, "--vartype binary or --vartype spin states the values of the variables otherwise"))
 }
 
 impl Quadratic {
@@ -258,13 +262,25 @@ mod tests {
     }
 
     #[test]
+    fn an_option_states_the_values() {
+        let text = "# a model\n0 0 1.5\n1 0 -2\n";
+        let read = |vartype| {
+            let options = ReadOptions::default().with(|options| options.vartype = vartype);
+            read_from(text.as_bytes(), "t", Format::Coo, &options, &Stop::new())
+        };
+        assert_eq!(values(&read(Some(Vartype::Binary)).expect("a sum")), [0.0, 1.5, 0.0, -0.5]);
+        assert_eq!(values(&read(Some(Vartype::Spin)).expect("a sum")), [-3.5, 3.5, 0.5, -0.5]);
+        assert!(read(None).expect_err("no values").to_string().contains("--vartype spin"));
+    }
+
+    #[test]
     fn misfits() {
         for (text, format, part) in [
             ("2 1\n2 1 4", Format::Sparse, "2:3: found `1`, expected a column of at least the row"),
-            ("2 1\n0 1 4", Format::Sparse, "2:1: found `0`, expected a variable in 1..=2"),
+            ("2 1\n0 1 4", Format::Sparse, "2:1: found `0`, expected a variable from 1 to 2"),
             ("2 2\n1 1 4", Format::Sparse, "found the end of the file, expected a variable"),
             ("2 1\n1 1 4 1", Format::Qpbo, "2:7: found `1`, expected the end of the file (the first line"),
-            ("-2 1\n1 3 4", Format::Qpbo, "2:3: found `3`, expected a variable in 1..=2"),
+            ("-2 1\n1 3 4", Format::Qpbo, "2:3: found `3`, expected a variable from 1 to 2"),
             ("2 1\n1 1 x", Format::Qpbo, "2:5: found `x`, expected a number"),
             ("-9223372036854775808 0\n", Format::Qpbo, "expected at most 4194304 variables"),
             ("0 0 1\n", Format::Coo, "1:1: found `0`, expected `# vartype=BINARY`"),

@@ -46,12 +46,12 @@ impl Real {
     }
 
     /// Its decimal digits behind the point.
-    fn decimals(self) -> u32 {
+    pub fn decimals(self) -> u32 {
         u32::try_from(-self.exponent.min(0)).unwrap_or(u32::MAX)
     }
 
     /// The nearest multiple of 10^-decimals, and whether it is the number itself.
-    fn units(self, decimals: u32) -> (Cost, bool) {
+    pub fn units(self, decimals: u32) -> (Cost, bool) {
         let shift = self.exponent.saturating_add(decimals.into());
         let ten = |power: i64| u32::try_from(power).ok().and_then(|power| 10i128.checked_pow(power));
         let digits = i128::from(self.digits);
@@ -103,6 +103,22 @@ pub(super) fn parse(word: &[u8]) -> Option<Real> {
     }
     let exponent = if digits == 0 { 0 } else { exponent };
     any.then_some(Real { digits: if negative { -digits } else { digits }, exponent, cut })
+}
+
+/// Whether a number of at least 0 is at least another one, both without exponents and with digits of any length; `None`
+/// if one of them is something else.
+pub(super) fn is_at_least(number: &[u8], other: &[u8]) -> Option<bool> {
+    fn parts(word: &[u8]) -> Option<(&[u8], &[u8])> {
+        let text = word.strip_prefix(b"+").unwrap_or(word);
+        let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
+        let (whole, behind) = (&text[..point], text.get(point + 1..).unwrap_or_default());
+        let is_number = !(whole.is_empty() && behind.is_empty()) && whole.iter().chain(behind).all(u8::is_ascii_digit);
+        let first = whole.iter().position(|&byte| byte != b'0').unwrap_or(whole.len());
+        let last = behind.iter().rposition(|&byte| byte != b'0').map_or(0, |last| last + 1);
+        is_number.then(|| (&whole[first..], &behind[..last]))
+    }
+    let (one, two) = (parts(number)?, parts(other)?);
+    Some(one.0.len().cmp(&two.0.len()).then_with(|| one.cmp(&two)).is_ge())
 }
 
 /// The power of ten behind an `e`.
@@ -207,6 +223,24 @@ mod tests {
         assert_eq!(real("1234567890123456789").as_f64(), 1.234_567_890_123_456_7e18);
         for text in ["", "-", ".", "e5", "1e", "1e-", "1.2.3", "0x1", "nan", "inf", "1e5x"] {
             assert_eq!(parse(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn digits_of_any_length_compare() {
+        for (one, two, expected) in [
+            ("10", "9", Some(true)),
+            ("9.5", "10", Some(false)),
+            ("0010.50", "+10.5", Some(true)),
+            ("10.49", "10.5", Some(false)),
+            ("18446744073709551617", "18446744073709551616", Some(true)),
+            ("18446744073709551615", "18446744073709551616", Some(false)),
+            (".5", "0.5", Some(true)),
+            ("-1", "0", None),
+            ("1e3", "1", None),
+            (".", "1", None),
+        ] {
+            assert_eq!(is_at_least(one.as_bytes(), two.as_bytes()), expected, "{one} {two}");
         }
     }
 

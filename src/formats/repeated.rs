@@ -15,6 +15,10 @@ impl Repeated {
         self.times += 1;
     }
 
+    pub(super) fn is_noted(&self) -> bool {
+        self.times > 0
+    }
+
     pub(super) fn warn(&self, tokens: &mut Tokens<'_>, message: impl FnOnce(u64) -> String) {
         if let Some(place) = self.first {
             tokens.warn(place, message(self.times));

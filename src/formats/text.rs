@@ -44,12 +44,35 @@ impl Wrong {
     }
 }
 
+/// Places of bytes of a text, found in linear time if their order is that of the text.
+pub(crate) struct Places<'t> {
+    text: &'t str,
+    /// The beginning of the line found last, and its number.
+    begin: usize,
+    line: u64,
+}
+
+impl<'t> Places<'t> {
+    pub fn new(text: &'t Text) -> Self {
+        Places { text: &text.text, begin: 0, line: 1 }
+    }
+
+    /// Line and column of a byte, from 1.
+    pub fn of(&mut self, at: usize) -> (u64, u64) {
+        if at < self.begin {
+            (self.begin, self.line) = (0, 1);
+        }
+        let Some(passed) = self.text.get(self.begin..at) else { return (self.line, 1) };
+        self.line += memchr::memchr_iter(b'\n', passed.as_bytes()).count() as u64;
+        self.begin += memchr::memrchr(b'\n', passed.as_bytes()).map_or(0, |newline| newline + 1);
+        (self.line, self.text[self.begin..at].chars().count() as u64 + 1)
+    }
+}
+
 impl Text {
     /// Line and column of a byte, from 1.
     pub fn place(&self, at: usize) -> (u64, u64) {
-        let before = self.text.get(..at).unwrap_or(&self.text);
-        let line = before.matches('\n').count() as u64 + 1;
-        (line, before.rsplit('\n').next().unwrap_or_default().chars().count() as u64 + 1)
+        Places::new(self).of(at.min(self.text.len()))
     }
 
     /// The text as XML.

@@ -289,7 +289,7 @@ impl<'a> Tokens<'a> {
 
     #[cold]
     fn outside(&self, limit: u32, what: &str) -> Error {
-        self.error(format!("{what} in 0..{limit}"))
+        self.error(format!("{what}{}", crate::terminal::among(limit)))
     }
 
     fn parse_error(&self, expected: String, hint: Option<String>) -> Error {
@@ -442,7 +442,7 @@ pub(super) mod tests {
             for expected in [5, 6, 7, 123_456_789_012_345_678, 1_234_567_890_123_456_789, i64::MAX] {
                 assert_eq!(tokens.integer("a number").expect("a token"), expected);
             }
-            assert_eq!(message(tokens.index(8, "a value")), "f:4:1: found `8`, expected a value in 0..8");
+            assert_eq!(message(tokens.index(8, "a value")), "f:4:1: found `8`, expected a value from 0 to 7");
             assert_eq!(message(tokens.integer("a number")), "f:5:1: found `x`, expected a number");
         }
     }
@@ -454,8 +454,8 @@ pub(super) mod tests {
         for text in ["-", "+", "--1", "1x", "0x10", "1.0", "é"] {
             assert!(message(read(text).integer("n")).contains(&format!("found `{text}`")), "{text}");
         }
-        assert_eq!(message(read("7").index(7, "a value")), "f:1:1: found `7`, expected a value in 0..7");
-        assert_eq!(message(read("-1").index(7, "a value")), "f:1:1: found `-1`, expected a value in 0..7");
+        assert_eq!(message(read("7").index(7, "a value")), "f:1:1: found `7`, expected a value from 0 to 6");
+        assert_eq!(message(read("-1").index(7, "a value")), "f:1:1: found `-1`, expected a value from 0 to 6");
         assert_eq!(message(read("-1").count("a count")), "f:1:1: found `-1`, expected a count, at least 0");
         assert!(message(read("1..2").number("a real")).contains("`1..2`"));
     }

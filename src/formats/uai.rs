@@ -13,10 +13,11 @@ mod writers;
 pub(super) use write::{write, write_log};
 
 use super::ReadOptions;
+use super::bayes::{Conditional, warn_of_sums};
 use super::limits::Domains;
 use super::tokens::Tokens;
 use crate::error::Error;
-use crate::model::{Builder, Network, Notation, Numbers, Scale, Stated};
+use crate::model::{Builder, Network, Notation, Numbers, Scale, Stated, Variable};
 use crate::stop::Stop;
 pub(super) use costs::Parts;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -84,14 +85,26 @@ pub(super) fn parse(tokens: &mut Tokens<'_>, scale: Scale) -> Result<Parts, Erro
     let mut reversed = Reversed::new(is_bayes && scale == Scale::Potentials);
     let mut distinct = Distinct::default();
     let mut numbers = Vec::new();
+    let mut places = Vec::new();
     for (function, scope) in scopes.iter().enumerate() {
         let table = read_table(tokens, function, scope, &builder, scale)?;
         let last = scope.last().and_then(|&variable| builder.domain(variable));
         reversed.note(last.unwrap_or(1) as usize, table.doubles(), tokens.place());
         numbers.push(distinct.share(table));
+        places.push(tokens.place());
     }
     warn_of_comments(tokens, &scopes);
     reversed.warn(tokens);
+    if is_bayes && scale == Scale::Potentials && !reversed.is_certain() {
+        let variables = builder.domains().iter().map(|&domain| Variable { domain, name: None, values: None });
+        let variables: Vec<Variable> = variables.collect();
+        let tables = scopes.iter().zip(&numbers).zip(places);
+        let tables = tables.map(|((scope, numbers), place)| {
+            let (scope, numbers) = (scope.clone(), numbers.clone());
+            Conditional { scope, numbers, places: vec![place] }
+        });
+        warn_of_sums(&variables, tables, tokens);
+    }
     tokens.leave_rest(&format!("the last table (the file announces {})", scopes.len()))?;
     Ok(Parts { builder, scopes, numbers, scale, precision: None, fixed: Vec::new() })
 }
@@ -255,7 +268,8 @@ mod tests {
     fn orders_of_writers_that_differ_are_told() {
         let warnings = |text: &str| -> Vec<String> {
             let network = parse(text, Format::Uai, None).expect("a network");
-            network.warnings().iter().map(ToString::to_string).collect()
+            let warnings = network.warnings().iter().map(ToString::to_string);
+            warnings.filter(|warning| !warning.contains("the probabilities of")).collect()
         };
         // as pgmpy writes P(x1 | x0) of rows 0.1 0.2 0.7 and 0.5 0.25 0.25
         let reversed = warnings("BAYES\n2\n2 3\n2\n1 0\n2 0 1\n\n2\n0.3 0.7\n6\n0.1 0.5 0.2 0.25 0.7 0.25");
@@ -295,7 +309,7 @@ mod tests {
             ("MARKOV 1 2 99999999999 1 0", "found the end of the file"),
             ("MARKOV 1 2 1 99999999999 0", "expected an arity of at most 1"),
             ("MARKOV 2 2 2 1 2 1 1 4", "expected a variable that"),
-            ("MARKOV 1 2 1 1 1 4", "expected a variable in 0..1"),
+            ("MARKOV 1 2 1 1 1 4", "expected a variable from 0 to 0"),
             ("MARKOV 1 2 1 1 0 99999999999 1", "found `99999999999`, expected 2 entries"),
             ("MARKOV 1 2 1 1 0 2 1", "found the end of the file, expected a potential"),
             ("MARKOV 1 2 1 1 0 2 1\n-1", "2:1: found `-1`, expected a finite potential"),

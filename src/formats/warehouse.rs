@@ -67,7 +67,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
 fn sites(tokens: &mut Tokens<'_>, what: &str) -> Result<usize, Error> {
     let count = tokens.count(&format!("a number of {what}"))?;
     if !(1..=SITES).contains(&count) {
-        return Err(tokens.error(format!("a number of {what} in 1..={SITES}")));
+        return Err(tokens.error(format!("a number of {what} from 1 to {SITES}")));
     }
     Ok(count)
 }
@@ -104,8 +104,8 @@ mod tests {
     #[test]
     fn misfits() {
         for (text, part) in [
-            ("0 1", "1:1: found `0`, expected a number of warehouses in 1..=8192"),
-            ("1 99999", "found `99999`, expected a number of customers in 1..=8192"),
+            ("0 1", "1:1: found `0`, expected a number of warehouses from 1 to 8192"),
+            ("1 99999", "found `99999`, expected a number of customers from 1 to 8192"),
             ("1 1 5 x", "1:7: found `x`, expected a fixed cost"),
             ("1 1 5 1 1", "found the end of the file, expected a cost of serving"),
             ("1 1 5 1 1 1 1", "1:13: found `1`, expected the end of the file"),

@@ -352,7 +352,7 @@ mod tests {
             ("t 2 2 1 9 2 2 -2 0 1 -1 salldiff var 3", "global cost functions are not shared"),
             ("t 2 2 1 9 2 2 2 0 1 -1 wsum lin 3 =< 4", "found `=<`, expected one of == <= < >= > !="),
             ("t 2 2 1 9 2 2 2 0 1 -1 ssame 3 1 1 0 2", "found `2`, expected a variable of the function's scope"),
-            ("t 2 2 1 9 2 2 2 0 1 -1 sregular var 3 2 1 5", "found `5`, expected a state in 0..2"),
+            ("t 2 2 1 9 2 2 2 0 1 -1 sregular var 3 2 1 5", "found `5`, expected a state from 0 to 1"),
             ("t 1 3 1 9 3 1 0 -1 MST", "values that are positions of the scope"),
             ("t 1 3 1 9 3 0 -1 MST", "function 0 has no variables"),
         ] {
@@ -403,9 +403,9 @@ mod tests {
             ("t x", "1:3: found `x`, expected the number of variables"),
             ("t -1 2 1 9", "1:3: found `-1`"),
             ("t 1 2 1 9 0", "1:11: found `0`, expected a domain size of at least 1"),
-            ("t 1 2 1 9 2 1 1 0 0", "found `1`, expected a variable in 0..1"),
+            ("t 1 2 1 9 2 1 1 0 0", "found `1`, expected a variable from 0 to 0"),
             ("t 2 2 1 9 2 2 2 0 0 0 0", "1:19: found `0`, expected a variable that"),
-            ("t 1 2 1 9 2 1 0 0 1\n2 1", "2:1: found `2`, expected a value in 0..2"),
+            ("t 1 2 1 9 2 1 0 0 1\n2 1", "2:1: found `2`, expected a value from 0 to 1"),
             ("t 1 2 1 9 2 1 0 0 1\n1 1.5", "2:3: found `1.5`, expected a cost"),
             ("t 1 2 1 9 2 1 0 0 0\n1", "2:1: found `1`, expected the end of the file (the first line announces 1"),
         ] {

@@ -3,9 +3,9 @@
 //! parent slowest.
 
 use super::ReadOptions;
-use super::bif::File;
-use super::text::{Wrong, names};
-use super::tokens::Tokens;
+use super::bayes::{Conditional, File};
+use super::text::{Places, Wrong, names};
+use super::tokens::{Place, Tokens};
 use super::uai::Parts;
 use super::{decimal, text};
 use crate::error::Error;
@@ -25,18 +25,18 @@ pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
     // the definition of its elements stands in the file
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = text.xml(options)?;
-    let file = network(document.root_element()).map_err(|wrong| text.error(wrong))?;
-    file.parts(&text.file)
+    let file = network(document.root_element(), Places::new(&text)).map_err(|wrong| text.error(wrong))?;
+    file.parts(tokens)
 }
 
-fn network(root: Node<'_, '_>) -> Result<File, Wrong> {
+fn network(root: Node<'_, '_>, mut places: Places<'_>) -> Result<File, Wrong> {
     let network = child(root, "NETWORK")?;
     let mut file = File::default();
     for node in children(network, &["VARIABLE"]) {
         variable(&mut file, node)?;
     }
     for node in children(network, &["DEFINITION", "PROBABILITY"]) {
-        definition(&mut file, node)?;
+        definition(&mut file, node, places.of(node.range().start))?;
     }
     match file.missing() {
         Some(name) => Err(Wrong::new(network.range(), format!("a definition of {name}")).found("the network")),
@@ -65,7 +65,9 @@ fn content<'a>(node: Node<'a, '_>) -> (String, std::ops::Range<usize>) {
 
 fn variable(file: &mut File, node: Node<'_, '_>) -> Result<(), Wrong> {
     if let Some(kind) = node.attribute("TYPE").filter(|kind| !kind.eq_ignore_ascii_case("nature")) {
-        return Err(Wrong::new(node.range(), "variables of TYPE nature").found(text::quote(kind)));
+        return Err(Wrong::new(node.range(), "variables of TYPE nature")
+            .found(text::quote(kind))
+            .hint("`fangs decide` reads influence diagrams as .bifxml"));
     }
     let (name, place) = content(child(node, "NAME")?);
     if name.is_empty() || file.indices.contains_key(&*name) {
@@ -79,7 +81,7 @@ fn variable(file: &mut File, node: Node<'_, '_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn definition(file: &mut File, node: Node<'_, '_>) -> Result<(), Wrong> {
+fn definition(file: &mut File, node: Node<'_, '_>, place: Place) -> Result<(), Wrong> {
     let mut scope = Vec::new();
     for node in children(node, &["GIVEN"]).chain([child(node, "FOR")?]) {
         let (name, place) = content(node);
@@ -97,7 +99,8 @@ fn definition(file: &mut File, node: Node<'_, '_>) -> Result<(), Wrong> {
         return Err(Wrong::new(node.range(), "one definition a variable").found("another definition"));
     }
     let numbers = probabilities(child(node, "TABLE")?, file.entries(&scope))?;
-    file.tables[own] = Some((scope.into(), numbers.into()));
+    let (scope, numbers) = (scope.into(), numbers.into());
+    file.tables[own] = Some(Conditional { scope, numbers, places: vec![place] });
     Ok(())
 }
 

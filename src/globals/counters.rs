@@ -17,16 +17,19 @@ pub(super) fn charge(price: Price, gap: i64) -> Cost {
 }
 
 pub(super) fn times_cost(cost: Cost, times: i128) -> Cost {
-    if cost >= FORBIDDEN && times > 0 { FORBIDDEN } else { (i128::from(cost) * times).min(FORBIDDEN.into()) as Cost }
+    if cost >= FORBIDDEN && times > 0 {
+        FORBIDDEN
+    } else {
+        i128::from(cost).saturating_mul(times).min(FORBIDDEN.into()) as Cost
+    }
 }
 
 /// How far a number is from where it should be.
 pub(super) fn distance(target: Target, number: i64) -> i64 {
     match target {
-        Target::Within(low, _) if number < low => low.saturating_sub(number),
-        Target::Within(_, high) if number > high => number.saturating_sub(high),
+        // both may be positive where no number is within
+        Target::Within(low, high) => low.saturating_sub(number).max(number.saturating_sub(high)).max(0),
         Target::Not(there) => i64::from(number == there),
-        Target::Within(..) => 0,
     }
 }
 
@@ -215,16 +218,17 @@ impl Counts {
                 add(sum, add(times_cost(low, short.into()), times_cost(high, excess.into())))
             }),
             CountCost::Larger(price) => {
-                let n = self.sizes.len() as i64;
+                let n = self.sizes.len() as i128;
                 let values = self.sizes.iter().max().copied().unwrap_or(0);
-                let low: i64 = bounds.iter().map(|bound| bound.low).sum();
+                let low: i128 = bounds.iter().map(|bound| i128::from(bound.low)).sum();
                 let all = (0..values).all(|value| bounds.iter().any(|bound| bound.value == value));
-                let high: i64 = bounds.iter().map(|bound| bound.high).sum();
+                let high: i128 = bounds.iter().map(|bound| i128::from(bound.high)).sum();
                 if low > n || all && high < n {
                     return FORBIDDEN;
                 }
-                let (short, excess) = gaps().fold((0, 0), |sum, gap| (sum.0 + gap.0, sum.1 + gap.1));
-                times_cost(*price, i128::from(short.max(excess)))
+                let add = |sum: (i128, i128), gap: (i64, i64)| (sum.0 + i128::from(gap.0), sum.1 + i128::from(gap.1));
+                let (short, excess) = gaps().fold((0, 0), add);
+                times_cost(*price, short.max(excess))
             }
         }
     }

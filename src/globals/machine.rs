@@ -1,5 +1,6 @@
 //! Finite automata that read the variables of a scope one after the other, and their tables.
 
+use super::NUMBERS;
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Odometer, Part, Parts, SparseTable, Table, add};
 use crate::stop::Stop;
@@ -63,7 +64,8 @@ fn reach(layer: &mut Vec<(u32, Cost)>, state: u32, cost: Cost) {
 }
 
 impl Layers {
-    /// Unfolds an automaton; `None` where it has more than `most` transitions.
+    /// Unfolds an automaton; `None` if it has more than `most` transitions, or a layer whose states take too much
+    /// memory.
     pub fn new(machine: &dyn Machine, sizes: &[u32], most: usize, stop: &Stop) -> Result<Option<Self>, Error> {
         let order = machine.order();
         let mut layer = Numbers::default();
@@ -88,7 +90,8 @@ impl Layers {
                             None => taken.push((from, value, to, cost)),
                         }
                     });
-                    if count + taken.len() > most {
+                    let width = next.states.first().map_or(0, |state| state.len());
+                    if count + taken.len() > most || next.states.len().saturating_mul(width) > NUMBERS {
                         return Ok(None);
                     }
                 }

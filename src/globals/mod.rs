@@ -34,6 +34,10 @@ const WHOLE_PAIR: u64 = 1 << 24;
 const ENTRIES: u64 = 1 << 25;
 /// Transitions of a chain: its tables take about 20 bytes for each.
 const TRANSITIONS: usize = 1 << 22;
+/// The same for the chain of a weighted sum: about 1.5 GB.
+const LONGEST: usize = 1 << 26;
+/// Numbers that the states of a layer of a chain hold, at most: 256 MiB with those that look them up.
+const NUMBERS: usize = 1 << 24;
 /// Different sums of a chain, at most; a coarser one stands for more. Other numbers were not tried.
 const SUMS: usize = 256;
 
@@ -102,7 +106,20 @@ impl Decomposer {
         self.sums
     }
 
+    /// Refuses a function whose variables have more values in all than a chain may have transitions, before its
+    /// parameters take memory for each value.
+    ///
+    /// # Errors
+    /// [`Refusal::TooLarge`].
+    pub fn must_fit(sizes: &[u32]) -> Result<(), Refusal> {
+        match sizes.iter().map(|&size| u64::from(size)).sum::<u64>() {
+            values if values <= TRANSITIONS as u64 => Ok(()),
+            values => Err(too_long(&format!("{values} values of variables"))),
+        }
+    }
+
     fn parts(&mut self, global: &Global, sizes: &[u32], stop: &Stop) -> Result<Parts, Refusal> {
+        Decomposer::must_fit(sizes)?;
         let Global { scope, kind, limit, .. } = global;
         let combinations = sizes.iter().fold(1u64, |n, &size| n.saturating_mul(size.into()));
         if let Some(pairs) = (sizes.len() > 2 && self.pairs).then(|| pairs::of(kind, scope, sizes, *limit)).flatten() {
@@ -132,10 +149,15 @@ impl Decomposer {
                 return Ok(single(scope, costs.into_iter().map(|cost| capped(cost, *limit)).collect()));
             }
         }
+        // each has a transition for each value of each variable
+        let values: usize = sizes.iter().map(|&size| size as usize).sum();
+        if chains_of(kind, sizes).saturating_mul(values) > TRANSITIONS {
+            return Err(too_long(&format!("a table of {combinations} entries")));
+        }
         let machines = by_value(kind, sizes).unwrap_or_else(|| vec![whole]);
         // a chain of many sums is more than bounds can work with, and the driver `sums` needs none
         let mut left = match kind {
-            GlobalKind::Linear(_) => self.narrow * sizes.iter().sum::<u32>() as usize,
+            GlobalKind::Linear(_) => self.narrow.saturating_mul(values).min(LONGEST),
             _ => TRANSITIONS,
         };
         let mut all = Vec::new();
@@ -143,10 +165,7 @@ impl Decomposer {
             let Some(layers) = Layers::new(&*machine, sizes, left, stop).map_err(Refusal::Error)? else {
                 let parts = self.coarse(global, sizes, stop)?;
                 self.sums |= parts.as_ref().is_some_and(|parts| parts.sums);
-                return parts.ok_or_else(|| {
-                    let what = format!("a table of {combinations} entries, or a chain of more than {TRANSITIONS}");
-                    Refusal::TooLarge(what)
-                });
+                return parts.ok_or_else(|| too_long(&format!("a table of {combinations} entries")));
             };
             let layers = layers.minimised(*limit);
             left -= layers.transitions();
@@ -161,9 +180,24 @@ impl Decomposer {
     fn coarse(&self, global: &Global, sizes: &[u32], stop: &Stop) -> Result<Option<Parts>, Refusal> {
         let GlobalKind::Linear(linear) = &global.kind else { return Ok(None) };
         let Some(machine) = counters::Coarse::new(linear, self.narrow as i128) else { return Ok(None) };
-        let layers = Layers::new(&machine, sizes, usize::MAX, stop).map_err(Refusal::Error)?;
+        let layers = Layers::new(&machine, sizes, LONGEST, stop).map_err(Refusal::Error)?;
         let parts = layers.map(|layers| chains(&global.scope, [layers.minimised(global.limit)], global.limit));
         Ok(parts.map(|parts| Parts { relaxed: true, ..parts }))
+    }
+}
+
+/// The refusal of a function that would take this or a chain that is too long.
+fn too_long(other: &str) -> Refusal {
+    Refusal::TooLarge(format!("{other}, or a chain of more than {TRANSITIONS}"))
+}
+
+/// The number of machines of [`by_value`]; 1 if there is only the one of the whole function.
+fn chains_of(kind: &GlobalKind, sizes: &[u32]) -> usize {
+    match kind {
+        GlobalKind::Counting(Counting { cost: CountCost::Larger(_), .. }) => 1,
+        GlobalKind::Counting(counting) => counting.bounds.len(),
+        GlobalKind::Same(_) => sizes.iter().max().map_or(0, |&most| most as usize),
+        _ => 1,
     }
 }
 

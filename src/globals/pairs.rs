@@ -1,10 +1,18 @@
 //! Functions that are sums over pairs of variables.
 
+use super::WHOLE_PAIR;
 use crate::model::{Cost, CountCost, FORBIDDEN, GlobalKind, Measure, Part, Parts, Table, Target};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The pairs of a function that consists of them: forbidden or priced equal values, forbidden pairs of values.
 pub(super) fn of(kind: &GlobalKind, scope: &[u32], sizes: &[u32], limit: Cost) -> Option<Parts> {
+    let mut largest = sizes.to_vec();
+    largest.sort_unstable_by(|a, b| b.cmp(a));
+    if let [first, second, ..] = largest[..]
+        && u64::from(first) * u64::from(second) > WHOLE_PAIR
+    {
+        return None;
+    }
     match kind {
         GlobalKind::EqualPairs { price } => {
             let price = if *price >= limit { FORBIDDEN } else { *price };
@@ -47,12 +55,19 @@ pub(super) fn of(kind: &GlobalKind, scope: &[u32], sizes: &[u32], limit: Cost) -
 
 fn pairs_of(scope: &[u32], sizes: &[u32], cost: impl Fn(usize, u32, usize, u32) -> Cost) -> Parts {
     let mut tables = Vec::with_capacity(scope.len() * scope.len() / 2);
+    // most pairs have equal tables, which are kept once
+    let mut last: FxHashMap<[u32; 2], Table> = FxHashMap::default();
     for j in 1..scope.len() {
         for i in 0..j {
             let cost = &cost;
             let costs: Vec<Cost> = (0..sizes[i]).flat_map(|x| (0..sizes[j]).map(move |y| cost(i, x, j, y))).collect();
             if costs.iter().any(|&cost| cost != 0) {
-                tables.push((vec![Part::Own(scope[i]), Part::Own(scope[j])], Table::dense(costs)));
+                let table = Table::dense(costs);
+                let known = last.entry([sizes[i], sizes[j]]).or_insert_with(|| table.clone());
+                if *known != table {
+                    *known = table;
+                }
+                tables.push((vec![Part::Own(scope[i]), Part::Own(scope[j])], known.clone()));
             }
         }
     }

@@ -264,6 +264,12 @@ impl Found {
         Found { fold, lower: Scaled::ZERO, error: 0.0, best: Vec::new(), last: SumBounds::NONE }
     }
 
+    /// The whole is known: what is known of its parts counts no more.
+    pub fn whole(&mut self, sum: Sum) {
+        (self.lower, self.error) = (Scaled::ZERO, 0.0);
+        self.exact(sum);
+    }
+
     /// A part is known.
     pub fn exact(&mut self, sum: Sum) {
         self.last.exact_parts += 1;

@@ -275,10 +275,10 @@ impl Tree {
         self.found.bounds(&self.open);
     }
 
-    /// Ends with what is exact.
+    /// Ends with the sum of the whole.
     pub fn finish(&mut self, sum: Sum) {
         self.open.clear();
-        self.found.exact(sum);
+        self.found.whole(sum);
         self.found.bounds(&self.open);
     }
 

@@ -272,9 +272,10 @@ fn arrange(function: &Factor, scope: &[u32], domains: &[u32]) -> Factor {
 
 /// Whether the sums over a variable are 1, up to the rounding of the numbers added.
 fn sums_to_one(function: &Factor, variable: u32, domains: &[u32]) -> bool {
-    let one = Scaled::with(1.0, -function.exponent).double();
-    let off = 2.0 * f64::from(domains[variable as usize]) * ROUNDOFF * one;
-    sums_over(function, variable, domains).all(|sum| (sum - one).abs() <= off)
+    let off = 2.0 * f64::from(domains[variable as usize]) * ROUNDOFF;
+    // powers of two that no double holds: a sum of table entries is compared as it is scaled
+    let is_one = |sum: f64| (Scaled::with(sum, function.exponent).double() - 1.0).abs() <= off;
+    sums_over(function, variable, domains).all(is_one)
 }
 
 /// The sums over one of a function's variables, by the values of the others.

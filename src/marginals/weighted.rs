@@ -30,20 +30,21 @@ pub(super) enum Weights {
     First,
 }
 
-/// Functions to the power that their step has them in.
+/// Functions to the power that their step has them in, each divided by its largest entry.
 #[derive(Debug)]
 struct Powered<'a> {
     sliced: &'a Sliced,
     /// By function.
     powers: Vec<f64>,
+    largest: Vec<f64>,
 }
 
 impl Factors<SumMax<SumProduct>> for Powered<'_> {
     fn load(&self, source: Source, variables: &[u32], semiring: SumMax<SumProduct>) -> Storage<f64> {
         let Source::Function(f) = source else { return [1.0].into_iter().collect() };
         let function = &self.sliced.functions[f as usize];
-        let power = self.powers[f as usize];
-        let entry = |entry| raised(entry, power);
+        let (power, largest) = (self.powers[f as usize], self.largest[f as usize]);
+        let entry = |entry| raised(entry / largest, power);
         scatter(&function.table, &function.scope, variables, &self.sliced.domains, semiring, entry)
     }
 }
@@ -60,7 +61,9 @@ pub(super) fn upper(
     stop: &Stop,
 ) -> Result<Scaled, Error> {
     let shares = shares(plan, weights, late);
-    let mut factors = Powered { sliced, powers: vec![1.0; sliced.functions.len()] };
+    let spreads: Vec<Spread> = sliced.functions.iter().map(|function| Spread::of(&function.table)).collect();
+    let largest = spreads.iter().map(|spread| spread.largest).collect();
+    let mut factors = Powered { sliced, powers: vec![1.0; sliced.functions.len()], largest };
     for (step, &weight) in plan.steps.iter().zip(&shares) {
         for input in &step.inputs {
             if let (Source::Function(f), true) = (input.source, weight > 0.0) {
@@ -71,9 +74,9 @@ pub(super) fn upper(
     let task = |max| Task { plan, placement, factors: &factors, semiring: SumMax { numbers: SumProduct, max } };
     let mut store = Store::new(task(false));
     let mut least = vec![0i64; plan.steps.len()];
-    let exponents: i64 = sliced.functions.iter().map(|function| function.exponent).sum();
-    let mut z = Scaled { exponent: sliced.constant.exponent + exponents, ..sliced.constant };
-    let mut error = sliced.rounding;
+    let times_largest = |z: Scaled, own: &Spread| z.times(Scaled::new(own.largest));
+    let mut z = spreads.iter().fold(sliced.taken_out(), times_largest);
+    let mut error = sliced.rounding + sliced.functions.len() as f64 * ROUNDOFF;
     for (index, (step, &weight)) in plan.steps.iter().zip(&shares).enumerate() {
         stop.check()?;
         let mut smallest = 0i64;
@@ -82,13 +85,20 @@ pub(super) fn upper(
             let own = match input.source {
                 Source::Message(from) => {
                     let message = &mut store.messages[from as usize];
-                    raise(message, power, stop)?;
-                    least[from as usize]
+                    if power == 1.0 {
+                        least[from as usize] - 1
+                    } else {
+                        // a power of what is below 1 everywhere could be below the range of doubles everywhere
+                        let own = Spread::of(message);
+                        z = z.times(Scaled::new(own.largest));
+                        raise(message, (own.largest, power), stop)?;
+                        own.least
+                    }
                 }
-                Source::Function(f) => sliced.least[f as usize],
+                Source::Function(f) => spreads[f as usize].least,
                 Source::Unary => 0,
             };
-            smallest += ((own as f64 * power) as i64 - 1).max(LEAST_EXPONENT - 1);
+            smallest += ((own as f64 * power).floor() as i64).max(LEAST_EXPONENT);
         }
         while !store.slice(task(weight == 0.0), index, poll())?.1 {
             stop.check()?;
@@ -100,12 +110,12 @@ pub(super) fn upper(
             let missing = scale(f64::from(added), LEAST_EXPONENT);
             message.iter_mut().for_each(|entry| *entry += missing);
         }
-        raise(message, if weight > 0.0 { weight } else { 1.0 }, stop)?;
+        raise(message, (1.0, if weight > 0.0 { weight } else { 1.0 }), stop)?;
         let Range { exponent, least: own } = SumProduct.normalise(message);
         least[index] = own;
         z.exponent += exponent;
-        // powers within two roundings each
-        error += f64::from(3 * step.inputs.len() as u32 + added + 4) * ROUNDOFF;
+        // powers within two roundings each, of quotients, by factors that are rounded
+        error += f64::from(5 * step.inputs.len() as u32 + added + 4) * ROUNDOFF;
         if let ([], [root]) = (&step.scope[..], &store.messages[index][..]) {
             z = z.times(Scaled::new(*root));
         }
@@ -133,13 +143,33 @@ fn shares(plan: &EliminationPlan, weights: Weights, late: &[bool]) -> Vec<f64> {
     shares
 }
 
-/// Raises all entries to a power.
-fn raise(table: &mut [f64], power: f64, stop: &Stop) -> Result<(), Error> {
+/// How different the entries of a table are.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    /// The largest; 1 where all are 0.
+    largest: f64,
+    /// A power of two that is no more than the least entry but 0, divided by the largest; not above 0.
+    least: i64,
+}
+
+impl Spread {
+    fn of(table: &[f64]) -> Self {
+        let largest = table.iter().copied().fold(0.0, f64::max);
+        let least = table.iter().copied().filter(|&entry| entry > 0.0).fold(largest, f64::min);
+        match largest > 0.0 {
+            true => Spread { largest, least: Scaled::new(least / largest).exponent - 1 },
+            false => Spread { largest: 1.0, least: 0 },
+        }
+    }
+}
+
+/// Raises all entries, divided by the largest, to a power.
+fn raise(table: &mut [f64], (largest, power): (f64, f64), stop: &Stop) -> Result<(), Error> {
     if power == 1.0 {
         return Ok(());
     }
     table.par_chunks_mut(CHUNK).try_for_each(|entries| {
-        entries.iter_mut().for_each(|entry| *entry = raised(*entry, power));
+        entries.iter_mut().for_each(|entry| *entry = raised(*entry / largest, power));
         stop.check()
     })
 }

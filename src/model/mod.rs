@@ -9,6 +9,7 @@ mod function;
 mod global;
 mod idid;
 mod network;
+mod number;
 mod policy;
 mod pomdp;
 mod potentials;
@@ -33,7 +34,8 @@ pub use global::{
 };
 pub use idid::{Idid, Other};
 pub use network::{Builder, Network, Notation, Variable};
-pub use policy::{DecisionRule, Policy, PolicyFile, PolicyGraph, PolicyNode, Rules};
+pub use number::Number;
+pub use policy::{DecisionRule, JointPolicy, Policy, PolicyFile, PolicyGraph, PolicyNode, Rules};
 pub use pomdp::{Agent, Pomdp, SparseRows};
 pub use potentials::{Factor, LEAST_EXPONENT, Potentials};
 pub use problem::{Problem, Readers};
@@ -41,7 +43,7 @@ pub use reading::{Decimal, Numbers, Reading, Scale, Stated};
 pub use scaled::{ROUNDOFF, Scaled, scale};
 pub use scope::Scope;
 pub(crate) use tables::Tables;
-pub use units::{Number, Units};
+pub use units::Units;
 
 /// A cost in fixed-point units (see [`Units`]).
 pub type Cost = i64;

@@ -32,6 +32,8 @@ pub struct Network {
     functions: Arc<Vec<CostFunction>>,
     /// No function has had more variables.
     largest_arity: usize,
+    /// Whether a function of at most two variables has a forbidden entry.
+    forbids: bool,
     /// The least costs of all functions together.
     least: Cost,
     top: Cost,
@@ -65,6 +67,7 @@ impl Network {
             domains: Arc::default(),
             functions: Arc::default(),
             largest_arity: 0,
+            forbids: false,
             least: 0,
             top: FORBIDDEN,
             units: Units::INTEGER,
@@ -80,6 +83,11 @@ impl Network {
     /// No function but a global one has more variables.
     pub(crate) fn largest_arity(&self) -> usize {
         self.largest_arity
+    }
+
+    /// Whether a function of at most two variables has, or had, a forbidden entry.
+    pub(crate) fn forbids(&self) -> bool {
+        self.forbids
     }
 
     /// The variables in file order.
@@ -185,7 +193,7 @@ impl Network {
         self.agents.as_deref()
     }
 
-    /// The trivial bound: the least costs of all functions together, `top` at most.
+    /// The constant bound: the sum of the least costs of all functions, at most `top`.
     pub fn least(&self) -> Cost {
         self.expanded().least.min(self.top)
     }
@@ -236,6 +244,7 @@ impl Network {
                 Arc::make_mut(own).push(CostFunction { scope: [variable].into(), table: table.clone() });
             }
             self.largest_arity = self.largest_arity.max(1);
+            self.forbids |= domain > 1;
             Arc::make_mut(&mut self.functions).push(CostFunction { scope: [variable].into(), table });
         }
         Ok(())

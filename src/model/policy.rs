@@ -48,12 +48,21 @@ pub struct Rules {
     pub decisions: Vec<DecisionRule>,
 }
 
+/// What each agent of a team does, by what it has seen itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JointPolicy {
+    /// The policy of each agent, over its own actions and observations.
+    pub agents: Vec<PolicyGraph>,
+}
+
 /// A policy as a file has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Policy {
     /// Of steps with observations.
     Graph(PolicyGraph),
+    /// Of agents that do not share their observations.
+    Joint(JointPolicy),
     /// Of a diagram.
     Rules(Rules),
 }

@@ -1,8 +1,6 @@
 //! The meaning of a [`Network`](super::Network)'s integers in the file's own convention.
 
-use super::Cost;
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use super::{Cost, Number};
 
 /// How integer costs translate to the numbers of the file.
 ///
@@ -31,13 +29,20 @@ impl Units {
     /// A cost in the file's convention.
     pub fn number(&self, cost: Cost) -> Number {
         let signed = if self.maximise { -cost } else { cost };
-        if self.decimals == 0 { Number::Integer(signed) } else { Number::Real(signed as f64 / self.scale()) }
+        match self.decimals {
+            0 => Number::Integer(signed),
+            decimals => Number::Decimal { units: signed, decimals },
+        }
     }
 
     /// Whether a value is better than another one, both in the file's convention.
     pub fn is_better(&self, value: Number, other: Number) -> bool {
-        let (value, other) = (value.as_f64(), other.as_f64());
         if self.maximise { value > other } else { value < other }
+    }
+
+    /// A cost that no value at least as good as `worst` exceeds: the largest of theirs where `worst` is exact.
+    pub fn largest_cost(&self, worst: Number) -> Cost {
+        worst.floor(self.decimals, self.maximise).clamp(Cost::MIN.into(), Cost::MAX.into()) as Cost
     }
 
     /// A lower bound on the cost in the file's convention, with the rounding taken off: an upper bound
@@ -54,37 +59,8 @@ impl Units {
     /// remaining uncertainty.
     pub fn precision_slack(&self, proved: Option<(Number, Number)>) -> f64 {
         match proved {
-            Some((value, bound)) => (bound.as_f64() - value.as_f64()).abs(),
+            Some((value, bound)) => bound.distance(value),
             None => self.rounded.div_ceil(2) as f64 / self.scale(),
-        }
-    }
-}
-
-/// A number in the file's convention: an integer or a real.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Number {
-    /// An exact integer.
-    Integer(i64),
-    /// A real number.
-    Real(f64),
-}
-
-impl Number {
-    /// As a float, for gaps and charts.
-    pub fn as_f64(self) -> f64 {
-        match self {
-            Number::Integer(i) => i as f64,
-            Number::Real(r) => r,
-        }
-    }
-}
-
-impl fmt::Display for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Number::Integer(i) => write!(f, "{i}"),
-            Number::Real(r) => write!(f, "{r}"),
         }
     }
 }

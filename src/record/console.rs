@@ -16,6 +16,28 @@ use std::time::{Duration, Instant};
 const FRAME: Duration = Duration::from_millis(200);
 /// Columns of the spinner and the blank after it, and one that stays free: some terminals wrap after the last.
 const SPINNER: usize = 3;
+/// Rows of the terminal that the progress line takes at most, where the terminal is narrow.
+const ROWS: usize = 3;
+
+/// The progress line. A terminal has one, so a process has one: whatever prints to the terminal takes it off meanwhile.
+static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Prints while the progress line is off the terminal.
+pub fn beside_progress<R>(print: impl FnOnce() -> R) -> R {
+    let line = LINE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match line {
+        Some(line) => line.suspend(print),
+        None => print(),
+    }
+}
+
+/// Ends the progress line, if there is one.
+pub fn end_progress() {
+    let line = LINE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(line) = line {
+        line.finish_and_clear();
+    }
+}
 
 /// The amount of output on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,10 +50,9 @@ pub enum Verbosity {
     Verbose,
 }
 
-/// Standard error during a run.
+/// Standard error during a run. Clones share what the progress line shows.
 #[derive(Clone, Debug)]
 pub struct Console {
-    line: Option<ProgressBar>,
     verbosity: Verbosity,
     state: Arc<Mutex<State>>,
     /// Time and moves at the last tick.
@@ -43,26 +64,28 @@ pub struct Console {
 struct State {
     sides: [String; 3],
     rate: Option<String>,
+    /// The time of the incumbent in seconds.
+    improved_s: Option<f64>,
 }
 
 impl Console {
     /// Warnings, and the output that `verbosity` allows besides the progress line.
     pub fn new(verbosity: Verbosity) -> Self {
-        Console { line: None, verbosity, state: Arc::default(), last: (0.0, 0) }
+        Console { verbosity, state: Arc::default(), last: (0.0, 0) }
     }
 
-    /// Shows a progress line if standard error is a terminal and the verbosity allows it. A separate thread draws it,
-    /// so that the time advances while the run is busy.
-    pub fn progress(mut self, activity: &Activity, started: Instant, budget: Option<Duration>) -> Self {
+    /// Begins the progress line if standard error is a terminal and the verbosity allows it; [`end_progress`] ends it.
+    /// A separate thread draws it, so that the time advances while the run is busy.
+    pub fn progress(self, activity: &Activity, started: Instant, budget: Option<Duration>) -> Self {
         if self.verbosity > Verbosity::Quiet && std::io::stderr().is_terminal() {
             let (activity, state) = (activity.clone(), self.state.clone());
             let shown = move |_: &ProgressState, out: &mut dyn fmt::Write| {
                 let columns = usize::from(console::Term::stderr().size().1).saturating_sub(SPINNER);
                 let state = state.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                // text that cannot be formatted is not shown
                 let doing = activity.to_string();
-                let _ =
-                    out.write_str(&fit(&clock(started.elapsed(), budget), &terminal::line(&doing), &state, columns));
+                let parts = state.parts(clock(started.elapsed(), budget), terminal::line(&doing).into_owned());
+                // text that cannot be formatted is not shown
+                let _ = out.write_str(&wrapped(&parts, columns));
             };
             let style = ProgressStyle::with_template("{spinner} {shown}");
             let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner()).with_key("shown", shown);
@@ -71,7 +94,7 @@ impl Console {
             if threads::any_left() {
                 line.enable_steady_tick(FRAME);
             }
-            self.line = Some(line);
+            *LINE.lock().unwrap_or_else(PoisonError::into_inner) = Some(line);
         }
         self
     }
@@ -81,6 +104,9 @@ impl Console {
         let (time, moves) = self.last;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.sides = sides(event);
+        if event.kind == EventKind::Solution {
+            state.improved_s = Some(event.time_s);
+        }
         if event.kind == EventKind::Tick && event.time_s > time {
             let rate = event.moves.saturating_sub(moves) as f64 / (event.time_s - time);
             state.rate = (rate >= 1.0).then(|| format!("{} moves/s", metric(rate)));
@@ -119,27 +145,20 @@ impl Console {
         }
     }
 
-    /// Removes the progress line.
-    pub fn finish(&mut self) {
-        if let Some(line) = self.line.take() {
-            line.finish_and_clear();
-        }
-    }
-
     fn say(&self, text: &str) {
         // a closed standard error cannot be reported
-        let print = || drop(writeln!(std::io::stderr(), "{}", terminal::text(text)));
-        match &self.line {
-            Some(line) => line.suspend(print),
-            None => print(),
-        }
+        beside_progress(|| drop(writeln!(std::io::stderr(), "{}", terminal::text(text))));
     }
 }
 
-impl Drop for Console {
-    /// Also where an error ends the run: its message gets a line of its own.
-    fn drop(&mut self) {
-        self.finish();
+impl State {
+    /// The parts of the line in order; those not known yet are empty.
+    fn parts(self, clock: String, doing: String) -> [String; 6] {
+        let [mut best, bound, gap] = self.sides;
+        if let Some(improved_s) = self.improved_s {
+            best = format!("{best} at {} s", grouped(improved_s as u64));
+        }
+        [clock, best, bound, gap, self.rate.unwrap_or_default(), doing]
     }
 }
 
@@ -158,21 +177,22 @@ fn clock(elapsed: Duration, budget: Option<Duration>) -> String {
     }
 }
 
-/// The parts of the progress line that fit into `columns` columns, each as a whole: a cut number would be a different
-/// one.
-fn fit(clock: &str, activity: &str, state: &State, columns: usize) -> String {
-    let [best, bound, gap] = &state.sides;
-    let shown = [clock, best, bound, gap, state.rate.as_deref().unwrap_or(""), activity];
-    let mut left = columns;
-    let mut fits = [false; 6];
-    for part in [0, 5, 1, 2, 3, 4] {
-        let width = shown[part].chars().count() + if part == 0 { 0 } else { 2 };
-        if !shown[part].is_empty() && width <= left {
-            (fits[part], left) = (true, left - width);
+/// The parts of the progress line in rows of `columns` columns, each part as a whole: a cut number would be a different
+/// one. What does not fit is left out.
+fn wrapped(parts: &[String], columns: usize) -> String {
+    let mut rows: Vec<String> = Vec::new();
+    for part in parts.iter().filter(|part| !part.is_empty() && part.chars().count() <= columns) {
+        match rows.last_mut() {
+            Some(row) if row.chars().count() + 2 + part.chars().count() <= columns => {
+                row.push_str("  ");
+                row.push_str(part);
+            }
+            _ => rows.push(part.clone()),
         }
     }
-    let parts: Vec<&str> = shown.into_iter().zip(fits).filter(|(_, fits)| *fits).map(|(part, _)| part).collect();
-    parts.join("  ")
+    rows.truncate(ROWS);
+    // below the first part, not below the spinner
+    rows.join("\n  ")
 }
 
 /// Three digits and a metric prefix.
@@ -205,22 +225,24 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_whole_parts_and_no_more_than_fit() {
+    fn a_line_has_whole_parts_in_rows_that_fit() {
         let state = State {
             sides: ["best 12,345", "bound 11,000", "gap 10.895 %"].map(String::from),
             rate: Some("1.5 M moves/s".into()),
+            improved_s: Some(5.9),
         };
-        let line = |columns| fit("7 / 60 s", "anneal, mini-buckets", &state, columns);
-        let all = "7 / 60 s  best 12,345  bound 11,000  gap 10.895 %  1.5 M moves/s  anneal, mini-buckets";
+        let parts = state.parts("7 / 60 s".into(), "anneal, mini-buckets".into());
+        let line = |columns| wrapped(&parts, columns);
+        let all = "7 / 60 s  best 12,345 at 5 s  bound 11,000  gap 10.895 %  1.5 M moves/s  anneal, mini-buckets";
         assert_eq!(line(200), all);
-        assert_eq!(line(all.len() - 1), all.replace("  1.5 M moves/s", ""));
-        assert_eq!(line(40), "7 / 60 s  anneal, mini-buckets");
+        assert_eq!(line(77), all.replace("moves/s  anneal", "moves/s\n  anneal"));
         assert_eq!(line(10), "7 / 60 s");
         assert_eq!(line(0), "");
         for columns in 0..100 {
-            assert!(line(columns).len() <= columns);
+            assert!(line(columns).lines().all(|row| row.trim_start().len() <= columns));
+            assert!(line(columns).lines().count() <= ROWS);
         }
-        let bare = State { rate: None, ..state };
-        assert!(!fit("7 / 60 s", "bucket elimination", &bare, 200).contains("moves/s"));
+        let bare = State::default().parts("7 s".into(), "reading".into());
+        assert_eq!(wrapped(&bare, 200), "7 s  reading");
     }
 }

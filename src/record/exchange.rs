@@ -4,6 +4,7 @@
 use super::ReplacedFile;
 use crate::error::Error;
 use crate::files;
+use crate::model::Network;
 use crate::search::{Checkpoint, Extent, Keeper};
 use crate::stop::Stop;
 use crate::{terminal, threads};
@@ -26,8 +27,9 @@ const EVERY: Duration = Duration::from_secs(1);
 const ELITES: usize = 8;
 /// Part of the time that making a file may take.
 const SHARE: u32 = 100;
-/// The most bytes of a file of another process: nine assignments of 40 million variables.
-const LARGEST: u64 = 1 << 32;
+/// The most bytes of a value of an assignment in a file, and of all else there.
+const VALUE: u64 = 11;
+const BESIDES: u64 = 1 << 20;
 /// A file on its way that is so old was left by a process that died.
 const LEFT: Duration = Duration::from_secs(3600);
 
@@ -42,6 +44,8 @@ pub struct ExchangeFolder {
 struct Shared {
     folder: PathBuf,
     network: Arc<str>,
+    /// The most bytes of a file of another process.
+    most: u64,
     name: OsString,
     /// What waits to be written.
     next: Mutex<Option<Checkpoint>>,
@@ -60,12 +64,12 @@ struct Own {
 }
 
 impl ExchangeFolder {
-    /// Makes the folder where it is not there, and begins to look at it.
+    /// Makes the folder where it is not there, and begins to look at it; `digest` is that of the network.
     ///
     /// # Errors
     /// A folder that cannot be made or written to, or no thread for it.
-    pub fn new(folder: &Path, network: &Arc<str>) -> Result<Self, Error> {
-        let shared = Arc::new(Shared::new(folder, network)?);
+    pub fn new(folder: &Path, network: &Network, digest: &Arc<str>) -> Result<Self, Error> {
+        let shared = Arc::new(Shared::new(folder, network, digest)?);
         let weak = Arc::downgrade(&shared);
         let look = move || {
             while let Some(shared) = weak.upgrade() {
@@ -124,7 +128,7 @@ struct Seen {
 }
 
 impl Shared {
-    fn new(folder: &Path, network: &Arc<str>) -> Result<Self, Error> {
+    fn new(folder: &Path, network: &Network, digest: &Arc<str>) -> Result<Self, Error> {
         std::fs::create_dir_all(folder).map_err(|source| cannot(folder, source))?;
         let random = RandomState::new().build_hasher().finish();
         let name = format!("{}-{random:016x}.{ENDING}", std::process::id());
@@ -132,7 +136,9 @@ impl Shared {
         let own = Own { file, written: None, has_failed: false };
         Ok(Shared {
             folder: folder.into(),
-            network: network.clone(),
+            network: digest.clone(),
+            // the elites and the solution, each with every variable
+            most: BESIDES + network.domains().len() as u64 * VALUE * (ELITES as u64 + 1),
             name: name.into(),
             next: Mutex::default(),
             own: Mutex::new(own),
@@ -198,7 +204,7 @@ impl Shared {
         if path.extension().is_none_or(|ending| ending != ENDING) {
             return Err(format!("files of an exchange end in .{ENDING}"));
         }
-        let text = match files::read_text(path, LARGEST, &Stop::new()) {
+        let text = match files::read_regular_text(path, self.most, &Stop::new()) {
             Ok(text) => text,
             Err(_) if !path.exists() => return Ok(None),
             Err(error) => return Err(error.to_string()),
@@ -237,7 +243,7 @@ mod tests {
         let digest = Keeping::of(&network).network().clone();
         let run = |network: &crate::model::Network| -> Result<()> {
             let keeping = Keeping::of(network);
-            let exchange = ExchangeFolder::new(folder.path(), keeping.network())?;
+            let exchange = ExchangeFolder::new(folder.path(), network, keeping.network())?;
             let keeping = keeping.keep(Arc::new(exchange));
             let options = Options::default().with(|options| options.keeping = keeping);
             let _ = solve(network, &options, &Stop::new(), &mut |_| ())?;
@@ -256,14 +262,17 @@ mod tests {
         std::fs::write(at("torn.fangs"), &text[..text.len() - 10])?;
         std::fs::write(at("notes.txt"), "mine")?;
         std::fs::write(at(".fangs-left"), "half")?;
-        let exchange = Shared::new(folder.path(), &digest)?;
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/dev/zero", at("endless.fangs"))?;
+        std::fs::File::create(at("vast.fangs"))?.set_len(1 << 34)?;
+        let exchange = Shared::new(folder.path(), &network, &digest)?;
         exchange.read();
         let news = std::mem::take(&mut *lock(&exchange.news));
         let own: Vec<&Checkpoint> = news.iter().filter(|news| *news.network == *digest).collect();
         assert!(own.len() == news.len() && !own.is_empty() && own[0].solution.is_some(), "{news:?}");
         let troubles = std::mem::take(&mut *lock(&exchange.troubles));
-        assert_eq!(troubles.len(), 3, "{troubles:?}");
-        for word in ["another network", "changed or cut short", "notes.txt"] {
+        assert_eq!(troubles.len(), if cfg!(unix) { 5 } else { 4 }, "{troubles:?}");
+        for word in ["another network", "changed or cut short", "notes.txt", "vast.fangs"] {
             assert!(troubles.iter().any(|trouble| trouble.contains(word)), "{word}: {troubles:?}");
         }
         std::fs::write(at("torn.fangs"), "still torn")?;

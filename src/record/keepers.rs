@@ -62,7 +62,7 @@ impl Keepers {
         }
         let mut keeping = self.all.into_iter().fold(Keeping::of(network), Keeping::keep);
         if let Some(folder) = &self.exchange {
-            let exchange = ExchangeFolder::new(folder, keeping.network())?;
+            let exchange = ExchangeFolder::new(folder, network, keeping.network())?;
             keeping = keeping.keep(Arc::new(exchange));
         }
         let Some((path, checkpoint)) = self.resumed else { return Ok(keeping) };

@@ -25,7 +25,7 @@ pub mod text;
 
 pub use checkpoint::CheckpointFile;
 #[cfg(feature = "cli")]
-pub use console::{Console, Verbosity};
+pub use console::{Console, Verbosity, beside_progress, end_progress};
 pub use csv::{CsvFile, HEADER, Recorded, Row, read_run};
 pub use exchange::ExchangeFolder;
 pub use file::{AppendedFile, ReplacedFile, insist};

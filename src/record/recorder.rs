@@ -2,7 +2,7 @@
 
 use super::page::RunPage;
 use super::plot::Curve;
-use super::{Console, CsvFile, ReplacedFile, SolutionsFolder};
+use super::{Console, CsvFile, ReplacedFile, SolutionsFolder, end_progress};
 use crate::error::Error;
 use crate::search::{Event, EventKind};
 use crate::stop::Stop;
@@ -143,7 +143,7 @@ impl Recorder {
     /// Writes the rest and ends the progress line. Waits for the readers of pipes until the stop flag is set; reports
     /// incomplete outputs.
     pub fn finish(mut self, stop: &Stop) -> Ended {
-        self.console.finish();
+        end_progress();
         let told = |result: Option<Result<(), Error>>| match result {
             Some(Err(error)) => {
                 self.console.warn(&error.to_string());

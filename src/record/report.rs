@@ -280,8 +280,9 @@ pub struct BoundReport {
     /// The step that made the bound.
     pub method: String,
     pub z: Option<u32>,
-    /// The order's name.
-    pub order: String,
+    /// The name of the elimination order, if the method follows one.
+    pub order: Option<String>,
+    /// The induced width of that order.
     pub induced_width: Option<u32>,
     /// Whether the bound is the optimum.
     pub exact: bool,
@@ -332,8 +333,8 @@ impl Display for BoundReport {
         let than = self.bound.map_or(String::new(), |_| format!(" (no assignment {than})"));
         line("bound", &format_args!("{}{than}", or_dash(self.bound)))?;
         let mut along = String::new();
-        if let Some(width) = self.induced_width {
-            write!(along, " along {}, induced width {}", self.order, grouped(width))?;
+        if let (Some(order), Some(width)) = (&self.order, self.induced_width) {
+            write!(along, " along {order}, induced width {}", grouped(width))?;
         }
         line("method", &format_args!("{}{along}", self.method))?;
         line(cost, &format_args!("{} ({sense})", or_dash(self.cost)))?;

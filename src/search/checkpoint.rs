@@ -7,6 +7,7 @@ use crate::certificate::digest;
 use crate::check;
 use crate::error::Error;
 use crate::files;
+use crate::memory;
 use crate::model::{Cost, Network, Number};
 use crate::stop::Stop;
 use serde::{Deserialize, Serialize};
@@ -255,9 +256,9 @@ impl Checkpoint {
     /// Reads a file.
     ///
     /// # Errors
-    /// A file that cannot be read, is no checkpoint, or was changed or cut short.
+    /// A file that cannot be read, is not a regular file, is no checkpoint, or was changed or cut short.
     pub fn read(path: &Path, stop: &Stop) -> Result<Self, Error> {
-        let text = files::read_text(path, LARGEST, stop)?;
+        let text = files::read_regular_text(path, LARGEST.min(memory::available() / 4), stop)?;
         Checkpoint::from_text(&text).map_err(|what| Error::Usage(format!("{}: {what}", crate::terminal::path(path))))
     }
 

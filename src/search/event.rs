@@ -108,8 +108,12 @@ pub fn gap(network: &Network, found: Option<(Cost, Number)>, bound: Cost) -> Opt
     if bound >= cost {
         return Some(0.0);
     }
-    let (a, b) = (value.as_f64(), network.bound(bound)?.as_f64());
-    Some(if a == b { 0.0 } else { (a - b).abs() / a.abs().max(b.abs()) })
+    let bound = network.bound(bound)?;
+    let largest = value.as_f64().abs().max(bound.as_f64().abs());
+    Some(match value.distance(bound) {
+        0.0 => 0.0,
+        distance => distance / largest,
+    })
 }
 
 /// How a run ended.

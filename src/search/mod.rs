@@ -34,14 +34,15 @@ pub use session::{Session, start};
 
 use crate::device::Busy;
 use crate::error::Error;
-use crate::model::Network;
+use crate::model::{Cost, Network};
 use crate::stop::Stop;
+use crate::terminal::among;
 use crate::threads::{caught, pool, pool_of_this, start_in};
 use rayon::ThreadPool;
 use run::Run;
 use run::goal::settled;
 use run::handover::DeviceHandover;
-use run::initial::InitialSolution;
+use run::initial::{InitialSolution, early_bound};
 use run::messages::{Ending, Message, Totals};
 use run::publisher::EventPublisher;
 use std::sync::mpsc::channel;
@@ -227,7 +228,8 @@ fn ended(what: String) -> Error {
 }
 
 /// What the run begins with, on a thread of its own where there is one: on large networks it takes seconds, each of
-/// which has its tick.
+/// which has its tick. Their bound is made beside the first solution, or before it if there is one thread or the run
+/// must be repeatable.
 fn first(
     network: &Network,
     options: &Options,
@@ -238,8 +240,20 @@ fn first(
     let lower = publisher.bound();
     let begun = std::thread::scope(|scope| {
         let (sender, message) = channel();
-        let work =
-            move || InitialSolution::new(network, options, lower, stop, &mut |message| drop(sender.send(message)));
+        let bound_sender = sender.clone();
+        let bound = move || early_bound(network, options, stop, &mut |message| drop(bound_sender.send(message)));
+        let is_beside = options.threads() > 1 && options.rounds.is_none();
+        let (before, beside) = match is_beside {
+            true => (None, Some(start_in(scope, "bound", bound).ok()?)),
+            false => (Some(bound), None),
+        };
+        let work = move || {
+            let before = before.and_then(|bound| bound());
+            let tell = &mut |message| drop(sender.send(message));
+            let first = InitialSolution::new(network, options, lower, stop, tell);
+            let bound = beside.map_or(before, |bound| bound.join().unwrap_or(None));
+            InitialSolution { lower: first.lower.max(bound.unwrap_or(Cost::MIN)), ..first }
+        };
         let first = start_in(scope, "first", work).ok()?;
         let _ = publisher.listen(&message, progress, stop);
         let first = first.join();
@@ -259,7 +273,10 @@ fn check_start(network: &Network, start: &[Option<u32>]) -> Result<(), Error> {
     for (v, (value, &domain)) in start.iter().zip(network.domains()).enumerate() {
         if let Some(value) = value.filter(|&value| value >= domain) {
             let name = network.variable_name(v);
-            return Err(Error::Usage(format!("the start gives {name} the value {value}, its domain is 0..{domain}")));
+            return Err(Error::Usage(format!(
+                "the start gives {name} the value {value}, expected one{}",
+                among(domain)
+            )));
         }
     }
     Ok(())

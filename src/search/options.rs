@@ -6,6 +6,7 @@ use crate::activity::Activity;
 use crate::bounds::{BoundChoice, Part};
 use crate::device::Opening;
 use crate::heuristics::ValueHeuristic;
+use crate::model::Number;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,7 +52,7 @@ pub struct Options {
     /// run is free to change all of them.
     pub warm_starts: Vec<Vec<Option<u32>>>,
     /// Stop at a cost (in the file's convention).
-    pub target: Option<f64>,
+    pub target: Option<Number>,
     /// Stop at a relative gap.
     pub gap: Option<f64>,
     /// Rules that end the run by its own record; the first one that holds does.

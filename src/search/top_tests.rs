@@ -1,7 +1,7 @@
 //! One meaning of `top`: runs, the evaluator and certificates against brute force over the numbers that a `.wcsp` file
 //! states.
 
-use super::{BoundChoice, EventKind, Options, Status, solve};
+use super::{BoundChoice, EventKind, Options, Status, Summary, solve};
 use crate::certificate::Certificate;
 use crate::check::{Replay, evaluate};
 use crate::formats::{Format, ReadOptions, read_from};
@@ -35,6 +35,21 @@ impl Stated {
         };
         let functions = (0..1 + rng.index(2 * n + 1)).map(|_| function(rng)).collect();
         Stated { domains, top, functions }
+    }
+
+    /// The same network with costs of 2^44 and more, where doubles no longer tell neighbours apart, beside small ones.
+    fn large(rng: &mut Rng) -> Stated {
+        let mut stated = Stated::random(rng);
+        let bits = 44 + rng.below(9);
+        let limit = (rng.below(2) == 0).then_some(stated.top);
+        let entry = |rng: &mut Rng, cost: Cost| match limit {
+            None if rng.below(8) == 0 => Cost::MAX,
+            _ if rng.below(4) == 0 => cost,
+            _ => (cost << bits) + rng.below(5) as Cost - 2,
+        };
+        stated.functions.iter_mut().flat_map(|(_, costs)| costs).for_each(|cost| *cost = entry(rng, *cost));
+        stated.top = limit.map_or(Cost::MAX, |top| (top << bits) + rng.below(5) as Cost - 2);
+        stated
     }
 
     /// Value by value, as positions in a table of this scope.
@@ -75,11 +90,85 @@ impl Stated {
                 costs[scope.iter().fold(0, place)]
             };
             let entries: Vec<Cost> = self.functions.iter().map(entry).collect();
-            let total: Cost = entries.iter().sum();
-            (entries.iter().all(|&entry| entry < self.top) && total < self.top).then_some(total)
+            let total: i128 = entries.iter().map(|&cost| i128::from(cost)).sum();
+            let is_solution = entries.iter().all(|&entry| entry < self.top) && total < self.top.into();
+            is_solution.then_some(total as Cost)
         };
         (0..count as usize).map(|place| self.values(&all, place)).map(|a| (a.clone(), cost(&a))).collect()
     }
+}
+
+/// What the runs on one network have come to.
+#[derive(Default)]
+struct Seen {
+    infeasible: u32,
+    optimal: u32,
+    /// Whether the optimum is negative although some entry reaches top.
+    compensated: bool,
+}
+
+/// Runs of all methods, the evaluator and certificates against brute force.
+fn agree(case: usize, stated: &Stated, rounds: &mut Rng) -> Seen {
+    let (network, assignments) = (stated.network(), stated.assignments());
+    for (assignment, cost) in &assignments {
+        let found = evaluate(&network, assignment);
+        assert_eq!(found.is_solution().then_some(found.cost), *cost, "case {case}: {assignment:?}");
+    }
+    let optimum = assignments.iter().filter_map(|(_, cost)| *cost).min();
+    let dear = |(_, costs): &(Vec<u32>, Vec<Cost>)| costs.iter().any(|&cost| cost >= stated.top);
+    let mut seen = Seen {
+        compensated: optimum.is_some_and(|cost| cost < 0) && stated.functions.iter().any(dear),
+        ..Seen::default()
+    };
+    for (number, (name, bound)) in BoundChoice::all().enumerate() {
+        let options = Options {
+            rounds: Some(rounds.below(8)),
+            threads: Some(1),
+            bound,
+            reduce: (case + number) % 2 == 0,
+            certificate: true,
+            ..Options::default()
+        };
+        let mut last = None;
+        let summary = solve(&network, &options, &Stop::new(), &mut |event| {
+            if event.kind == EventKind::End {
+                last = Some((event.cost, event.bound, event.gap));
+            }
+        });
+        let summary = summary.unwrap_or_else(|error| panic!("case {case}, {name}: {error}"));
+        let told = format!("case {case}, {name}: {:?} {:?} {:?}", summary.status, summary.cost, summary.bound);
+        assert_eq!(last, Some((summary.cost, summary.bound, summary.gap)), "{told}");
+        match summary.status {
+            Status::Optimal => {
+                assert_eq!((summary.cost, summary.gap), (optimum.map(Number::Integer), Some(0.0)), "{told}");
+                assert_eq!(summary.bound, summary.cost, "{told}");
+            }
+            Status::Infeasible => assert_eq!((optimum, summary.bound, summary.gap), (None, None, None), "{told}"),
+            Status::Feasible => assert_ne!(summary.cost, summary.bound, "{told}"),
+            Status::Unknown => {}
+        }
+        // the bound is below top where it is a number, and not above the optimum
+        if let Some(Number::Integer(bound)) = summary.bound {
+            assert!(bound < stated.top && optimum.is_none_or(|optimum| bound <= optimum), "{told}");
+        }
+        seen.infeasible += u32::from(summary.status == Status::Infeasible);
+        seen.optimal += u32::from(summary.status == Status::Optimal);
+
+        certified(&network, &summary, optimum.unwrap_or(stated.top), &told);
+    }
+    seen
+}
+
+/// The certificate of a run proves its bound, and no more than `most`.
+fn certified(network: &Network, summary: &Summary, most: Cost, told: &str) {
+    let (bound, proof) = &summary.proof;
+    let solution = summary.solution.as_deref().map(|values| (evaluate(network, values).cost, values));
+    let text = proof.certificate(network, *bound, solution).to_text().expect("text");
+    let certificate = Certificate::from_text(&text).expect("its own text");
+    let proven = Replay::new(network, &certificate).and_then(|replay| replay.run(1 << 30));
+    let proven = proven.unwrap_or_else(|error| panic!("{told}: bound {bound}: {error}\n{text}"));
+    assert!(proven >= *bound && proven <= most, "{told}: {proven}");
+    assert_eq!(network.bound(*bound), summary.bound, "{told}: all ways to a bound have proofs");
 }
 
 #[test]
@@ -88,58 +177,22 @@ fn runs_evaluator_and_certificates_agree_on_what_top_forbids() {
     let (mut rng, mut rounds) = (Rng::new(36), Rng::new(37));
     let (mut infeasible, mut compensated, mut optimal) = (0, 0, 0);
     for case in 0..300 {
-        let stated = Stated::random(&mut rng);
-        let (network, assignments) = (stated.network(), stated.assignments());
-        for (assignment, cost) in &assignments {
-            let found = evaluate(&network, assignment);
-            assert_eq!(found.is_solution().then_some(found.cost), *cost, "case {case}: {assignment:?}");
-        }
-        let optimum = assignments.iter().filter_map(|(_, cost)| *cost).min();
-        let dear = |(_, costs): &(Vec<u32>, Vec<Cost>)| costs.iter().any(|&cost| cost >= stated.top);
-        compensated += u32::from(optimum.is_some_and(|cost| cost < 0) && stated.functions.iter().any(dear));
-        for (number, (name, bound)) in BoundChoice::all().enumerate() {
-            let options = Options {
-                rounds: Some(rounds.below(8)),
-                threads: Some(1),
-                bound,
-                reduce: (case + number) % 2 == 0,
-                certificate: true,
-                ..Options::default()
-            };
-            let mut last = None;
-            let summary = solve(&network, &options, &Stop::new(), &mut |event| {
-                if event.kind == EventKind::End {
-                    last = Some((event.cost, event.bound, event.gap));
-                }
-            });
-            let summary = summary.unwrap_or_else(|error| panic!("case {case}, {name}: {error}"));
-            let told = format!("case {case}, {name}: {:?} {:?} {:?}", summary.status, summary.cost, summary.bound);
-            assert_eq!(last, Some((summary.cost, summary.bound, summary.gap)), "{told}");
-            match summary.status {
-                Status::Optimal => {
-                    assert_eq!((summary.cost, summary.gap), (optimum.map(Number::Integer), Some(0.0)), "{told}");
-                    assert_eq!(summary.bound, summary.cost, "{told}");
-                }
-                Status::Infeasible => assert_eq!((optimum, summary.bound, summary.gap), (None, None, None), "{told}"),
-                Status::Feasible => assert_ne!(summary.cost, summary.bound, "{told}"),
-                Status::Unknown => {}
-            }
-            // the bound is below top where it is a number, and not above the optimum
-            if let Some(Number::Integer(bound)) = summary.bound {
-                assert!(bound < stated.top && optimum.is_none_or(|optimum| bound <= optimum), "{told}");
-            }
-            infeasible += u32::from(summary.status == Status::Infeasible);
-            optimal += u32::from(summary.status == Status::Optimal);
-
-            let (bound, proof) = &summary.proof;
-            let solution = summary.solution.as_deref().map(|values| (evaluate(&network, values).cost, values));
-            let text = proof.certificate(&network, *bound, solution).to_text().expect("text");
-            let certificate = Certificate::from_text(&text).expect("its own text");
-            let proven = Replay::new(&network, &certificate).and_then(|replay| replay.run(1 << 30));
-            let proven = proven.unwrap_or_else(|error| panic!("{told}: bound {bound}: {error}\n{text}"));
-            assert!(proven >= *bound && proven <= optimum.unwrap_or(stated.top), "{told}: {proven}");
-            assert_eq!(network.bound(*bound), summary.bound, "{told}: all ways to a bound have proofs");
-        }
+        let seen = agree(case, &Stated::random(&mut rng), &mut rounds);
+        infeasible += seen.infeasible;
+        compensated += u32::from(seen.compensated);
+        optimal += seen.optimal;
     }
     assert!(infeasible > 500 && compensated > 20 && optimal > 500, "{infeasible} {compensated} {optimal}");
+}
+
+#[test]
+fn costs_that_doubles_cannot_tell_apart_are_exact() {
+    let (mut rng, mut rounds) = (Rng::new(53), Rng::new(54));
+    let (mut infeasible, mut optimal) = (0, 0);
+    for case in 0..200 {
+        let seen = agree(case, &Stated::large(&mut rng), &mut rounds);
+        infeasible += seen.infeasible;
+        optimal += seen.optimal;
+    }
+    assert!(infeasible > 100 && optimal > 500, "{infeasible} {optimal}");
 }

@@ -41,6 +41,26 @@ fn entries_above_the_limit_on_totals_stay_no_solutions() -> Result {
 }
 
 #[test]
+fn logarithms_are_written_as_rounded_costs() -> Result {
+    let (folder, path) = folder_with("two.uai", "MARKOV 2 2 2 2 1 0 2 0 1 2 0.5 4 4 1 0 0.25 3")?;
+    let cfn = folder.path().join("two.cfn");
+    let told = fangs().arg("convert").arg(&path).arg(&cfn).assert().success().get_output().stderr.clone();
+    assert!(String::from_utf8_lossy(&told).contains("logarithms are rounded to 9 decimals"), "{told:?}");
+    let cost = object(fangs().arg("solve").arg(&cfn).arg("--json"), 0)?["cost"].as_f64().ok_or("a cost")?;
+    assert!((cost - 12f64.ln()).abs() < 1e-8, "{cost}");
+    Ok(())
+}
+
+#[test]
+fn an_option_states_the_values_of_spins() -> Result {
+    let (_folder, path) = folder_with("spins.coo", "0 0 1.5\n0 1 -2\n")?;
+    refused(fangs().arg("solve").arg(&path), &["--vartype binary or --vartype spin"])?;
+    let solved = object(fangs().arg("solve").arg(&path).args(["--json", "--vartype", "spin"]), 0)?;
+    assert_eq!(solved["cost"], -3.5);
+    refused(fangs().arg("solve").arg(&path).args(["--vartype", "bits"]), &["known are binary and spin"])
+}
+
+#[test]
 fn scaled_costs_are_told() -> Result {
     let (folder, path) = folder_with("cut.rud", "3 3\n1 2 1\n2 3 4\n1 3 -2\n")?;
     let cut = folder.path().join("cut.wcsp");

@@ -140,7 +140,7 @@ fn one_signal_ends_the_waiting() -> Result {
             "--solution" => fs::read_to_string(at("there")).is_ok_and(|rows| rows.contains(",solution,")),
             _ => at("there").exists(),
         });
-        signal(&child, "INT")?;
+        signal(&child, "TERM")?;
         let output = ended(child)?;
         let told = String::from_utf8(output.stderr)?;
         assert_eq!(output.status.code(), Some(code), "{command} {option}: {told}");

@@ -14,6 +14,7 @@ mod files;
 mod heuristics;
 mod limits;
 mod long_runs;
+mod magnitudes;
 mod marginals;
 mod names;
 mod page;
@@ -22,6 +23,8 @@ mod refusals;
 mod solve;
 mod spill;
 mod stop;
+#[cfg(unix)]
+mod terminals;
 mod top;
 mod words;
 

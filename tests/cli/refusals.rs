@@ -129,3 +129,126 @@ fn full_disks_do_not_end_a_run() -> Result {
     assert_eq!(status.code(), Some(1));
     Ok(())
 }
+
+/// Mistakes of a first hour: the message says what was found, what was expected, and what was meant.
+#[test]
+fn what_was_meant_is_said() -> Result {
+    let (folder, path) = folder_with("four.wcsp", FOUR)?;
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    for (name, text) in [
+        ("four.sol", "0 1 0 1"),
+        ("tiger.POMDP", "discount: 1\n"),
+        ("small.wcsp", "small 1 2 1 10\n2\n1 0 3 0\n"),
+        ("run.csv", "time_s\n"),
+        ("problem.xml", "<instance format=\"XCSP3\" type=\"COP\"/>"),
+    ] {
+        fs::write(at(name), text)?;
+    }
+    let small = at("small.wcsp");
+    let (four, pomdp) = (path.display().to_string(), at("tiger.POMDP"));
+    let (nothere, xml, csv, out) = (at("nothere"), at("problem.xml"), at("run.csv"), at("four.dimacs"));
+    let solve = format!("did you mean `fangs solve {four}`");
+    let decide = format!("did you mean `fangs decide {pomdp}`");
+    let cases: [(&[&str], &[&str]); 36] = [
+        (&["solve", &four, "--time", "-5"], &["--time", "must not be negative", "500ms"]),
+        (&["solve", &four, "-t", "-5s"], &["--time", "must not be negative"]),
+        (&["solve", &four, "--bound-memory", "-1G"], &["must not be negative", "512M"]),
+        (&["solve", &four, "--seed", "-1"], &["--seed", "whole number of at least 0"]),
+        (&["solve", &four, "--seed", "x"], &["--seed", "whole number of at least 0"]),
+        (&["solve", &four, "--precision", "16"], &["whole number from 0 to 15"]),
+        (&["solve", &four, "--z", "0"], &["whole number of at least 1"]),
+        (&["solve", &pomdp], &["pomdp", "`fangs decide` reads"]),
+        (&["marginals", &pomdp], &["pomdp", "`fangs decide` reads"]),
+        (&["solve", &csv], &["csv", "`fangs plot` reads"]),
+        (&["info", &at("four.sol")], &["`fangs check NETWORK SOLUTION`"]),
+        (&["decide", &four, "--horizon", "2"], &["wcsp", "`fangs solve` reads", ".POMDP"]),
+        (&[&four], &["expected a command", &solve]),
+        (&[&pomdp], &["expected a command", &decide]),
+        (&["-t", "5", &four], &["expected a command", "fangs solve -t 5"]),
+        (&["sovle", &four], &["unrecognized subcommand", "'solve'"]),
+        (&["convert", &four, &out], &["four.dimacs", "written are .wcsp .uai"]),
+        (&["convert", &four, &at("four.bif")], &["written are .wcsp .uai"]),
+        (&["convert", &four, "-", "--to", "dimacs"], &["`dimacs`", "written are .wcsp .uai"]),
+        (&["info", &nothere], &["nothere", "no such file"]),
+        (&["decide", &nothere], &["nothere", "no such file"]),
+        (&["solve", &four, "--csv", "-"], &["--csv -", "/dev/stdout"]),
+        (&["solve", &four, "--solution", "-"], &["--solution -", "/dev/stdout"]),
+        (&["solve", &four, "--report", "-"], &["--report -", "/dev/stdout"]),
+        (&["bound", &four, "--certificate", "-"], &["--certificate -", "/dev/stdout"]),
+        (&["dcop", &four, "--trace", "-"], &["--trace -", "/dev/stdout"]),
+        (&["solve", &four, "--stop", "stall"], &["stall needs a duration", "stall 30s"]),
+        (&["solve", &four, "--stop", "gap"], &["gap needs a share"]),
+        (&["solve", &four, "--observe", "x9=0"], &["x9", "expected"]),
+        (&["solve", &four, "--observe", "0=5"], &["no value `5`"]),
+        (&["solve", &four, "--observe", "0=1,0=0"], &["observed already"]),
+        (&["info", &xml], &["problem.xml:1:1", "XCSP3 is not read"]),
+        (&["solve", &four, "--tiem", "5"], &["--tiem", "--time"]),
+        (&["bench", "search", &small, "--json"], &["nothing to measure"]),
+        (&["solve"], &["<FILE>"]),
+        (&["dcop", &four, "--algorithm", "magic"], &["max-sum"]),
+    ];
+    for (arguments, words) in cases {
+        refused(fangs().args(arguments), words).map_err(|error| format!("{arguments:?}: {error}"))?;
+        let told = fangs().args(arguments).output()?.stderr;
+        let told = String::from_utf8_lossy(&told).into_owned();
+        assert!(told.starts_with("fangs: ") && !told.contains("error:"), "{arguments:?}: {told}");
+        assert!(!folder.path().join("-").exists() && !Path::new("-").exists(), "{arguments:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn names_are_read_in_any_case() -> Result {
+    let (_folder, path) = folder_with("four.wcsp", FOUR)?;
+    for (command, option, name) in [
+        ("dcop", "--algorithm", "DPOP"),
+        ("dcop", "--algorithm", "maxsum"),
+        ("dcop", "--pseudo-tree", "DFS_Best"),
+        ("solve", "--driver", "Tabu"),
+        ("solve", "--bound", "MBE"),
+        ("solve", "--device", "CPU"),
+        ("solve", "--heuristic", "Min-Conflicts"),
+        ("bound", "--method", "BE"),
+        ("bound", "--order", "Min_Fill"),
+    ] {
+        let _ = fangs().arg(command).arg(&path).args([option, name, "-t", "20"]).assert().success();
+    }
+    Ok(())
+}
+
+#[test]
+fn a_number_of_threads_that_the_machine_is_far_from_is_doubted() -> Result {
+    let (_folder, path) = folder_with("four.wcsp", FOUR)?;
+    let output = fangs().arg("bound").arg(&path).args(["--threads", "1024"]).output()?;
+    let told = String::from_utf8(output.stderr)?;
+    let processors = std::thread::available_parallelism()?.get();
+    assert_eq!(told.contains("fangs: warning: --threads 1024"), processors < 256, "{told}");
+    Ok(())
+}
+
+/// `--observe` fixes variables in every command that reads a network.
+#[test]
+fn values_are_observed_on_the_command_line() -> Result {
+    let (folder, path) = folder_with("four.wcsp", FOUR)?;
+    let solution = folder.path().join("four.sol");
+    fs::write(&solution, "1 1 0 1")?;
+    let observed = |command: &str, code: i32, more: &[&Path]| {
+        let mut call = fangs();
+        let _ = call.arg(command).arg(&path).args(more).args(["--observe", "x0=1", "--json"]);
+        object(&mut call, code)
+    };
+    let fixed = fangs().args(["solve", "--json", "--observe", "0=1"]).arg(&path).output()?;
+    let fixed: Value = serde_json::from_slice(&fixed.stdout)?;
+    assert_eq!(fixed["solution"][0], 1, "{fixed}");
+    assert_eq!(observed("solve", 0, &[])?["cost"], fixed["cost"]);
+    assert_eq!(observed("bound", 0, &[])?["bound"], fixed["cost"]);
+    assert_eq!(observed("info", 0, &[])?["observed"], 1);
+    assert_eq!(observed("dcop", 0, &[])?["cost"], fixed["cost"]);
+    assert_eq!(observed("check", 0, &[&solution])?["solution"], true);
+    fs::write(&solution, "0 1 0 1")?;
+    assert_eq!(observed("check", 4, &[&solution])?["solution"], false);
+    let both = folder.path().join("both.wcsp");
+    let _ = fangs().arg("convert").arg(&path).arg(&both).args(["--observe", "x0=1"]).assert().success();
+    assert_eq!(object(fangs().args(["solve", "--json"]).arg(&both), 0)?["cost"], fixed["cost"]);
+    Ok(())
+}

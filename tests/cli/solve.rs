@@ -190,7 +190,7 @@ fn starts_may_be_several_and_partial() -> Result {
 #[test]
 fn signals_end_a_run_with_its_results() -> Result {
     let (folder, path) = hard()?;
-    for signal in ["TERM", "INT"] {
+    for (signal, code) in [("TERM", 0), ("INT", 130)] {
         let csv = folder.path().join(format!("{signal}.csv"));
         let solution = folder.path().join(format!("{signal}.sol"));
         let child = std::process::Command::new(program())
@@ -206,7 +206,7 @@ fn signals_end_a_run_with_its_results() -> Result {
         let kill = format!("kill -{signal} {}", child.id());
         assert!(std::process::Command::new("sh").args(["-c", &kill]).status()?.success());
         let output = ended(child)?;
-        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(output.status.code(), Some(code));
         let result: Value = serde_json::from_slice(&output.stdout)?;
         assert_eq!((&result["stopped_by"], &result["status"]), (&"signal".into(), &"feasible".into()));
         same(&check_csv(&csv, false)?, &result, false);

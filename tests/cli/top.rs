@@ -9,7 +9,7 @@ use std::path::Path;
 const COMPENSATED: &str = "compensated 2 1 2 10\n1 1\n2 0 1 0 1\n0 0 10\n1 0 0 1\n0 -5\n";
 /// Value 0 would cost 11 - 9, but 11 is above top; value 1 costs 9 - 1.
 const CHOICE: &str = "choice 1 2 2 10\n2\n1 0 0 2\n0 11\n1 9\n1 0 0 2\n0 -9\n1 -1\n";
-/// Each function has a value without cost, but not the same one; the trivial bound is a number.
+/// Each function has a value without cost, but not the same one; the constant bound is a number.
 const CONTRARY: &str = "contrary 1 2 2 4\n2\n1 0 0 1\n0 4\n1 0 0 1\n1 4\n";
 /// Trivial minima above top.
 const BEYOND: &str = "beyond 1 1 2 2\n1\n0 1 0\n0 1 0\n";

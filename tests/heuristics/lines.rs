@@ -210,11 +210,11 @@ pub const LINES: &[(&str, &str)] = &[
     ("rating = \"cost\"\n[tables]\nt = \"nan.csv\"", "nan.csv:1:3: found `NaN`, expected a finite number"),
     (
         "rating = \"cost\"\n[tables]\nt = \"stranger.csv\"",
-        "stranger.csv:1:1: found `x9`, expected a variable in 0..3 or the name of one (did you mean",
+        "stranger.csv:1:1: found `x9`, expected a variable from 0 to 2 or the name of one (did you mean",
     ),
     (
         "rating = \"cost\"\n[tables]\nt = \"beyond.csv\"",
-        "beyond.csv:1:3: found `2`, expected a value in 0..2 or the name of one",
+        "beyond.csv:1:3: found `2`, expected a value from 0 to 1 or the name of one",
     ),
     ("rating = \"cost\"\n[tables]\nt = \"bytes.csv\"", "bytes.csv:1:1: found bytes that are no text"),
     (
@@ -231,7 +231,10 @@ pub const LINES: &[(&str, &str)] = &[
     ),
     // groups
     ("rating = \"cost\"\n[groups]\na = 3", "my.toml:3:5: found an integer, expected a list of variables"),
-    ("rating = \"cost\"\n[groups]\na = [3]", "my.toml:3:6: found `3`, expected a variable in 0..3 or the name of one"),
+    (
+        "rating = \"cost\"\n[groups]\na = [3]",
+        "my.toml:3:6: found `3`, expected a variable from 0 to 2 or the name of one",
+    ),
     ("rating = \"cost\"\n[groups]\na = [-1]", "my.toml:3:6: found `-1`"),
     ("rating = \"cost\"\n[groups]\na = [\"y\"]", "my.toml:3:6: found `y`, expected a variable"),
     ("rating = \"cost\"\n[groups]\na = [1.5]", "my.toml:3:6: found a number, expected a variable"),
@@ -401,6 +404,6 @@ pub const LINES: &[(&str, &str)] = &[
         "my.toml:3:36: found `nan`, expected a finite number in decimals",
     ),
     ("rating = \"cost\"\n[tables]\nt = { file = \"wish.csv\", default = -inf }", "my.toml:3:36: found `-inf`"),
-    ("rating = \"cost\"\n[groups]\na = [\"X0\"]", "my.toml:3:6: found `X0`, expected a variable in 0..3"),
+    ("rating = \"cost\"\n[groups]\na = [\"X0\"]", "my.toml:3:6: found `X0`, expected a variable from 0 to 2"),
     ("rating = \"cost\"\n[groups]\na = [\"x0\", 0]", "expected a variable of no group"),
 ];

@@ -77,7 +77,7 @@ fn runs_stop_for_the_reason_asked_for() -> Result<(), Error> {
     assert_eq!((summary.stopped_by, summary.rounds), (StoppedBy::Rounds, 6));
     let found = summary.cost.expect("a solution").as_f64();
 
-    let (summary, _) = run(&network, &blind.clone().with(|options| options.target = Some(found)));
+    let (summary, _) = run(&network, &blind.clone().with(|options| options.target = Some(found.into())));
     assert_eq!(summary.stopped_by, StoppedBy::Target);
     assert!(summary.cost.is_some_and(|cost| cost.as_f64() <= found));
 
@@ -108,9 +108,9 @@ fn targets_of_networks_that_maximise_are_lower_limits() -> Result<(), Error> {
     let options = small().with(|options| (options.bound, options.rounds) = (BoundChoice::None, Some(4)));
     let (first, _) = run(&network, &options);
     let found = first.cost.expect("a solution").as_f64();
-    let (summary, _) = run(&network, &options.clone().with(|options| options.target = Some(found)));
+    let (summary, _) = run(&network, &options.clone().with(|options| options.target = Some(found.into())));
     assert_eq!(summary.stopped_by, StoppedBy::Target);
-    let (summary, _) = run(&network, &options.with(|options| options.target = Some(0.5)));
+    let (summary, _) = run(&network, &options.with(|options| options.target = Some(0.5.into())));
     assert_eq!(summary.stopped_by, StoppedBy::Rounds, "no value is above 0");
     Ok(())
 }

@@ -337,23 +337,29 @@ impl Shift {
         scaled.saturating_add((1 << self.bits) - 1) >> self.bits
     }
 
-    /// The same for a bound on the shifted network.
+    /// The lower bound on the network that follows from one on the shifted network; [`FORBIDDEN`] stays.
     pub fn bound(&self, scaled: Cost) -> Cost {
-        self.unscaled(scaled.saturating_sub(self.problem.constant << self.bits)).saturating_add(self.problem.constant)
+        if scaled >= FORBIDDEN { FORBIDDEN } else { self.unscaled(scaled).saturating_add(self.problem.constant) }
     }
 
-    /// A cost of the network as one of the shifted network.
+    /// The total in the shifted network of an assignment whose total in the network is `cost`. The network's constant,
+    /// which may be far larger than all other costs, is not scaled: the shifted network lacks it.
     pub fn scaled(&self, cost: Cost) -> Cost {
+        if cost >= FORBIDDEN { FORBIDDEN } else { self.scaled_entry(cost.saturating_sub(self.problem.constant)) }
+    }
+
+    /// The entry of the shifted network for an entry of the network.
+    fn scaled_entry(&self, cost: Cost) -> Cost {
         if cost >= FORBIDDEN >> self.bits { FORBIDDEN } else { cost << self.bits }
     }
 
-    /// What no solution of interest of the shifted network costs.
+    /// The total from which on no assignment of the shifted network is a solution of interest.
     pub fn limit(&self) -> Cost {
-        (self.problem.constant << self.bits).saturating_add(self.range)
+        self.range
     }
 
-    /// The shifted network: an assignment costs 2^bits times what it did, or is forbidden where it cost the limit or
-    /// more.
+    /// The shifted network: an assignment costs 2^bits times what it cost above the network's constant, or is forbidden
+    /// if that reached the limit.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -365,7 +371,8 @@ impl Shift {
             let table = match (self.layout.address(index), &function.table) {
                 (None, Table::Sparse(table)) => {
                     let least = function.min(&self.problem.domains);
-                    let scaled = |cost: Cost| if cost >= FORBIDDEN { FORBIDDEN } else { self.scaled(cost - least) };
+                    let scaled =
+                        |cost: Cost| if cost >= FORBIDDEN { FORBIDDEN } else { self.scaled_entry(cost - least) };
                     Table::Sparse(Arc::new(table.map(scaled)))
                 }
                 _ => Table::dense(self.all(index).map(back).collect()),
@@ -378,7 +385,7 @@ impl Shift {
             domains: self.problem.domains.clone(),
             functions: functions.collect::<Result<_, Error>>()?,
             unary: unary.collect::<Result<_, Error>>()?,
-            constant: if self.infeasible { top } else { (self.problem.constant << self.bits) + self.here.constant },
+            constant: if self.infeasible { top } else { self.here.constant },
             top,
         })
     }

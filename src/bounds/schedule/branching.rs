@@ -155,7 +155,7 @@ impl BoundSchedule {
 mod tests {
     use super::*;
     use crate::bounds::BoundChoice;
-    use crate::bounds::{SizeSchedule, trivial_bound};
+    use crate::bounds::{SizeSchedule, constant_bound};
     use crate::elimination::Progress;
     use crate::model::Problem;
     use crate::order::{Method, best_orders};
@@ -171,7 +171,7 @@ mod tests {
         let orders = best_orders(&problem, &[Method::MinFill], 1, 2, 1, &stop);
         let mut schedule =
             BoundSchedule::new(&problem, SizeSchedule::new(orders, 1 << 28, None), BoundChoice::Auto.strategies());
-        let (mut spent, mut owed, mut best) = (Spent::default(), 0, trivial_bound(&problem));
+        let (mut spent, mut owed, mut best) = (Spent::default(), 0, constant_bound(&problem));
         for _ in 0..40 {
             let waits = schedule.waiting(Steady::Light).is_some();
             let owes = waits && spent.owes(Steady::Light, LIGHT_TIME);

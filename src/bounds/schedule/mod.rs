@@ -13,7 +13,7 @@ mod tests;
 use super::join_graph::sequence::GraphStrategy;
 use super::shifting::Between;
 use super::tuning::schedule::{BEHIND, BEYOND, FIRST_TURN, FREE, LONG_EXACT, ROW, SEARCH_MEMORY};
-use super::{DeviceUse, Graphs, Search, Searcher, Shift, Shifting, Steady, Strategies, trivial_bound};
+use super::{DeviceUse, Graphs, Search, Searcher, Shift, Shifting, Steady, Strategies, constant_bound};
 use crate::elimination::{Gpu, Outcome, Plan};
 use crate::error::Error;
 use crate::model::{Cost, Problem};
@@ -390,7 +390,7 @@ impl BoundSchedule {
                     return;
                 }
                 self.reserve(own + shifted);
-                let begin = trivial_bound(&self.problem);
+                let begin = constant_bound(&self.problem);
                 self.gains = bound > begin;
                 let Ok(problem) = shift.problem(stop) else { return };
                 let (problem, shift) = (Arc::new(problem), Arc::new(shift));

@@ -154,7 +154,7 @@ fn no_method_passes_the_optimum() {
             SizeSchedule::new(orders, memory, z).exact_work(rng.below(3) / 2 * 1000),
             choice.strategies(),
         );
-        let (mut best, mut spent) = (trivial_bound(&problem), Spent::default());
+        let (mut best, mut spent) = (constant_bound(&problem), Spent::default());
         while let Some(stage) = schedule.next((rng.below(2) == 0).then_some(limit), spent, &Stop::new()) {
             spent.note(stage.steady(), 1 + rng.below(100));
             stages += 1;

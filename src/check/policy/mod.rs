@@ -10,7 +10,7 @@ mod tests;
 pub use diagram::worth_in_diagram;
 #[cfg(test)]
 pub(crate) use process::best_in_idid;
-pub use process::{worth_in_idid, worth_in_pomdp};
+pub use process::{worth_in_idid, worth_in_pomdp, worth_in_team};
 
 use crate::error::Error;
 

@@ -3,7 +3,7 @@
 use super::minds::{Agent, Minds, beginning, both, likely};
 use super::refused;
 use crate::error::Error;
-use crate::model::{Idid, PolicyGraph, Pomdp};
+use crate::model::{Idid, JointPolicy, PolicyGraph, Pomdp};
 use crate::stop::Stop;
 use std::collections::BTreeMap;
 
@@ -53,6 +53,53 @@ pub fn worth_in_pomdp(pomdp: &Pomdp, graph: &PolicyGraph, stop: &Stop) -> Result
                         if p * t * o > 0.0 {
                             let node = after(graph, node, seen as usize)?;
                             next.entry(node).or_insert_with(|| vec![0.0; states])[to as usize] += p * t * o;
+                        }
+                    }
+                }
+            }
+        }
+        here = next;
+        weight *= pomdp.discount;
+    }
+    Ok(worth)
+}
+
+/// The expected sum of rewards of agents that act on their own observations.
+///
+/// # Errors
+/// [`Error::Refused`] where the policies do not fit the process; [`Error::Stopped`].
+pub fn worth_in_team(pomdp: &Pomdp, policy: &JointPolicy, stop: &Stop) -> Result<f64, Error> {
+    let (states, graphs) = (pomdp.states.len(), &policy.agents);
+    let horizon = graphs.first().map_or(0, |graph| graph.horizon);
+    if graphs.len() != pomdp.agents.len() || graphs.iter().any(|graph| graph.horizon != horizon) {
+        return refused("there is not one policy for each agent, all of the same number of steps");
+    }
+    for (graph, agent) in graphs.iter().zip(&pomdp.agents) {
+        fits(graph, agent.actions.len(), agent.observations.len())?;
+    }
+    // by the nodes of all agents, how likely each state is with them
+    let mut here: BTreeMap<Vec<usize>, Vec<f64>> = BTreeMap::from([(vec![0; graphs.len()], pomdp.start.clone())]);
+    let (mut worth, mut weight) = (0.0, 1.0);
+    for step in 0..horizon {
+        let mut next: BTreeMap<Vec<usize>, Vec<f64>> = BTreeMap::new();
+        for (nodes, likely) in &here {
+            stop.check()?;
+            let own = graphs.iter().zip(nodes).zip(&pomdp.agents);
+            let action =
+                own.fold(0, |joint, ((graph, &node), agent)| joint * agent.actions.len() + graph.nodes[node].action);
+            for (state, &p) in likely.iter().enumerate().filter(|&(_, &p)| p > 0.0) {
+                worth += weight * p * pomdp.rewards[action][state];
+                if step + 1 == horizon {
+                    continue;
+                }
+                for &(to, t) in pomdp.transitions[action].row(state) {
+                    for &(seen, o) in pomdp.observations[action].row(to as usize) {
+                        if p * t * o > 0.0 {
+                            let observed = pomdp.observation_of(seen as usize);
+                            let own = graphs.iter().zip(nodes).zip(observed);
+                            let leads = own.map(|((graph, &node), seen)| after(graph, node, seen));
+                            let leads = leads.collect::<Result<Vec<usize>, Error>>()?;
+                            next.entry(leads).or_insert_with(|| vec![0.0; states])[to as usize] += p * t * o;
                         }
                     }
                 }

@@ -29,7 +29,7 @@ pub struct BoundFlags {
         help_heading = help::BOUNDS)]
     method: BoundChoice,
     /// Largest number of variables in a mini-bucket [default: grows while time remains]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = help::BOUNDS)]
+    #[arg(long, value_name = "N", value_parser = values::positive::<u32>, help_heading = help::BOUNDS)]
     z: Option<u32>,
     /// Elimination order: best, min-fill, weighted-min-fill, min-degree, sweep, or file:ORDER
     ///

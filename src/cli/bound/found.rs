@@ -2,7 +2,7 @@
 
 use super::Config;
 use crate::cli::{Exit, output};
-use fangs::bounds::{News, Proved, weaker};
+use fangs::bounds::{News, Proved, follows_order, weaker};
 use fangs::model::Network;
 use fangs::record::{BoundReport, Recorder, ReplacedFile};
 use fangs::search::{Clock, Event, EventKind, gap};
@@ -114,11 +114,15 @@ impl Found {
         }
         let Found { network, config, mut report, recorder, proved, .. } = self;
         let Proved { lower, best, exact, method, induced_width, order, tables, device, proof, .. } = proved;
+        let follows = follows_order(&method);
         // the process ends here
         std::mem::forget(proof);
-        (report.exact, report.method, report.induced_width, report.device) = (exact, method, induced_width, device);
-        if let Some(order) = order {
-            report.order = order.name().into();
+        (report.exact, report.method, report.device) = (exact, method, device);
+        report.induced_width = induced_width.filter(|_| follows);
+        match order {
+            _ if !follows => report.order = None,
+            Some(order) => report.order = Some(order.name().into()),
+            None => {}
         }
         if let Some(tables) = tables {
             report.z = Some(tables.z);

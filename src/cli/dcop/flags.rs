@@ -4,6 +4,7 @@ use crate::cli::help;
 use crate::cli::input::{Input, InputFlags};
 use crate::cli::values;
 use clap::Args;
+use fangs::activity::Activity;
 use fangs::dcop::{Latency, LocalOptions, LocalSearch};
 use fangs::device::Choice;
 use fangs::order::{Method, Visit};
@@ -24,10 +25,10 @@ pub struct DcopFlags {
         value_parser = values::named(Algorithm::ALL, help::ALGORITHMS))]
     algorithm: Algorithm,
     /// Largest number of variables in a mini-bucket of ADPOP, its own included [default: by memory]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = help::SEARCH)]
+    #[arg(long, value_name = "N", value_parser = values::positive::<u32>, help_heading = help::SEARCH)]
     z: Option<u32>,
     /// Exact DPOP with messages of so many entries at most, repeated for values of cut variables [default: none]
-    #[arg(long, value_name = "ENTRIES", value_parser = clap::value_parser!(u64).range(1..),
+    #[arg(long, value_name = "ENTRIES", value_parser = values::positive::<u64>,
         help_heading = help::SEARCH)]
     message_limit: Option<u64>,
     /// The tree that messages follow: dfs, dfs-min, dfs-id, dfs-best, order, a rule of --order, or file:F
@@ -50,7 +51,7 @@ pub struct DcopFlags {
         value_parser = values::named([("tcp", "tcp")], help::TRANSPORTS))]
     agents_over: Option<&'static str>,
     /// How many processes run them [default: 4, or one an agent where there are fewer]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "agents_over",
+    #[arg(long, value_name = "N", value_parser = values::within::<u16>(1, 1000), requires = "agents_over",
         help_heading = help::SEARCH)]
     processes: Option<u16>,
     /// Time that a message takes in the simulated runtime of --mode agents
@@ -61,11 +62,12 @@ pub struct DcopFlags {
     #[arg(long, value_name = "DUR", default_value = "0", value_parser = values::duration,
         help_heading = help::SEARCH)]
     latency_per_byte: Duration,
-    /// Cycles of dsa, mgm and max-sum, at most
-    #[arg(long, value_name = "N", default_value_t = 1000, help_heading = help::SEARCH)]
-    cycles: u64,
+    /// Cycles of dsa, mgm and max-sum, at most [default: 1000; none for max-sum on a network without cycles]
+    #[arg(long, value_name = "N", value_parser = values::whole::<u64>, help_heading = help::SEARCH)]
+    cycles: Option<u64>,
     /// Seed of the first values and choices of dsa and mgm
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = help::SEARCH)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::whole::<u64>,
+        help_heading = help::SEARCH)]
     seed: u64,
     /// Stop after this wall-clock time, loading included: 30, 500ms, 5m, 1h 30m
     #[arg(short, long, value_name = "DUR", default_value = "60s", value_parser = values::duration,
@@ -156,7 +158,7 @@ impl TreeChoice {
         let rules = Method::ALL.map(|(name, method)| (name, TreeChoice::Order(Some(method))));
         let others = [("dfs-best", TreeChoice::Best), ("order", TreeChoice::Order(None))];
         let all: Vec<_> = depth_first.into_iter().chain(others).chain(rules).collect();
-        all.iter().find(|(name, _)| *name == text).map(|(_, choice)| choice.clone()).ok_or_else(|| {
+        all.iter().find(|(name, _)| values::is_called(text, name)).map(|(_, choice)| choice.clone()).ok_or_else(|| {
             let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
             format!("expected one of {}, or file:F", names.join(", "))
         })
@@ -196,6 +198,8 @@ pub struct Config {
     pub trace: Option<PathBuf>,
     pub json: bool,
     pub verbosity: Verbosity,
+    /// The phase that the progress line shows.
+    pub activity: Activity,
 }
 
 impl TryFrom<Box<DcopFlags>> for Config {
@@ -249,6 +253,7 @@ impl TryFrom<Box<DcopFlags>> for Config {
             trace: flags.trace,
             json: flags.json,
             verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
+            activity: Activity::default(),
         })
     }
 }

@@ -3,6 +3,7 @@
 use crate::cli::output::Files;
 use crate::cli::{help, values};
 use clap::Args;
+use fangs::activity::Activity;
 use fangs::decide::{Method, Options};
 use fangs::device::Choice;
 use fangs::formats::{Decision, DecisionFormat, Source};
@@ -22,7 +23,7 @@ pub struct DecideFlags {
     #[arg(long, value_name = "NAME", help_heading = help::INPUT)]
     format: Option<DecisionFormat>,
     /// Steps of a process, which needs it; of an interactive diagram [default: the file's horizon_1]
-    #[arg(long, value_name = "T", value_parser = values::positive, help_heading = help::INPUT)]
+    #[arg(long, value_name = "T", value_parser = values::positive::<usize>, help_heading = help::INPUT)]
     horizon: Option<usize>,
     /// Belief at the beginning of a process: probabilities, a state, or uniform [default: the file's]
     #[arg(long, value_name = "BELIEF", help_heading = help::INPUT)]
@@ -38,7 +39,7 @@ pub struct DecideFlags {
         value_parser = values::named(Method::ALL, help::DECIDE_METHODS))]
     method: Method,
     /// Most beliefs of a step, and most vectors, before bounds take their place
-    #[arg(long, value_name = "N", default_value = "1048576", value_parser = values::positive,
+    #[arg(long, value_name = "N", default_value = "1048576", value_parser = values::positive::<usize>,
         help_heading = help::SEARCH)]
     nodes: usize,
     /// Most policies that are tried for a diagram whose decisions forget
@@ -96,6 +97,8 @@ pub struct Config {
     pub csv: Option<PathBuf>,
     pub json: bool,
     pub verbosity: Verbosity,
+    /// The phase that the progress line shows.
+    pub activity: Activity,
 }
 
 impl TryFrom<Box<DecideFlags>> for Config {
@@ -135,6 +138,7 @@ impl TryFrom<Box<DecideFlags>> for Config {
             csv: flags.csv,
             json: flags.json,
             verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
+            activity: Activity::default(),
         })
     }
 }

@@ -5,12 +5,11 @@ use crate::cli::output;
 use fangs::Error;
 use fangs::decide::Solution;
 use fangs::formats::read_decision;
-use fangs::model::{Policy, PolicyFile};
+use fangs::model::{Policy, PolicyFile, PolicyGraph, Rules};
 use fangs::record::ReplacedFile;
 use fangs::record::plot::policy_svg;
 use fangs::stop::Stop;
 use fangs::terminal;
-use std::fmt::Write;
 use std::path::Path;
 
 /// How a policy is written.
@@ -45,6 +44,9 @@ impl PolicyOutput {
         let text = match (self.kind, policy) {
             (Kind::Tsv, policy) => tsv(policy),
             (Kind::Svg, Policy::Graph(graph)) => policy_svg(graph, &config.source.to_string())?,
+            (Kind::Svg, Policy::Joint(_)) => {
+                return Err(Error::Usage("the policies of several agents are written as .json or .tsv".into()));
+            }
             (Kind::Svg, Policy::Rules(_)) => {
                 return Err(Error::Usage("the policy of a diagram is tables: write it as .json or .tsv".into()));
             }
@@ -72,30 +74,30 @@ impl PolicyOutput {
 
 /// One line a choice.
 fn tsv(policy: &Policy) -> String {
-    let mut text = String::new();
-    // writing to a string cannot fail
-    let mut line = |fields: &[String]| {
-        let _ = writeln!(text, "{}", fields.join("\t"));
-    };
     match policy {
-        Policy::Rules(rules) => {
-            line(&["decision", "sees", "row", "choice", "certain"].map(String::from));
-            for rule in &rules.decisions {
-                let sees = rule.sees.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-                for (row, (choice, certain)) in rule.choices.iter().zip(&rule.certain).enumerate() {
-                    let rest = [row.to_string(), choice.to_string(), certain.to_string()];
-                    line(&[vec![rule.name.clone(), sees.clone()], rest.to_vec()].concat());
-                }
-            }
-        }
-        Policy::Graph(graph) => {
-            line(&[["node", "step", "action"].map(String::from).to_vec(), graph.observations.clone()].concat());
-            for (number, node) in graph.nodes.iter().enumerate() {
-                let own = [number.to_string(), node.step.to_string(), graph.actions[node.action].clone()];
-                let next = node.next.iter().map(|to| to.map_or("-".into(), |to| to.to_string())).collect();
-                line(&[own.to_vec(), next].concat());
-            }
+        Policy::Rules(rules) => rows_of(rules),
+        Policy::Graph(graph) => lines_of(graph),
+        Policy::Joint(joint) => joint.agents.iter().map(lines_of).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+fn rows_of(rules: &Rules) -> String {
+    let mut lines = vec!["decision\tsees\trow\tchoice\tcertain".to_string()];
+    for rule in &rules.decisions {
+        let sees = rule.sees.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        for (row, (choice, certain)) in rule.choices.iter().zip(&rule.certain).enumerate() {
+            lines.push(format!("{}\t{sees}\t{row}\t{choice}\t{certain}", rule.name));
         }
     }
-    text
+    lines.join("\n") + "\n"
+}
+
+fn lines_of(graph: &PolicyGraph) -> String {
+    let mut lines = vec![[&["node", "step", "action"].map(String::from)[..], &graph.observations].concat().join("\t")];
+    for (number, node) in graph.nodes.iter().enumerate() {
+        let own = [number.to_string(), node.step.to_string(), graph.actions[node.action].clone()];
+        let next: Vec<String> = node.next.iter().map(|to| to.map_or("-".into(), |to| to.to_string())).collect();
+        lines.push([own.to_vec(), next].concat().join("\t"));
+    }
+    lines.join("\n") + "\n"
 }

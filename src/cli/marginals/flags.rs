@@ -4,6 +4,7 @@ use crate::cli::orders::OrderChoice;
 use crate::cli::potentials::{PotentialsFlags, PotentialsInput};
 use crate::cli::{help, values};
 use clap::Args;
+use fangs::activity::Activity;
 use fangs::device::Choice;
 use fangs::record::Verbosity;
 use fangs::{Error, memory};
@@ -85,6 +86,8 @@ pub struct Config {
     pub(super) csv: Option<PathBuf>,
     pub(super) json: bool,
     pub(super) verbosity: Verbosity,
+    /// The phase that the progress line shows.
+    pub(super) activity: Activity,
 }
 
 impl TryFrom<MarginalsFlags> for Config {
@@ -125,6 +128,7 @@ impl TryFrom<MarginalsFlags> for Config {
             csv: flags.csv,
             json: flags.json,
             verbosity: if flags.quiet { Verbosity::Quiet } else { Verbosity::Normal },
+            activity: Activity::default(),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! What `fangs marginals` prints: one JSON object, or a few lines and a table.
 
 use crate::cli::Exit;
+use crate::cli::values::certain_digits;
 use fangs::marginals::{Evidence, Marginals, SumBounds, Tree};
 use fangs::model::Potentials;
 use fangs::record::text::grouped;
@@ -185,8 +186,8 @@ impl fmt::Display for Report<'_> {
         };
         writeln!(f, "{}: {ended}", line(self.instance))?;
         if let (Some(ln_z), Some(log10_z), Some(error)) = (self.ln_z, self.log10_z, self.error_bound) {
-            writeln!(f, "ln Z        {ln_z} (within {error:.1e})")?;
-            writeln!(f, "log10 Z     {log10_z}")?;
+            writeln!(f, "ln Z        {} (within {error:.1e})", certain_digits(ln_z, error))?;
+            writeln!(f, "log10 Z     {}", certain_digits(log10_z, error / LN_10))?;
         }
         if let Some(bounds) = &self.bounds {
             let shown = |bound: Option<f64>| bound.map_or("unknown".into(), |bound| bound.to_string());

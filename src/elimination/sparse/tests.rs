@@ -1,5 +1,5 @@
 use super::*;
-use crate::bounds::trivial_bound;
+use crate::bounds::constant_bound;
 use crate::elimination::tests::{random, run, shuffled};
 use crate::elimination::{Limits, Outcome, Progress, Run};
 use crate::model::{SparseTable, Table};
@@ -15,7 +15,7 @@ fn by_rows(problem: &Problem, order: &Order, ub: Option<Cost>) -> Plan {
 
 /// A limit that some solutions keep, or none, or all.
 fn some_ub(rng: &mut Rng, problem: &Problem) -> Option<Cost> {
-    let bound = trivial_bound(problem);
+    let bound = constant_bound(problem);
     [None, Some(bound + rng.below(3) as Cost), Some(bound + rng.below(200) as Cost)][rng.index(3)]
 }
 
@@ -136,8 +136,8 @@ fn what_passes_its_limits_still_comes_to_a_bound() {
             continue;
         }
         gave_up += 1;
-        assert!(outcome.lower_bound() <= exact && outcome.lower_bound() >= trivial_bound(&problem).min(exact));
-        raised += u32::from(outcome.lower_bound() > trivial_bound(&problem));
+        assert!(outcome.lower_bound() <= exact && outcome.lower_bound() >= constant_bound(&problem).min(exact));
+        raised += u32::from(outcome.lower_bound() > constant_bound(&problem));
         assert!(outcome.assign().is_none() && outcome.message(0).is_none() && outcome.cost_to_go().is_none());
         assert!(outcome.value_bounds(&Stop::new()).is_none());
     }

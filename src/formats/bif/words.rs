@@ -1,8 +1,8 @@
 //! The words of a `.bif` or `.net` file: names, numbers and marks, without comments.
 
 use crate::error::{Error, ParseError};
-use crate::formats::decimal;
 use crate::formats::tokens::{Place, Tokens, quote};
+use crate::formats::{decimal, encoding};
 use crate::model::Stated;
 
 /// A word.
@@ -56,6 +56,16 @@ impl<'w, 'a> Words<'w, 'a> {
     /// The current word, if it is a name.
     pub fn text(&self) -> Option<&str> {
         self.is_name.then_some(&*self.word)
+    }
+
+    /// The current word in lower case, if it is a name: keywords may have either case.
+    pub fn keyword(&self) -> Option<String> {
+        self.text().map(str::to_ascii_lowercase)
+    }
+
+    /// The place of the current word.
+    pub fn place(&self) -> Place {
+        self.at
     }
 
     /// Whether no word is left.
@@ -159,7 +169,7 @@ impl<'w, 'a> Words<'w, 'a> {
                         || matches!(&rest[*at..], [b'/', b'/' | b'*', ..])
                 };
                 let length = (1..rest.len()).find(ends).unwrap_or(rest.len());
-                self.word.push_str(&String::from_utf8_lossy(&rest[..length]));
+                self.word.push_str(&encoding::word(&rest[..length]));
                 self.is_name = true;
                 self.taken += length;
                 return Ok(());
@@ -172,11 +182,11 @@ impl<'w, 'a> Words<'w, 'a> {
         loop {
             let rest = &self.text[self.taken..];
             if let Some(at) = rest.windows(end.len()).position(|window| window == end) {
-                self.word.push_str(&String::from_utf8_lossy(&rest[..at]));
+                self.word.push_str(&encoding::word(&rest[..at]));
                 self.taken += at + end.len();
                 return Ok(());
             }
-            self.word.push_str(&String::from_utf8_lossy(rest));
+            self.word.push_str(&encoding::word(rest));
             self.word.push(' ');
             if !self.more()? {
                 self.word.clear();

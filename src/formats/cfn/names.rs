@@ -1,8 +1,10 @@
 //! The names of a file's variables and values.
 
 use crate::error::Error;
+use crate::formats::encoding;
 use crate::formats::tokens::Tokens;
 use crate::model::ValueCount;
+use crate::terminal::among;
 use rustc_hash::FxHashMap;
 
 /// Variables and values by name.
@@ -44,7 +46,7 @@ impl Names {
             return tokens.index(self.values.len() as u32, "a variable");
         }
         let word = tokens.word("a variable")?;
-        let known = std::str::from_utf8(word).ok().and_then(|name| self.variables.get(name).copied());
+        let known = self.variables.get(&*encoding::word(word)).copied();
         known.ok_or_else(|| tokens.error("the name of a variable, or its index"))
     }
 
@@ -57,12 +59,13 @@ impl Names {
         }
         let word = tokens.word("a value")?;
         let values = &self.values[variable as usize];
-        let known = std::str::from_utf8(word).ok().and_then(|name| match values.is_empty() {
-            false => values.get(name).copied(),
-            true => name.strip_prefix('v')?.parse().ok().filter(|&value| value < domain),
-        });
+        let name = encoding::word(word);
+        let known = match values.is_empty() {
+            false => values.get(&*name).copied(),
+            true => name.strip_prefix('v').and_then(|name| name.parse().ok()).filter(|&value| value < domain),
+        };
         known.ok_or_else(|| {
-            tokens.error(format!("the name of a value of variable {variable}, or an index in 0..{domain}"))
+            tokens.error(format!("the name of a value of variable {variable}, or an index{}", among(domain)))
         })
     }
 

@@ -1,53 +1,94 @@
 //! Writes `.cfn`.
 
-use crate::formats::as_tables;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Odometer, Table, Units};
+use crate::formats::global::Style;
+use crate::formats::with_globals;
+use crate::model::{Cost, CostFunction, FORBIDDEN, Function, Network, Odometer, Table, Units};
+use rustc_hash::FxHashSet;
 use std::io::{self, Write};
 
-/// Writes a network as `.cfn`: names, sense and decimals are kept, tables are written in full or as tuples.
+/// Writes a network as `.cfn`: sense and decimals are kept, names if the format can hold them; tables are written in
+/// full or as tuples, global functions keep their form. Logarithms are written as the rounded costs.
 ///
 /// # Errors
-/// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] for names that the format cannot hold, for networks
-/// whose costs were rounded, and for global functions that are no tables.
+/// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] for other costs that were rounded, and for global
+/// functions that have neither a keyword nor a table.
 pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
-    let invalid = |what: String| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-    if network.reading().is_some() {
-        return invalid("rounded logarithms of potentials".into());
+    if network.units().rounded > 0 && network.reading().is_none() {
+        let what = "costs that were rounded, as bounds would not take that off (more decimals keep them)";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }
-    if network.units().rounded > 0 {
-        return invalid("costs that were rounded, as bounds would not take that off (more decimals keep them)".into());
-    }
-    let network = as_tables(network)?;
+    let (network, globals) = with_globals(network, |network| Style::Cfn { units: network.units() })?;
     let units = network.units();
-    let name = |name: &str, what: &str| match is_name(name) {
-        true => Ok(name.to_string()),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{what} `{name}`, which is no name there"))),
-    };
     let sense = if units.maximise { '>' } else { '<' };
     let problem = quoted(&network.name);
     writeln!(out, "{{\n  problem: {{name: \"{problem}\", mustbe: \"{sense}{}\"}},", decimal(network.top(), units))?;
     writeln!(out, "  variables: {{")?;
-    for (index, variable) in network.variables().iter().enumerate() {
-        write!(out, "    \"{}\": ", name(&network.variable_name(index), "the variable")?)?;
-        match &variable.values {
+    let variables = network.variables().iter().enumerate();
+    let names = held((0..variables.len()).map(|index| network.variable_name(index)), 'x');
+    for (index, variable) in variables {
+        write!(out, "    \"{}\": ", names[index])?;
+        let values = variable.values.as_deref().filter(|values| !are_indices(values));
+        match values {
             None => writeln!(out, "{},", variable.domain)?,
             Some(values) => {
-                let values = values.iter().map(|value| Ok(format!("\"{}\"", name(value, "the value")?)));
-                writeln!(out, "[{}],", values.collect::<io::Result<Vec<_>>>()?.join(", "))?;
+                let values = held(values.iter().map(|value| value.to_string()), 'v');
+                let values: Vec<String> = values.iter().map(|value| format!("\"{value}\"")).collect();
+                writeln!(out, "[{}],", values.join(", "))?;
             }
         }
     }
     writeln!(out, "  }},\n  functions: {{")?;
-    for (index, function) in network.functions().iter().enumerate() {
+    let scope = |scope: &[u32]| {
+        let scope: Vec<String> = scope.iter().map(|&v| format!("\"{}\"", names[v as usize])).collect();
+        scope.join(", ")
+    };
+    let mut globals = globals.into_iter();
+    for (index, function) in network.all_functions().enumerate() {
         let own = network.function_name(index).filter(|name| is_name(name));
         let own = own.map_or_else(|| format!("f{index}"), str::to_string);
-        let scope: Vec<String> =
-            function.scope.iter().map(|&v| format!("\"{}\"", network.variable_name(v as usize))).collect();
-        write!(out, "    \"{own}\": {{scope: [{}], ", scope.join(", "))?;
-        write_table(function, network, out)?;
-        writeln!(out, "}},")?;
+        match function {
+            Function::Table(function) => {
+                write!(out, "    \"{own}\": {{scope: [{}], ", scope(&function.scope))?;
+                write_table(function, network, out)?;
+                writeln!(out, "}},")?;
+            }
+            Function::Global(global) => {
+                for (place, part) in globals.next().unwrap_or_default().into_iter().enumerate() {
+                    let part_of = if place == 0 { String::new() } else { format!("_part{place}") };
+                    let (keyword, parameters) = (part.keyword, part.parameters);
+                    write!(out, "    \"{own}{part_of}\": {{scope: [{}], ", scope(&global.scope))?;
+                    writeln!(out, "type: {keyword}, params: {{{parameters}}}}},")?;
+                }
+            }
+        }
     }
     writeln!(out, "  }}\n}}")
+}
+
+/// Whether values are called by their indices.
+fn are_indices(values: &[Box<str>]) -> bool {
+    (0..).zip(values).all(|(index, value): (usize, _)| **value == *index.to_string())
+}
+
+/// Returns names that the format holds: other characters become `_`, a number gets a letter before it, and names that
+/// would be equal then get a number behind them.
+fn held(names: impl Iterator<Item = String>, letter: char) -> Vec<String> {
+    let names: Vec<String> = names.collect();
+    let mut known: FxHashSet<String> = names.iter().filter(|name| is_name(name)).cloned().collect();
+    let change = |name: String| {
+        if is_name(&name) {
+            return name;
+        }
+        let mut plain = quoted(&name);
+        if !is_name(&plain) {
+            plain.insert(0, letter);
+        }
+        let others = (2..).map(|number: u64| format!("{plain}_{number}"));
+        let free = std::iter::once(plain.clone()).chain(others).find(|name| !known.contains(name)).unwrap_or_default();
+        let _ = known.insert(free.clone());
+        free
+    };
+    names.into_iter().map(change).collect()
 }
 
 /// Whether a word is read back as it is: without separators, brackets and comments, not beginning like a number.
@@ -67,7 +108,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// A cost with all its digits, in the sense of the file.
-fn decimal(cost: Cost, units: &Units) -> String {
+pub(in crate::formats) fn decimal(cost: Cost, units: &Units) -> String {
     let signed = if units.maximise { -i128::from(cost) } else { cost.into() };
     let scale = 10i128.pow(units.decimals);
     let sign = if signed < 0 { "-" } else { "" };

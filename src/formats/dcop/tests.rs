@@ -269,7 +269,7 @@ fn mutated_files_are_read_or_refused() {
         match read_from(&bytes[..], "f", format, &ReadOptions::default(), &Stop::new()) {
             Ok(network) => {
                 let found = evaluate(&network, &vec![0; network.domains().len()]);
-                assert!(matches!(network.units().number(found.soft), Number::Integer(_) | Number::Real(_)));
+                assert!(matches!(network.units().number(found.soft), Number::Integer(_) | Number::Decimal { .. }));
                 seen[0] += 1;
             }
             Err(error) => {

@@ -69,6 +69,10 @@ impl<'a> Reader<'a, '_> {
         if root.tag_name().name() != "instance" {
             return Err(tag(root, "<instance>").into());
         }
+        if root.attribute("format").is_some_and(|format| format.to_ascii_uppercase().starts_with("XCSP3")) {
+            let hint = "XCSP3 is not read; write the problem as .wcsp or .cfn, as toulbar2 does with -z=FILE.cfn";
+            return Err(tag(root, "XCSP 2.1 or XDisCSP 1.0").hint(hint).into());
+        }
         let known = ["presentation", "agents", "domains", "variables", "relations", "constraints", "GuiPresentation"];
         for part in elements(root) {
             let name = part.tag_name().name();

@@ -50,7 +50,7 @@ pub(super) fn walldiff(p: P<'_, '_, '_>) -> Read {
 /// A value, the least and the largest number of variables that have it.
 fn value_count(p: P<'_, '_, '_>) -> Result<ValueCount, Error> {
     let value = p.value()?;
-    Ok(ValueCount { value, low: p.tokens.integer("a lower bound")?, high: p.tokens.integer("an upper bound")? })
+    Ok(ValueCount { value, low: p.bound("a lower bound")?, high: p.bound("an upper bound")? })
 }
 
 fn bounds(p: P<'_, '_, '_>) -> Result<Vec<ValueCount>, Error> {

@@ -4,8 +4,12 @@ mod counts;
 mod others;
 mod parameters;
 mod sums;
+mod write;
+#[cfg(test)]
+mod write_tests;
 
-pub(super) use parameters::{Form, Parameters, closes, open, take};
+pub(super) use parameters::{Bound, Form, Parameters, closes, open, take};
+pub(super) use write::{Style, Written, written};
 
 use super::tokens::{self, Tokens};
 use crate::error::Error;
@@ -123,19 +127,21 @@ pub(super) fn read(
     if scope.is_empty() {
         return Err(tokens.error_at(at, keyword, "a scope", format!("function {number} has no variables")));
     }
-    let mut parameters = Parameters { tokens, form, scope, sizes: &sizes };
-    parameters.tag("params")?;
-    let kind = parameters.group(known.read)?;
-    let global = Global { scope: scope.into(), keyword: keyword.into(), kind, limit: form.limit() };
-    match decomposer.add(builder, global, tokens.stop()) {
-        Ok(_) => Ok(()),
-        Err(Refusal::Error(error)) => Err(error),
-        Err(Refusal::TooLarge(what)) => {
+    let refused = |refusal: Refusal, tokens: &Tokens<'_>| match refusal {
+        Refusal::Error(error) => error,
+        Refusal::TooLarge(what) => {
             let hint = format!(
                 "function {number} is a global cost function of {} variables, which would take {what}",
                 scope.len()
             );
-            Err(tokens.error_at(at, keyword, "a smaller function", hint))
+            tokens.error_at(at, keyword, "a smaller function", hint)
         }
-    }
+    };
+    Decomposer::must_fit(&sizes).map_err(|refusal| refused(refusal, tokens))?;
+    let mut parameters = Parameters { tokens, form, scope, sizes: &sizes };
+    parameters.tag("params")?;
+    let kind = parameters.group(known.read)?;
+    let global = Global { scope: scope.into(), keyword: keyword.into(), kind, limit: form.limit() };
+    let added = decomposer.add(builder, global, tokens.stop());
+    added.map(drop).map_err(|refusal| refused(refusal, tokens))
 }

@@ -205,7 +205,7 @@ pub(super) fn cfnconstraint(p: P<'_, '_, '_>) -> Read {
         return Err(p.tokens.error("a network that minimises"));
     }
     let form = match p.form {
-        Form::Cfn { tagged, names, .. } => Form::Cfn { tagged, decimals, maximise: false, names },
+        Form::Cfn { tagged, names, bound, .. } => Form::Cfn { tagged, decimals, maximise: false, names, bound },
         form => form,
     };
     p.tag("lb")?;

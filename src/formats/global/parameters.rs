@@ -4,6 +4,10 @@ use crate::error::Error;
 use crate::formats::cfn::Names;
 use crate::formats::{decimal, tokens::Tokens};
 use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Measure, Price, Target};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The farthest bound of a sum: the distance from any sum to it exceeds every finite cost.
+const FARTHEST: i64 = 2 * FORBIDDEN;
 
 /// How a file writes parameters.
 #[derive(Clone, Copy)]
@@ -14,7 +18,26 @@ pub(in crate::formats) enum Form<'n> {
         top: Cost,
     },
     /// Tags before values where `tagged`, lists in brackets; costs are decimals, `inf` is forbidden.
-    Cfn { tagged: bool, decimals: u32, maximise: bool, names: &'n Names },
+    Cfn { tagged: bool, decimals: u32, maximise: bool, names: &'n Names, bound: &'n Bound },
+}
+
+/// The bound of a `.cfn`, as far as it decides what costs beyond [`COST_LIMIT`] mean.
+pub(in crate::formats) struct Bound {
+    /// The total that solutions stay below, clamped to 64 bits; the largest number if there is no such total.
+    pub top: Cost,
+    /// Whether a cost was forbidden because it is beyond [`COST_LIMIT`] and not below `top`.
+    pub passed: AtomicBool,
+}
+
+impl Bound {
+    /// Whether this cost alone reaches the bound.
+    fn forbids(&self, cost: Cost) -> bool {
+        let reaches = cost >= COST_LIMIT && cost >= self.top && self.top < Cost::MAX;
+        if reaches {
+            self.passed.store(true, Ordering::Relaxed);
+        }
+        reaches
+    }
 }
 
 impl Form<'_> {
@@ -31,14 +54,19 @@ impl Form<'_> {
                     Err(tokens.error(format!("{expected} within ±{COST_LIMIT}")))
                 }
             }
-            Form::Cfn { decimals, maximise, .. } => {
+            Form::Cfn { decimals, maximise, bound, .. } => {
                 let word = tokens.word(expected)?;
-                if word == b"inf" {
+                let is_worst = word.strip_prefix(if maximise { b"-" } else { b"+" }).unwrap_or(word);
+                if is_worst.eq_ignore_ascii_case(b"inf") || is_worst.eq_ignore_ascii_case(b"infinity") {
                     return Ok(FORBIDDEN);
                 }
                 match decimal::fixed(word, decimals) {
+                    Some(cost) if bound.forbids(if maximise { -cost } else { cost }) => Ok(FORBIDDEN),
                     Some(cost) if cost.unsigned_abs() < COST_LIMIT as u64 => Ok(if maximise { -cost } else { cost }),
-                    Some(_) => Err(tokens.error(format!("{expected} within ±{COST_LIMIT} units of 10^-{decimals}"))),
+                    Some(_) => Err(tokens.error_with(
+                        format!("{expected} within ±{COST_LIMIT} units of 10^-{decimals}"),
+                        "inf, or a cost of at least the bound of the problem, forbids",
+                    )),
                     None => Err(tokens.error(format!("{expected}: digits, perhaps with a point, or inf"))),
                 }
             }
@@ -72,9 +100,17 @@ impl Parameters<'_, '_> {
         }
     }
 
+    /// A number that sums are compared with.
     pub fn number(&mut self, tag: &str) -> Result<i64, Error> {
         self.tag(tag)?;
-        self.tokens.integer(tag)
+        self.bound(tag)
+    }
+
+    /// A number, without a tag, that sums are compared with. Sums of weights and their distances to it fit 64 bits.
+    pub fn bound(&mut self, expected: &str) -> Result<i64, Error> {
+        let number = self.tokens.integer(expected)?;
+        // no sum comes near, and a unit of distance costs at least 1: further away is forbidden just as well
+        Ok(number.clamp(-FARTHEST, FARTHEST))
     }
 
     pub fn cost(&mut self, tag: &str) -> Result<Cost, Error> {

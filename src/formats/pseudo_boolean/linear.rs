@@ -1,9 +1,17 @@
-//! Linear constraints of bits.
+//! Constraints of sums of bits, with coefficients of any size.
 
+use super::products::Products;
+use super::{DENSE, Product, add_tuple};
+use crate::error::ModelError;
 use crate::globals::{Decomposer, Refusal};
 use crate::model::{Builder, COST_LIMIT, Cost, FORBIDDEN, Global, GlobalKind, Linear, Measure, Price, Target};
 use crate::stop::Stop;
+use num_bigint::BigInt;
+use num_integer::Integer;
 use std::collections::BTreeMap;
+
+/// Constraints of up to this number of bits whose coefficients pass 64 bits, or that have products, are tables.
+const TABLE: usize = 10;
 
 /// The comparison of a constraint.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,56 +22,210 @@ pub(super) enum Shape {
 }
 
 /// A sum of weighted bits and the range it must stay in.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Constraint {
-    weights: BTreeMap<u32, i128>,
-    /// What is added to the sum.
-    constant: i128,
-    least: Option<i128>,
-    most: Option<i128>,
+    weights: BTreeMap<u32, BigInt>,
+    products: Vec<(BigInt, Product)>,
+    /// The constant part of the sum.
+    constant: BigInt,
+    least: Option<BigInt>,
+    most: Option<BigInt>,
+}
+
+/// Where the functions of constraints go.
+pub(super) struct Network<'n> {
+    pub builder: &'n mut Builder,
+    pub decomposer: &'n mut Decomposer,
+    pub products: &'n mut Products,
+    pub stop: &'n Stop,
 }
 
 impl Constraint {
-    /// Adds a bit or its negation.
-    pub fn add(&mut self, weight: i64, variable: u32, negated: bool) {
-        let weight = i128::from(weight);
+    /// Adds a product of literals.
+    pub fn add(&mut self, weight: BigInt, product: Product) {
+        let mut literals = product.iter();
+        match (literals.next(), literals.next()) {
+            (Some((&variable, &negated)), None) => self.add_literal(weight, variable, negated),
+            _ => self.products.push((weight, product)),
+        }
+    }
+
+    fn add_literal(&mut self, weight: BigInt, variable: u32, negated: bool) {
         if negated {
-            self.constant += weight;
+            self.constant += &weight;
         }
         *self.weights.entry(variable).or_default() += if negated { -weight } else { weight };
     }
 
-    /// Sets the range. False where the numbers are too large for 64 bits.
-    pub fn close(&mut self, shape: Shape, bound: i64) -> bool {
-        let bound = i128::from(bound) - self.constant;
-        self.least = (shape != Shape::AtMost).then_some(bound);
-        self.most = (shape != Shape::AtLeast).then_some(bound);
-        self.weights.retain(|_, weight| *weight != 0);
-        let sum: i128 = self.weights.values().map(|weight| weight.abs()).sum();
-        sum.max(bound.abs()) < COST_LIMIT.into()
+    /// Sets the range.
+    pub fn close(&mut self, shape: Shape, bound: &BigInt) {
+        self.least = (shape != Shape::AtMost).then(|| bound.clone());
+        self.most = (shape != Shape::AtLeast).then(|| bound.clone());
     }
 
-    /// Adds the function that costs this where the constraint is violated: a clause where one assignment of few bits
-    /// violates it, else a global function.
-    pub fn add_to(
-        &self,
-        builder: &mut Builder,
-        cost: Cost,
-        decomposer: &mut Decomposer,
-        stop: &Stop,
-    ) -> Result<(), Refusal> {
-        let scope: Vec<u32> = self.weights.keys().copied().collect();
-        let weights: Vec<i128> = self.weights.values().copied().collect();
-        let low: i128 = weights.iter().map(|&weight| weight.min(0)).sum();
-        let high: i128 = weights.iter().map(|&weight| weight.max(0)).sum();
-        let (least, most) = (self.least.unwrap_or(low), self.most.unwrap_or(high));
-        if cost == 0 || low >= least && high <= most {
+    /// Adds the functions that cost this where the constraint is violated: a table of few bits if it has products,
+    /// otherwise a linear one, with a bit for each product.
+    ///
+    /// # Errors
+    /// Coefficients that 64-bit sums do not hold, or a function that is too large.
+    pub fn add_to(&self, network: &mut Network<'_>, cost: Cost) -> Result<(), Refusal> {
+        if cost == 0 {
             return Ok(());
         }
-        if low > most || high < least || least > most {
-            let _ = builder.dense(&[], vec![cost])?;
-            return Ok(());
+        if self.products.is_empty() {
+            return self.linear().add_to(network, cost);
         }
+        let of_products = self.products.iter().flat_map(|(_, product)| product.keys());
+        let mut scope: Vec<u32> = self.weights.keys().chain(of_products).copied().collect();
+        scope.sort_unstable();
+        scope.dedup();
+        if scope.len() <= TABLE {
+            return Ok(self.add_table(network.builder, scope, cost)?);
+        }
+        let mut plain = Constraint { products: Vec::new(), ..self.clone() };
+        for (weight, product) in &self.products {
+            let bit = network.products.bit(network.builder, product)?;
+            plain.add_literal(weight.clone(), bit, false);
+        }
+        plain.linear().add_to(network, cost)
+    }
+
+    /// The sum without its constant and weights of 0.
+    fn linear(&self) -> Weighted {
+        let weights = self.weights.iter().filter(|(_, weight)| **weight != BigInt::ZERO);
+        let bound = |bound: &Option<BigInt>| bound.as_ref().map(|bound| bound - &self.constant);
+        let weights = weights.map(|(&v, weight)| (v, weight.clone())).collect();
+        Weighted { weights, least: bound(&self.least), most: bound(&self.most) }
+    }
+
+    /// Adds a table over these bits, which include all of the sum.
+    fn add_table(&self, builder: &mut Builder, scope: Vec<u32>, cost: Cost) -> Result<(), ModelError> {
+        let costs = (0..1usize << scope.len()).map(|index| {
+            let bit = |v: u32| {
+                let place = scope.iter().position(|&own| own == v).unwrap_or(0);
+                index >> (scope.len() - 1 - place) & 1 == 1
+            };
+            let linear = self.weights.iter().filter(|(v, _)| bit(**v)).map(|(_, weight)| weight);
+            let holds = |product: &Product| product.iter().all(|(&v, &negated)| bit(v) != negated);
+            let products = self.products.iter().filter(|(_, product)| holds(product)).map(|(weight, _)| weight);
+            let sum = linear.chain(products).sum::<BigInt>() + &self.constant;
+            let is_within = self.least.as_ref().is_none_or(|least| sum >= *least)
+                && self.most.as_ref().is_none_or(|most| sum <= *most);
+            if is_within { 0 } else { cost }
+        });
+        let costs: Vec<Cost> = costs.collect();
+        if costs.iter().any(|&cost| cost != 0) {
+            let _ = builder.dense(&scope, costs)?;
+        }
+        Ok(())
+    }
+}
+
+/// A sum of bits with weights that are not 0, and the range it must stay in.
+struct Weighted {
+    weights: Vec<(u32, BigInt)>,
+    least: Option<BigInt>,
+    most: Option<BigInt>,
+}
+
+impl Weighted {
+    /// The least and the largest sum.
+    fn range(&self) -> (BigInt, BigInt) {
+        let side = |is_low: bool| {
+            let own =
+                self.weights.iter().map(|(_, weight)| weight).filter(|weight| (**weight < BigInt::ZERO) == is_low);
+            own.sum::<BigInt>()
+        };
+        (side(true), side(false))
+    }
+
+    fn add_to(mut self, network: &mut Network<'_>, cost: Cost) -> Result<(), Refusal> {
+        loop {
+            let (low, high) = self.range();
+            self.least = self.least.filter(|least| *least > low);
+            self.most = self.most.filter(|most| *most < high);
+            let is_empty = match (&self.least, &self.most) {
+                (None, None) => return Ok(()),
+                (Some(least), Some(most)) => least > most,
+                (Some(least), None) => *least > high,
+                (None, Some(most)) => *most < low,
+            };
+            // both ends may be out of reach even where neither is alone
+            if is_empty || self.least.as_ref().is_some_and(|least| *least > high) {
+                let _ = network.builder.dense(&[], vec![cost]).map_err(Refusal::from)?;
+                return Ok(());
+            }
+            if &high - &low < BigInt::from(COST_LIMIT) {
+                return self.add_small(network, cost);
+            }
+            if !self.shrink(&low) {
+                break;
+            }
+        }
+        match (self.least.take(), self.most.take()) {
+            // a violated equation is violated on one side
+            (Some(least), Some(most)) => {
+                let weights = self.weights.clone();
+                Weighted { weights, least: Some(least), most: None }.add_to(network, cost)?;
+                Weighted { weights: self.weights, least: None, most: Some(most) }.add_to(network, cost)
+            }
+            (least, most) if self.weights.len() <= TABLE => {
+                let scope = self.weights.iter().map(|&(v, _)| v).collect();
+                let weights = self.weights.into_iter().collect();
+                let constraint = Constraint { weights, least, most, ..Constraint::default() };
+                Ok(constraint.add_table(network.builder, scope, cost)?)
+            }
+            _ => Err(Refusal::TooLarge(
+                "coefficients that pass 64 bits, also once they are divided by what they share, \
+                 and cut to the bound,"
+                    .into(),
+            )),
+        }
+    }
+
+    /// Makes the weights smaller without a change of meaning: divides them by their greatest common divisor, or cuts
+    /// those that alone decide a comparison. Returns false if neither helps.
+    fn shrink(&mut self, low: &BigInt) -> bool {
+        let divisor = self.weights.iter().fold(BigInt::ZERO, |divisor, (_, weight)| divisor.gcd(weight));
+        if divisor > BigInt::from(1) {
+            self.weights.iter_mut().for_each(|(_, weight)| *weight = &*weight / &divisor);
+            self.least = self.least.take().map(|least| least.div_ceil(&divisor));
+            self.most = self.most.take().map(|most| most.div_floor(&divisor));
+            return true;
+        }
+        // as a sum of literals with positive weights that must reach this much
+        let high: BigInt = self.range().1;
+        let reach = match (&self.least, &self.most) {
+            (Some(least), None) => least - low,
+            (None, Some(most)) => high - most,
+            _ => return false,
+        };
+        let is_cut = |weight: &BigInt| weight.magnitude() > reach.magnitude();
+        if !self.weights.iter().any(|(_, weight)| is_cut(weight)) {
+            return false;
+        }
+        for (_, weight) in &mut self.weights {
+            if is_cut(weight) {
+                *weight = if *weight < BigInt::ZERO { -&reach } else { reach.clone() };
+            }
+        }
+        let (low, high) = self.range();
+        self.least = self.least.take().map(|_| low + &reach);
+        self.most = self.most.take().map(|_| high - &reach);
+        true
+    }
+
+    /// Adds the function whose sums fit 64 bits: a clause where one assignment of few bits violates the constraint,
+    /// otherwise a global function.
+    fn add_small(self, network: &mut Network<'_>, cost: Cost) -> Result<(), Refusal> {
+        // sums below the limit on costs, and bounds between them
+        let fits = |number: &BigInt| i64::try_from(number).unwrap_or(i64::MAX);
+        let scope: Vec<u32> = self.weights.iter().map(|&(v, _)| v).collect();
+        let weights: Vec<i64> = self.weights.iter().map(|(_, weight)| fits(weight)).collect();
+        let low: i64 = weights.iter().map(|&weight| weight.min(0)).sum();
+        let high: i64 = weights.iter().map(|&weight| weight.max(0)).sum();
+        let least = self.least.as_ref().map_or(low, fits);
+        let most = self.most.as_ref().map_or(high, fits);
         // the smallest step away from either end
         let step = weights.iter().map(|weight| weight.abs()).min().unwrap_or(0);
         // whether the one assignment that violates it has the least sum or the largest
@@ -72,20 +234,18 @@ impl Constraint {
             (false, true) if high - step <= most => Some(false),
             _ => None,
         };
-        if let Some(at_least_sum) = violated.filter(|_| scope.len() <= super::DENSE) {
+        if let Some(at_least_sum) = violated.filter(|_| scope.len() <= DENSE) {
             let tuple = weights.iter().map(|&weight| u32::from((weight < 0) == at_least_sum));
-            return Ok(super::add_tuple(builder, &scope, tuple, cost)?);
+            return Ok(add_tuple(network.builder, &scope, tuple, cost)?);
         }
-        // they fit: see `close`
-        let fits = |number: i128| number as i64;
         let linear = Linear {
-            weights: weights.iter().map(|&weight| vec![0, fits(weight)]).collect(),
-            target: Target::Within(fits(least.max(low)), fits(most.min(high))),
+            weights: weights.iter().map(|&weight| vec![0, weight]).collect(),
+            target: Target::Within(least, most),
             price: Price { cost, measure: Measure::Hard },
             at_most_one: Vec::new(),
         };
         let kind = GlobalKind::Linear(linear);
         let global = Global { scope: scope.into(), keyword: "linear".into(), kind, limit: FORBIDDEN };
-        decomposer.add(builder, global, stop).map(drop)
+        network.decomposer.add(network.builder, global, network.stop).map(drop)
     }
 }

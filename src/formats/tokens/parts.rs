@@ -1,12 +1,16 @@
 //! What some formats need besides words: other comments, words without blanks between them, real numbers kept exactly,
 //! the whole text.
 
-use super::{BYTE_ORDER_MARK, COMMENT, Tokens};
+use super::{COMMENT, Tokens};
 use crate::error::Error;
 use crate::files::{LARGEST_TEXT, cannot_read, read_all};
+use crate::formats::encoding;
 use crate::formats::lax_json::LaxJson;
 use crate::formats::real::{self, Real};
-use crate::formats::text::{Text, Wrong};
+use crate::formats::text::Text;
+
+/// Bytes at the beginning of a text that show its format.
+const BEGINNING: usize = 1 << 14;
 
 impl Tokens<'_> {
     /// From here on quotes, colons and commas are blanks, each bracket is a word, and a comment goes from a `#` in the
@@ -17,19 +21,24 @@ impl Tokens<'_> {
         self.brackets = true;
     }
 
-    /// The whole text, of which nothing has been read yet: for formats that are parsed at once.
+    /// Whether the beginning of the text has this piece, in upper or lower case.
+    pub(in crate::formats) fn has_ahead(&mut self, piece: &[u8]) -> Result<bool, Error> {
+        let ahead = self.ahead(BEGINNING)?;
+        Ok(ahead.text.windows(piece.len()).any(|window| window.eq_ignore_ascii_case(piece)))
+    }
+
+    /// The whole text, of which no word has been taken yet: for formats that are parsed at once.
     pub(in crate::formats) fn text(&mut self) -> Result<Text, Error> {
         let bytes = read_all(&mut self.source, LARGEST_TEXT);
-        let mut bytes = bytes.map_err(|error| cannot_read(&self.file, error, self.stop))?;
-        if bytes.starts_with(BYTE_ORDER_MARK) {
-            drop(bytes.drain(..BYTE_ORDER_MARK.len()));
+        let rest = bytes.map_err(|error| cannot_read(&self.file, error, self.stop))?;
+        let bytes = [&self.buffer[self.next..self.end], &rest].concat();
+        self.next = self.end;
+        let (text, valid) = encoding::document(bytes);
+        let text = Text { file: self.file.clone(), text };
+        if let Some(valid) = valid {
+            self.warn(text.place(valid), "a byte that is not UTF-8: the text is read as windows-1252".into());
         }
-        let file = self.file.clone();
-        String::from_utf8(bytes).map(|text| Text { file: file.clone(), text }).map_err(|error| {
-            let valid = error.utf8_error().valid_up_to();
-            let text = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
-            Text { file, text }.error(Wrong::new(valid..valid, "text in UTF-8").found("a byte that is not"))
-        })
+        Ok(text)
     }
 
     /// From here on a word that begins with `#` is a comment to the end of its line.

@@ -42,6 +42,11 @@ impl Reversed {
         }
     }
 
+    /// Whether a table is a distribution only in the other order.
+    pub(super) fn is_certain(&self) -> bool {
+        self.possible && self.tables.is_noted()
+    }
+
     pub(super) fn warn(&self, tokens: &mut Tokens<'_>) {
         if self.possible {
             self.tables.warn(tokens, |times| {

@@ -1,23 +1,26 @@
 //! Writes `.wcsp`.
 
-use crate::formats::as_tables;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Table};
+use crate::formats::global::Style;
+use crate::formats::with_globals;
+use crate::model::{Cost, CostFunction, FORBIDDEN, Function, Network, Table};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-/// Writes a network as `.wcsp`, costs in the units of its integers. Tables that functions share stay shared.
+/// Writes a network as `.wcsp`, costs in the units of its integers. Tables that functions share stay shared, and global
+/// functions keep their form.
 ///
 /// # Errors
 /// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] where an entry reaches `top` and a negative one may
-/// compensate it, which the format cannot express, and for global functions that are no tables.
+/// compensate it, which the format cannot express, and for global functions that have neither a keyword nor a table.
 pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
-    let network = as_tables(network)?;
+    let (network, globals) = with_globals(network, |network| Style::Wcsp { top: network.top() })?;
     refuse_compensated(network)?;
     let domains = network.domains();
     let largest = domains.iter().max().copied().unwrap_or(1);
     let functions = network.functions();
-    writeln!(out, "{} {} {largest} {} {}", word(&network.name), domains.len(), functions.len(), network.top())?;
+    let count = functions.len() + globals.iter().map(Vec::len).sum::<usize>();
+    writeln!(out, "{} {} {largest} {count} {}", word(&network.name), domains.len(), network.top())?;
     let sizes: Vec<String> = domains.iter().map(u32::to_string).collect();
     writeln!(out, "{}", sizes.join(" "))?;
 
@@ -26,7 +29,25 @@ pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::R
         *uses.entry(function.table.address()).or_default() += 1;
     }
     let mut offered: FxHashMap<usize, usize> = FxHashMap::default();
-    for function in functions {
+    let mut globals = globals.into_iter();
+    for function in network.all_functions() {
+        let function = match function {
+            Function::Table(function) => function,
+            Function::Global(global) => {
+                let scope: Vec<String> = global.scope.iter().map(u32::to_string).collect();
+                for part in globals.next().unwrap_or_default() {
+                    writeln!(
+                        out,
+                        "{} {} -1 {} {}",
+                        scope.len(),
+                        scope.join(" "),
+                        part.keyword,
+                        part.parameters.trim_end()
+                    )?;
+                }
+                continue;
+            }
+        };
         let table = function.table.address();
         let arity = function.scope.len();
         let earlier = offered.get(&table).copied();

@@ -5,6 +5,7 @@ use crate::files::{self, LARGEST_TEXT};
 use crate::formats::text::{Wrong, names, quote};
 use crate::model::Variable;
 use crate::stop::Stop;
+use crate::terminal::among;
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
@@ -34,7 +35,7 @@ impl<'a> Variables<'a> {
         index.map(Some).ok_or_else(|| {
             let (_, hint) = names(self.by_name.keys().copied(), text);
             let by_name = if self.by_name.is_empty() { "" } else { " or the name of one" };
-            Wrong::new(0..0, format!("a variable in 0..{}{by_name}", all.len())).found(quote(text)).hinted(hint)
+            Wrong::new(0..0, format!("a variable{}{by_name}", among(all.len()))).found(quote(text)).hinted(hint)
         })
     }
 
@@ -47,7 +48,7 @@ impl<'a> Variables<'a> {
         index.ok_or_else(|| {
             let (_, hint) = names(named.iter().map(|name| &**name), text);
             let by_name = if named.is_empty() { "" } else { " or the name of one" };
-            Wrong::new(0..0, format!("a value in 0..{}{by_name}", variable.domain)).found(quote(text)).hinted(hint)
+            Wrong::new(0..0, format!("a value{}{by_name}", among(variable.domain))).found(quote(text)).hinted(hint)
         })
     }
 

@@ -263,6 +263,8 @@ impl Builder {
         let least = || function.min(&self.network.domains);
         let least = original.map_or_else(least, |original| self.leasts[original as usize]);
         self.leasts.push(least);
+        let forbids = || original.is_none() && function.table.costs().any(|cost| cost >= FORBIDDEN);
+        self.network.forbids |= scope.len() <= 2 && forbids();
         self.network.least = add(self.network.least, least);
         self.network.largest_arity = self.network.largest_arity.max(scope.len());
         Arc::make_mut(&mut self.network.functions).push(function);

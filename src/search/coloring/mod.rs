@@ -300,7 +300,7 @@ impl<'a> Coloring<'a> {
         let options = Options {
             rounds: self.options.rounds.map(|rounds| rounds - self.totals.rounds),
             warm_starts: vec![start.into_iter().map(Some).collect()],
-            target: Some(0.0),
+            target: Some(Number::Integer(0)),
             gap: None,
             ..self.options.clone()
         };
@@ -317,7 +317,6 @@ impl<'a> Coloring<'a> {
             }
             Message::Bound { bound, source, .. } => {
                 if bound > 0 && decided.is_none() {
-                    let source = if source == "trivial" { "reduce".into() } else { source };
                     decided = Some((Decision::Infeasible, source));
                     over.set(Cause::Signal);
                 }

@@ -253,7 +253,7 @@ fn a_budget_or_a_target_ends_the_run_and_a_start_is_kept() {
     assert!(reason == StoppedBy::Rounds && cost <= Some(count));
     assert_eq!(stopped(Options { rounds: Some(0), ..cpu() }), (StoppedBy::Rounds, None));
     let first = StoppedBy::Target;
-    assert_eq!(stopped(Options { target: Some(f64::from(count)), ..cpu() }), (first, Some(count)));
+    assert_eq!(stopped(Options { target: Some(Number::Integer(count.into())), ..cpu() }), (first, Some(count)));
     assert_eq!(stopped(Options { gap: Some(0.9), ..cpu() }), (StoppedBy::Gap, Some(count)));
     let start: Vec<u32> = (0..64).rev().collect();
     let started =

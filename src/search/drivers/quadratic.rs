@@ -1,12 +1,17 @@
 //! Networks of binary variables and functions of two of them as a quadratic form.
 
+mod weight;
+
+pub(crate) use self::weight::{AnyQuadratic, Weight, on_weights};
+
 use crate::error::Error;
 use crate::memory;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Network};
 use crate::search::run::passes;
 use crate::search::tuning::core::DENSE;
 use crate::stop::Stop;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Functions of a thread's turn, between two looks at the stop flag.
 const TURN: usize = 1 << 12;
@@ -14,18 +19,17 @@ const TURN: usize = 1 << 12;
 /// Rows are read where at least one in so many of their weights is there: eight lanes of a vector beside one link.
 const SPARSE: usize = 8;
 
-/// No flip changes the cost by as much: changes and their times share words of 64 bits ([`super::one_flip`]).
-pub(super) const LARGEST: Cost = 1 << 29;
-
 /// `sum over i of linear(i) x(i) + sum over pairs of weight(i, j) x(i) x(j)`, without the constant.
-#[derive(Debug, Default)]
-pub(crate) struct Quadratic {
-    linear: Vec<i32>,
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Quadratic<W: Weight> {
+    linear: Vec<W>,
     /// The first link of each variable, and the end.
     starts: Vec<u32>,
     /// The other variable of a pair and its weight; each pair stands at both of its variables.
-    links: Vec<(u32, i32)>,
-    rows: Rows,
+    links: Vec<(u32, W)>,
+    rows: Rows<W>,
+    /// No flip changes the cost by two to the power of this many or more.
+    bits: u32,
     /// What is left out: the cost where all variables are 0, but for a problem's constant.
     pub zero: Cost,
     /// Whether flipping all variables changes nothing, as the sides of a cut have no names.
@@ -33,47 +37,45 @@ pub(crate) struct Quadratic {
 }
 
 /// The weights of all pairs, a row a variable, where links are so many that a row is read sooner.
-#[derive(Debug, Default)]
-enum Rows {
+#[derive(Clone, Debug, Default)]
+enum Rows<W: Weight> {
     #[default]
     None,
-    Short(Vec<i16>),
-    Long(Vec<i32>),
+    Short(Vec<W::Half>),
+    Long(Vec<W>),
 }
 
 /// Of a variable, the weights of its pairs: by links, or with each other variable.
-pub(crate) enum Row<'a> {
-    Links(&'a [(u32, i32)]),
-    Short(&'a [i16]),
-    Long(&'a [i32]),
+pub(crate) enum Row<'a, W: Weight> {
+    Links(&'a [(u32, W)]),
+    Short(&'a [W::Half]),
+    Long(&'a [W]),
 }
 
-impl Quadratic {
-    /// The form of a problem; none where a variable has not two values, a function three variables or a forbidden
-    /// entry, or costs are too large.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
-    pub fn of(problem: &Problem, stop: &Stop) -> Result<Option<Quadratic>, Error> {
-        Quadratic::made((&problem.domains, &problem.unary, &problem.functions), stop)
-    }
+/// What forms of one problem have in common whatever the type of their weights.
+struct Outline<'a> {
+    domains: &'a [u32],
+    functions: &'a [CostFunction],
+    linear: Vec<Cost>,
+    starts: Vec<u32>,
+    zero: Cost,
+}
 
-    /// The form of a network as it was read, under the same conditions.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
-    pub fn of_network(network: &Network, stop: &Stop) -> Result<Option<Quadratic>, Error> {
-        if network.globals().len() > 0 {
-            return Ok(None);
-        }
-        Quadratic::made((network.domains(), &[], network.functions()), stop)
-    }
+/// Of a variable, the sum of its weights' sizes and of its weights.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    reach: Cost,
+    total: Cost,
+}
 
+impl<'a> Outline<'a> {
     /// Of domains, costs of values by variable, if there are any, and functions.
-    fn made(
-        (domains, unary, functions): (&[u32], &[Vec<Cost>], &[CostFunction]),
+    fn of(
+        domains: &'a [u32],
+        unary: &[Vec<Cost>],
+        functions: &'a [CostFunction],
         stop: &Stop,
-    ) -> Result<Option<Quadratic>, Error> {
+    ) -> Result<Option<Self>, Error> {
         let n = domains.len();
         if !are_pairs(domains, functions) || u32::try_from(2 * functions.len()).is_err() {
             return Ok(None);
@@ -97,7 +99,7 @@ impl Quadratic {
         let Some(parts) = parts?.into_iter().collect::<Option<Vec<Cost>>>() else { return Ok(None) };
         zero += parts.iter().sum::<Cost>();
         // each thread looks at all functions for its part of the variables, so that links stand in the file's order
-        let width = n.div_ceil(rayon::current_num_threads());
+        let width = part_width(n);
         let mut counts = vec![0u32; n];
         let of_variables = linear.par_chunks_mut(width).zip(counts.par_chunks_mut(width)).enumerate();
         of_variables.try_for_each(|(part, (linear, counts))| {
@@ -115,7 +117,14 @@ impl Quadratic {
         let mut starts = Vec::with_capacity(n + 1);
         starts.push(0);
         counts.iter().for_each(|count| starts.push(starts[starts.len() - 1] + count));
-        let mut links = vec![(0, 0); starts[n] as usize];
+        Ok(Some(Outline { domains, functions, linear, starts, zero }))
+    }
+
+    /// The form with weights of a type; `None` if it has no room for what a flip may change.
+    fn form<W: Weight>(&self, stop: &Stop) -> Result<Option<Quadratic<W>>, Error> {
+        let (n, starts) = (self.linear.len(), &self.starts);
+        let width = part_width(n);
+        let mut links = vec![(0, W::default()); starts[n] as usize];
         let (mut parts, mut rest) = (Vec::new(), &mut links[..]);
         for first in (0..n).step_by(width) {
             let own;
@@ -123,42 +132,66 @@ impl Quadratic {
             (own, rest) = rest.split_at_mut(end - begin);
             parts.push((first..n.min(first + width), own));
         }
-        let reach_and_total = parts.into_par_iter().map(|(variables, own)| {
-            let begin = starts[variables.start];
-            let mut free: Vec<u32> = starts[variables.clone()].iter().map(|start| start - begin).collect();
-            let mut sums: Vec<(Cost, Cost)> = linear[variables.clone()].iter().map(|cost| (cost.abs(), 0)).collect();
-            for function in stop.each(functions) {
-                let function = function?;
-                let [x, y] = function.scope[..] else { continue };
-                for (v, other) in [(x, y), (y, x)] {
-                    let at = (v as usize).wrapping_sub(variables.start);
-                    if at < sums.len() {
-                        let weight = weight(function, domains);
-                        // one that is too large is refused below
-                        own[free[at] as usize] = (other, weight as i32);
-                        free[at] += 1;
-                        sums[at].0 += weight.abs();
-                        sums[at].1 += weight;
-                    }
-                }
-            }
-            Ok::<_, Error>(sums)
-        });
-        let sums = reach_and_total.collect::<Result<Vec<_>, Error>>()?.concat();
-        if sums.iter().any(|&(reach, _)| reach >= LARGEST) {
+        let filled = parts.into_par_iter().map(|(variables, own)| self.fill(variables, own, stop));
+        let Some(sums) = filled.collect::<Result<Option<Vec<_>>, Error>>()?.map(|sums| sums.concat()) else {
+            return Ok(None);
+        };
+        let reach = sums.iter().map(|sums| sums.reach).max().unwrap_or(0);
+        // twice the value of the form is a number of 64 bits, too
+        let all = sums.iter().map(|sums| i128::from(sums.reach)).sum::<i128>();
+        if reach >= W::LARGEST || all >= 1 << 61 {
             return Ok(None);
         }
-        let symmetric = linear.iter().zip(&sums).all(|(cost, (_, weights))| 2 * cost + weights == 0);
-        let linear = linear.into_iter().map(|cost| cost as i32).collect();
-        Ok(Some(Quadratic { linear, starts, links, rows: Rows::None, zero, symmetric }))
+        let symmetric = self.linear.iter().zip(&sums).all(|(cost, sums)| 2 * cost + sums.total == 0);
+        let linear = self.linear.iter().map(|&cost| W::of(cost)).collect();
+        let (starts, zero, bits) = (starts.clone(), self.zero, W::bits(reach));
+        Ok(Some(Quadratic { linear, starts, links, rows: Rows::None, bits, zero, symmetric }))
     }
 
+    /// Fills in the links of some variables. Returns the sums of their weights; `None` if one is too large.
+    fn fill<W: Weight>(
+        &self,
+        variables: Range<usize>,
+        own: &mut [(u32, W)],
+        stop: &Stop,
+    ) -> Result<Option<Vec<Sums>>, Error> {
+        let begin = self.starts[variables.start];
+        let mut free: Vec<u32> = self.starts[variables.clone()].iter().map(|start| start - begin).collect();
+        let of_variable = |cost: &Cost| Sums { reach: cost.saturating_abs(), total: 0 };
+        let mut sums: Vec<Sums> = self.linear[variables.clone()].iter().map(of_variable).collect();
+        for function in stop.each(self.functions) {
+            let function = function?;
+            let [x, y] = function.scope[..] else { continue };
+            for (v, other) in [(x, y), (y, x)] {
+                let at = (v as usize).wrapping_sub(variables.start);
+                if at < sums.len() {
+                    let weight = weight(function, self.domains);
+                    own[free[at] as usize] = (other, W::of(weight));
+                    free[at] += 1;
+                    sums[at].reach = sums[at].reach.saturating_add(weight.saturating_abs());
+                    if sums[at].reach >= W::LARGEST {
+                        return Ok(None);
+                    }
+                    sums[at].total += weight;
+                }
+            }
+        }
+        Ok(Some(sums))
+    }
+}
+
+/// Variables whose links a thread fills in.
+fn part_width(variables: usize) -> usize {
+    variables.div_ceil(rayon::current_num_threads())
+}
+
+impl<W: Weight> Quadratic<W> {
     /// The same form with its variables in another order: the first is what `order` begins with.
-    pub fn ordered(&self, order: &[u32]) -> Quadratic {
+    pub fn ordered(&self, order: &[u32]) -> Quadratic<W> {
         let mut place = vec![0; order.len()];
         order.iter().zip(0..).for_each(|(&v, at)| place[v as usize] = at);
-        let mut ordered =
-            Quadratic { zero: self.zero, symmetric: self.symmetric, starts: vec![0], ..Quadratic::default() };
+        let (zero, symmetric, bits) = (self.zero, self.symmetric, self.bits);
+        let mut ordered = Quadratic { zero, symmetric, bits, starts: vec![0], ..Quadratic::default() };
         for &v in order {
             ordered.linear.push(self.linear[v as usize]);
             let links = self.links(v as usize).iter().map(|&(other, weight)| (place[other as usize], weight));
@@ -172,32 +205,32 @@ impl Quadratic {
     ///
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn with_rows(self, stop: &Stop) -> Result<Quadratic, Error> {
+    pub fn with_rows(self, stop: &Stop) -> Result<Quadratic<W>, Error> {
         let n = self.variables();
         if SPARSE * self.degree() < n {
             return Ok(self);
         }
-        let rows = match self.rows_of::<i16>(stop)? {
+        let rows = match self.rows_of::<W::Half>(stop)? {
             Some(rows) => Rows::Short(rows),
-            None => self.rows_of::<i32>(stop)?.map_or(Rows::None, Rows::Long),
+            None => self.rows_of::<W>(stop)?.map_or(Rows::None, Rows::Long),
         };
         Ok(Quadratic { rows, ..self })
     }
 
     /// None where a weight, or all of them, have no room.
-    fn rows_of<W: TryFrom<i32> + Copy + Default + Send>(&self, stop: &Stop) -> Result<Option<Vec<W>>, Error> {
+    fn rows_of<R: TryFrom<W> + Copy + Default + Send>(&self, stop: &Stop) -> Result<Option<Vec<R>>, Error> {
         let n = self.variables();
-        let bytes = (n * n * size_of::<W>()) as u64;
+        let bytes = (n * n * size_of::<R>()) as u64;
         if memory::must_fit(bytes, || "rows of weights".into()).is_err() {
             return Ok(None);
         }
-        let mut rows = vec![W::default(); n * n];
-        let fill = |(v, row): (usize, &mut [W])| -> Result<bool, Error> {
+        let mut rows = vec![R::default(); n * n];
+        let fill = |(v, row): (usize, &mut [R])| -> Result<bool, Error> {
             stop.check()?;
-            let mut sums = vec![0; n];
+            let mut sums = vec![W::default(); n];
             self.links(v).iter().for_each(|&(other, weight)| sums[other as usize] += weight);
             let places = row.iter_mut().zip(sums);
-            Ok(places.map(|(own, sum)| W::try_from(sum).map(|sum| *own = sum).is_ok()).fold(true, |all, one| all & one))
+            Ok(places.map(|(own, sum)| R::try_from(sum).map(|sum| *own = sum).is_ok()).fold(true, |all, one| all & one))
         };
         let fits = rows.par_chunks_mut(n.max(1)).enumerate().map(fill).try_reduce(|| true, |a, b| Ok(a & b))?;
         Ok(fits.then_some(rows))
@@ -205,7 +238,7 @@ impl Quadratic {
 
     /// The weights of a variable's pairs in the form that is read soonest.
     #[inline(always)]
-    pub fn row(&self, v: usize) -> Row<'_> {
+    pub fn row(&self, v: usize) -> Row<'_, W> {
         let n = self.variables();
         match &self.rows {
             Rows::None => Row::Links(self.links(v)),
@@ -227,11 +260,11 @@ impl Quadratic {
     }
 
     /// Where the links of each variable begin, and all links.
-    pub fn arrays(&self) -> (&[u32], &[(u32, i32)]) {
+    pub fn arrays(&self) -> (&[u32], &[(u32, W)]) {
         (&self.starts, &self.links)
     }
 
-    pub fn linear(&self, v: usize) -> i32 {
+    pub fn linear(&self, v: usize) -> W {
         self.linear[v]
     }
 
@@ -239,32 +272,37 @@ impl Quadratic {
         self.linear.len()
     }
 
+    /// The number of bits of what a flip changes, without its sign.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
     /// Links of a variable, on average.
     pub fn degree(&self) -> usize {
         self.links.len() / self.variables().max(1)
     }
 
-    pub fn links(&self, v: usize) -> &[(u32, i32)] {
+    pub fn links(&self, v: usize) -> &[(u32, W)] {
         &self.links[self.starts[v] as usize..self.starts[v + 1] as usize]
     }
 
     /// What flipping `v` changes.
-    pub fn change(&self, values: &[bool], v: usize) -> i32 {
+    pub fn change(&self, values: &[bool], v: usize) -> W {
         let slope = self.slope(values, v);
         if values[v] { -slope } else { slope }
     }
 
     /// What the form is more where `v` is 1 and not 0.
-    pub fn slope(&self, values: &[bool], v: usize) -> i32 {
+    pub fn slope(&self, values: &[bool], v: usize) -> W {
         let linked = self.links(v).iter().filter(|(other, _)| values[*other as usize]);
-        self.linear[v] + linked.map(|(_, weight)| weight).sum::<i32>()
+        linked.fold(self.linear[v], |slope, &(_, weight)| slope + weight)
     }
 
     /// The value of the form.
     pub fn value(&self, values: &[bool]) -> Cost {
         let one = |v: usize| {
             let linked = self.links(v).iter().filter(|(other, _)| values[*other as usize]);
-            2 * Cost::from(self.linear[v]) + linked.map(|(_, weight)| Cost::from(*weight)).sum::<Cost>()
+            2 * self.linear[v].into() + linked.map(|&(_, weight)| weight.into()).sum::<Cost>()
         };
         (0..values.len()).filter(|&v| values[v]).map(one).sum::<Cost>() / 2
     }
@@ -284,7 +322,8 @@ fn weight(function: &CostFunction, domains: &[u32]) -> Cost {
 
 /// Whether a network is a form of so many terms that it is searched as one, without tables.
 pub(crate) fn is_dense(network: &Network) -> bool {
-    network.functions().len() >= DENSE * network.domains().len() && passes::suits(network) && is_form(network)
+    let is_large = network.functions().len() >= DENSE * network.domains().len() && passes::suits(network);
+    is_large && is_form(network) && !network.forbids()
 }
 
 /// Whether a network has variables of two values and functions of at most two variables alone.
@@ -305,8 +344,10 @@ fn are_binary(domains: &[u32]) -> bool {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::model::Table;
+    use crate::model::{Problem, Table};
     use crate::rng::Rng;
+
+    const LARGEST: Cost = <i32 as Weight>::LARGEST;
 
     /// A random problem of binary variables in pairs, some of them several times.
     pub fn random(n: usize, rng: &mut Rng) -> Problem {
@@ -321,6 +362,26 @@ pub(super) mod tests {
         Problem { domains: vec![2; n], unary, functions, constant: 0, top: FORBIDDEN }
     }
 
+    /// The form of a problem with weights of a type.
+    pub fn form<W: Weight>(problem: &Problem) -> Option<Quadratic<W>> {
+        let outline = Outline::of(&problem.domains, &problem.unary, &problem.functions, &Stop::new());
+        outline.expect("no stop").and_then(|outline| outline.form(&Stop::new()).expect("no stop"))
+    }
+
+    /// The form of a network with weights of a type.
+    pub fn form_of<W: Weight>(network: &Network) -> Option<Quadratic<W>> {
+        let outline = Outline::of(network.domains(), &[], network.functions(), &Stop::new());
+        outline.expect("no stop").and_then(|outline| outline.form(&Stop::new()).expect("no stop"))
+    }
+
+    /// The problem with larger costs.
+    pub fn scaled(problem: &Problem, factor: Cost) -> Problem {
+        let mut problem = problem.clone();
+        problem.unary.iter_mut().flatten().for_each(|cost| *cost *= factor);
+        problem.functions.iter_mut().for_each(|function| function.table = function.table.map(|cost| factor * cost));
+        problem
+    }
+
     fn cut() -> Problem {
         let edge = |pair: [u32; 2]| CostFunction { scope: pair.into(), table: Table::dense(vec![4, 0, 0, 4]) };
         let functions = [[0, 1], [1, 2], [0, 2]].map(edge).into();
@@ -329,26 +390,43 @@ pub(super) mod tests {
 
     #[test]
     fn rows_hold_what_links_add_up_to() {
-        let mut rng = Rng::new(9);
-        let mut seen = [0; 3];
-        for (n, scale) in [1, 2, 9, 40, 80].into_iter().flat_map(|n| [(n, 1), (n, 9000)]) {
-            let mut problem = random(n, &mut rng);
-            problem.functions.iter_mut().for_each(|function| function.table = function.table.map(|cost| scale * cost));
-            let form = Quadratic::of(&problem, &Stop::new()).expect("no stop").expect("a quadratic form");
-            let form = form.with_rows(&Stop::new()).expect("no stop");
-            for v in 0..n {
-                let mut sums = vec![0; n];
-                form.links(v).iter().for_each(|&(other, weight)| sums[other as usize] += weight);
-                let (kind, row) = match form.row(v) {
-                    Row::Links(_) => (0, sums.clone()),
-                    Row::Short(row) => (1, row.iter().map(|&weight| weight.into()).collect()),
-                    Row::Long(row) => (2, row.to_vec()),
-                };
-                assert_eq!(row, sums);
-                seen[kind] += 1;
+        fn compare<W: Weight>(factor: Cost) {
+            let mut rng = Rng::new(9);
+            let mut seen = [0; 3];
+            for (n, scale) in [1, 2, 9, 40, 80].into_iter().flat_map(|n| [(n, 1), (n, factor)]) {
+                let form = form::<W>(&scaled(&random(n, &mut rng), scale)).expect("a quadratic form");
+                let form = form.with_rows(&Stop::new()).expect("no stop");
+                for v in 0..n {
+                    let mut sums = vec![W::default(); n];
+                    form.links(v).iter().for_each(|&(other, weight)| sums[other as usize] += weight);
+                    let (kind, row) = match form.row(v) {
+                        Row::Links(_) => (0, sums.clone()),
+                        Row::Short(row) => (1, row.iter().map(|&weight| weight.into()).collect()),
+                        Row::Long(row) => (2, row.to_vec()),
+                    };
+                    assert_eq!(row, sums);
+                    seen[kind] += 1;
+                }
             }
+            assert!(seen.iter().all(|&rows| rows > 0), "{seen:?}");
         }
-        assert!(seen.iter().all(|&rows| rows > 0), "{seen:?}");
+        compare::<i32>(9000);
+        compare::<i64>(1 << 40);
+    }
+
+    #[test]
+    fn weights_have_64_bits_where_32_are_too_few() {
+        let problem = random(20, &mut Rng::new(4));
+        let form = |factor: Cost| AnyQuadratic::of(&scaled(&problem, factor), &Stop::new()).expect("no stop");
+        assert!(matches!(form(1), Some(AnyQuadratic::Narrow(_))));
+        for factor in [1 << 25, 1 << 40, 1 << 50] {
+            let Some(AnyQuadratic::Wide(wide)) = form(factor) else { panic!("it has a form of 64 bits") };
+            let narrow = self::form::<i32>(&problem).expect("a quadratic form");
+            let values: Vec<bool> = (0..20).map(|v| v % 3 == 0).collect();
+            assert_eq!(wide.value(&values), factor * narrow.value(&values));
+            assert!(wide.bits() > LARGEST.ilog2() && wide.bits() <= i64::LARGEST.ilog2());
+        }
+        assert!(form(1 << 55).is_none());
     }
 
     #[test]
@@ -356,24 +434,25 @@ pub(super) mod tests {
         let mut rng = Rng::new(5);
         for _ in 0..200 {
             let n = 1 + rng.index(9);
-            let problem = random(n, &mut rng);
-            let form = Quadratic::of(&problem, &Stop::new()).expect("no stop").expect("a quadratic form");
+            let problem = scaled(&random(n, &mut rng), [1, 1 << 40][rng.index(2)]);
+            let form = AnyQuadratic::of(&problem, &Stop::new()).expect("no stop").expect("a quadratic form");
             let cost = |values: &[bool]| problem.cost(&values.iter().map(|&x| u32::from(x)).collect::<Vec<_>>());
             let mut values: Vec<bool> = (0..n).map(|_| rng.below(2) == 1).collect();
-            assert_eq!(form.zero + form.value(&values), cost(&values));
+            assert_eq!(form.zero() + form.value(&values), cost(&values));
             for v in 0..n {
-                let (before, change) = (form.value(&values), form.change(&values, v));
+                let (before, change) =
+                    (form.value(&values), on_weights!(&form, of => Cost::from(of.change(&values, v))));
                 values[v] = !values[v];
-                assert_eq!(form.value(&values) - before, Cost::from(change));
+                assert_eq!(form.value(&values) - before, change);
             }
             let all_flipped: Vec<bool> = values.iter().map(|x| !x).collect();
-            assert!(!form.symmetric || cost(&values) == cost(&all_flipped));
+            assert!(!on_weights!(&form, of => of.symmetric) || cost(&values) == cost(&all_flipped));
         }
     }
 
     #[test]
     fn a_cut_is_symmetric_and_other_networks_have_no_form() {
-        let form = |problem: &Problem| Quadratic::of(problem, &Stop::new()).expect("no stop");
+        let form = form::<i64>;
         assert!(form(&cut()).is_some_and(|form| form.symmetric));
         let mut sides = cut();
         sides.unary[0] = vec![0, 1];
@@ -385,7 +464,7 @@ pub(super) mod tests {
         };
         let mut wide = cut();
         (wide.domains[2], wide.unary[2]) = (1, vec![0]);
-        let large = added(&[0, 1], vec![0, LARGEST, 0, 0]);
+        let large = added(&[0, 1], vec![0, i64::LARGEST / 2, i64::LARGEST / 2, 0]);
         let hard = added(&[0, 1], vec![0, FORBIDDEN, 0, 0]);
         let three = added(&[0, 1, 2], vec![0, 1, 2, 3, 4, 5, 6, 7]);
         for problem in [large, hard, three, wide] {

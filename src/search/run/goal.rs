@@ -22,7 +22,7 @@ pub(crate) fn reached(
     if lower >= upper {
         return Some(StoppedBy::Optimal);
     }
-    let misses = |target| network.units().is_better(Number::Real(target), value);
+    let misses = |target| network.units().is_better(target, value);
     if options.target.is_some_and(|target| !misses(target)) {
         return Some(StoppedBy::Target);
     }
@@ -122,7 +122,7 @@ mod tests {
     fn a_run_is_optimal_from_the_event_that_closes_the_gap() {
         let mut by_greedy = 0;
         for seed in 0..60 {
-            // colorings without conflicts are as good as the trivial bound
+            // colorings without conflicts are as good as the constant bound
             let network = match seed % 2 {
                 0 => generate("coloring", &[("n", "12")], seed),
                 _ => generate("random", &[("n", "8"), ("d", "3"), ("p1", "0.5"), ("p2", "0.5")], seed),

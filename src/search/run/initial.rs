@@ -3,11 +3,13 @@
 use super::messages::{Message, Totals};
 use super::reducing::Reducing;
 use super::{greedy, opening, passes};
+use crate::bounds::{BoundResult, early};
 use crate::check::{self, Evaluation};
 use crate::model::{Cost, FORBIDDEN, Network, Number};
 use crate::rng::Rng;
 use crate::search::drivers::quadratic::is_dense;
 use crate::search::options::Options;
+use crate::search::scheduler::bounds::bounder_options;
 use crate::search::tuning::run::PASSES;
 use crate::stop::Stop;
 use crate::threads;
@@ -23,6 +25,8 @@ pub(crate) struct InitialSolution {
     pub upper: Cost,
     /// The best value told of, in the file's convention.
     pub value: Option<Number>,
+    /// The bound before the run, in the network's units.
+    pub lower: Cost,
 }
 
 impl InitialSolution {
@@ -35,7 +39,7 @@ impl InitialSolution {
             Some((resumed.upper?, found.value, &found.values))
         });
         let (upper, value) = known.map_or((FORBIDDEN, None), |(upper, value, _)| (upper, Some(value)));
-        let mut first = InitialSolution { assignments: Vec::new(), upper, value };
+        let mut first = InitialSolution { assignments: Vec::new(), upper, value, lower: network.least() };
         let mut is_known = known.is_some();
         let has_rounds = options.rounds != Some(0) && lower < network.top();
         let begins = options.warm_starts.is_empty() && known.is_none() && has_rounds;
@@ -110,6 +114,22 @@ impl InitialSolution {
     pub fn found(&self) -> Option<(Cost, Number)> {
         self.value.map(|value| (self.upper, value))
     }
+}
+
+/// Reports and returns the bound of one pass of cost shifting if the network is large.
+pub(crate) fn early_bound(
+    network: &Network,
+    options: &Options,
+    stop: &Stop,
+    tell: &mut dyn FnMut(Message),
+) -> Option<Cost> {
+    let workers = threads::pool(options.threads()).ok()?;
+    let bound = || early::bound(network, &bounder_options(options), options.certificate, stop);
+    let BoundResult { reduced, lower, source, proof, .. } = workers.install(bound)?;
+    threads::free(reduced, network.domains().len());
+    let lower = lower.min(network.top());
+    tell(Message::Bound { bound: lower, source, totals: Totals::resumed(options), proof: proof.map(Box::new) });
+    Some(lower)
 }
 
 /// A solution by passes over all functions, if the network is so large and there is one; by all threads, which later

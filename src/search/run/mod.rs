@@ -6,6 +6,7 @@ pub(crate) mod clock;
 pub(crate) mod goal;
 pub(crate) mod greedy;
 pub(crate) mod handover;
+mod idle;
 pub(crate) mod initial;
 pub(crate) mod keeping;
 pub(crate) mod messages;
@@ -34,7 +35,7 @@ use super::scheduler::driver::{Effort, Pool, SearchContext};
 use super::scheduler::group::DriverGroup;
 use super::scheduler::portfolio::Portfolio;
 use super::scheduler::threads::ThreadSplit;
-use crate::bounds::{BoundResult, Proof};
+use crate::bounds::{BoundResult, CONSTANT, Proof, REDUCTIONS};
 use crate::device::Opened;
 use crate::elimination::Gpu;
 use crate::error::Error;
@@ -91,6 +92,8 @@ pub(crate) struct Run<'a> {
     /// Whether there are no threads for parts of the run.
     cannot_split: bool,
     /// Whether local search has room for the core's values.
+    has_room: bool,
+    /// Whether a driver searches the core.
     has_search: bool,
     /// What of other processes was not taken: told once.
     refused: FxHashSet<String>,
@@ -123,10 +126,12 @@ impl<'a> Run<'a> {
             beside => (reducing::first_core(network, options, beside.is_some(), stop)?, None),
         };
         let least = core.problem.constant.max(network.least());
-        let lower = if core.reducer.infeasible() { network.top() } else { least };
+        let constant = if core.reducer.infeasible() { network.top() } else { least };
         let (totals, meeting) = (Totals::resumed(options), Meeting::new(first.upper.min(network.top()), stop));
         let proof = Proof::reductions(&core.reducer).map(Box::new);
-        tell(Message::Bound { bound: lower, source: "trivial".into(), totals, proof });
+        let source = if options.reduce && !core.reducer.is_unreduced() { REDUCTIONS } else { CONSTANT };
+        tell(Message::Bound { bound: constant, source: source.into(), totals, proof });
+        let lower = constant.max(first.lower);
         // what the first solution has refuted is not believed
         let believed = resumed.map(|resumed| resumed.checkpoint.bound.cost).filter(|&bound| bound <= first.upper);
         let believed = believed.unwrap_or(Cost::MIN);
@@ -159,7 +164,7 @@ impl<'a> Run<'a> {
         if options.facts && !beside.as_ref().is_some_and(Reducing::is_on_its_way) {
             tell(Message::facts(&core, &context, options));
         }
-        let has_search = fits_search(&core.problem);
+        let has_room = fits_search(&core.problem);
         Ok(Some(Run {
             network,
             options,
@@ -186,13 +191,14 @@ impl<'a> Run<'a> {
             believed,
             tightened: (network.top(), 0),
             cannot_split: false,
-            has_search,
+            has_room,
+            has_search: has_room,
             refused: FxHashSet::default(),
         }))
     }
 
     pub fn run(mut self) -> Result<Ending, Error> {
-        if !self.has_search {
+        if !self.has_room {
             let message = format!(
                 "a domain is longer than the {LONGEST} values that local search has room for: bounds work alone"
             );
@@ -219,15 +225,16 @@ impl<'a> Run<'a> {
             self.take_reduced();
             self.split_threads();
             self.meet_keepers()?;
+            self.ensure_search();
             let is_empty = self.core.problem.variables() == 0;
             if is_empty && !self.network.is_relaxed() {
-                let _ = self.core_solution(&self.core.clone(), &[], "reduce")?;
+                let _ = self.core_solution(&self.core.clone(), &[], REDUCTIONS)?;
                 let proof = Proof::reductions(&self.core.reducer);
-                self.raise(self.upper.min(self.network.top()), "reduce", proof);
+                self.raise(self.upper.min(self.network.top()), REDUCTIONS, proof);
                 continue;
             }
             if is_empty {
-                self.raise(self.core.problem.constant.min(self.upper).min(self.network.top()), "reduce", None);
+                self.raise(self.core.problem.constant.min(self.upper).min(self.network.top()), REDUCTIONS, None);
             }
             if is_empty || !self.bound_slice()? {
                 self.round()?;
@@ -265,9 +272,9 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The flag for what was found: a first solution that does not take long is waited for once the run is over.
+    /// The flag for what was found: checking a solution that does not take long is waited for once the run is over.
     fn checking(&self) -> Stop {
-        if self.value.is_some() || self.context.is_vast() { self.stop.clone() } else { self.stop.unheeded() }
+        if self.context.is_vast() { self.stop.clone() } else { self.stop.unheeded() }
     }
 
     fn finished(&self) -> Option<StoppedBy> {
@@ -278,6 +285,7 @@ impl<'a> Run<'a> {
     }
 
     fn round(&mut self) -> Result<(), Error> {
+        self.ensure_search();
         if !self.has_search {
             self.totals.rounds += 1;
             (self.tell)(Message::Progress(self.totals));
@@ -383,6 +391,8 @@ impl<'a> Run<'a> {
             None
         });
         self.tell_of_bounds();
+        // where no driver takes part a slice is a round
+        self.totals.rounds += u64::from(!self.has_search && self.has_room);
         if let Some(step) = step {
             self.follow(step)?;
         }

@@ -5,8 +5,7 @@ use super::goal::reached;
 use super::keeping::State;
 use super::messages::{Ending, Message, Totals};
 use super::rules::Record;
-use crate::bounds::Proof;
-use crate::bounds::weaker;
+use crate::bounds::{CONSTANT, Proof, weaker};
 use crate::model::{Cost, Network, Number};
 use crate::reduce::{Reduction, Size};
 use crate::search::checkpoint::{Checkpoint, Found, Proved, Resumed};
@@ -75,14 +74,14 @@ impl<'a> EventPublisher<'a> {
             best: None,
             least: None,
             bound,
-            proved: (bound, "trivial".into()),
+            proved: (bound, CONSTANT.into()),
             proof: (bound, Proof::default()),
             totals: Totals::resumed(options),
-            source: "trivial".into(),
-            bound_source: "trivial".into(),
+            source: CONSTANT.into(),
+            bound_source: CONSTANT.into(),
             search_began: None,
             best_at: None,
-            best_source: "trivial".into(),
+            best_source: CONSTANT.into(),
             states: vec![(state, false); options.keeping.keepers.len()],
             left: None,
             next_tick: clock.seconds().floor() + 1.0,

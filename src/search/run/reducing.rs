@@ -3,7 +3,7 @@
 
 use super::messages::Message;
 use super::{Run, fits_search, passes};
-use crate::bounds::Proof;
+use crate::bounds::{Proof, REDUCTIONS};
 use crate::device::Busy;
 use crate::error::Error;
 use crate::memory;
@@ -87,7 +87,7 @@ impl Run<'_> {
             Ok(None) => (self.tell)(Message::facts(&self.core, &self.context, self.options)),
             Ok(Some(new)) if new.reducer.infeasible() => {
                 self.reducing = None;
-                self.raise(self.upper.min(self.network.top()), "reduce", None);
+                self.raise(self.upper.min(self.network.top()), REDUCTIONS, None);
             }
             // the core stays, and what was made for it
             Ok(Some(new)) if extent(&new.problem) >= WORTH_MOVING * extent(&self.core.problem) => {
@@ -105,14 +105,14 @@ impl Run<'_> {
             Err(Error::Stopped) => {}
             Err(error) => {
                 let message = format!("{error}; the network is searched as it is");
-                (self.tell)(Message::Lost { source: "reduce".into(), message });
+                (self.tell)(Message::Lost { source: REDUCTIONS.into(), message });
             }
         }
     }
 
     /// Everything moves to another core; whether it did, which it does not once the run is over.
     pub(super) fn move_to(&mut self, new: ReducedProblem, proof: Option<Proof>) -> bool {
-        self.raise(new.problem.constant, "reduce", proof);
+        self.raise(new.problem.constant, REDUCTIONS, proof);
         if self.reached().is_some() {
             return false;
         }
@@ -123,7 +123,8 @@ impl Run<'_> {
         let old = std::mem::replace(&mut self.core, new);
         self.context = context;
         self.size = size(&self.core.problem);
-        self.has_search = fits_search(&self.core.problem);
+        self.has_room = fits_search(&self.core.problem);
+        self.has_search = self.has_room;
         self.look_at_reduced();
         let (new, context, stop) = (&self.core.reducer, &self.context, self.stop);
         let translate = |values: &[u16]| -> Option<Elite> {

@@ -1,7 +1,7 @@
 //! Reducing the core again with what was found and proven.
 
 use super::Run;
-use crate::bounds::Proof;
+use crate::bounds::{Proof, REDUCTIONS};
 use crate::model::Problem;
 use crate::reduce::ReducedProblem;
 use crate::threads;
@@ -21,7 +21,7 @@ impl Run<'_> {
         reducer.tighten_by(upper, &self.values, self.stop);
         let reducer = Arc::new(reducer);
         if reducer.infeasible() {
-            self.raise(upper, "reduce", Proof::reductions(&reducer));
+            self.raise(upper, REDUCTIONS, Proof::reductions(&reducer));
             return;
         }
         let Ok(problem) = reducer.problem_until(self.stop) else { return };

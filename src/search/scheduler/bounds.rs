@@ -35,21 +35,24 @@ pub(crate) fn bound_memory(options: &Options) -> u64 {
     options.bound_memory.unwrap_or_else(free)
 }
 
+/// Methods and limits of the bounds of a run.
+pub(crate) fn bounder_options(options: &Options) -> BounderOptions {
+    let repeatable = options.rounds.is_some();
+    BounderOptions {
+        choice: options.bound,
+        z: options.z,
+        memory: bound_memory(options),
+        spill: if repeatable { options.spill.unwrap_or(0) } else { spill_room(options.spill) },
+        seed: options.seed,
+        repeatable,
+        part: options.bound_part,
+    }
+}
+
 impl Bounds {
     /// What the options allow; a device takes exact plans that pay there.
     pub fn new(options: &Options, gpu: Option<Arc<Gpu>>) -> Self {
-        let repeatable = options.rounds.is_some();
-        let spill = if repeatable { options.spill.unwrap_or(0) } else { spill_room(options.spill) };
-        let bounder = Bounder::new(BounderOptions {
-            choice: options.bound,
-            z: options.z,
-            memory: bound_memory(options),
-            spill,
-            seed: options.seed,
-            repeatable,
-            part: options.bound_part,
-        });
-        let bounder = bounder.telling(&options.activity);
+        let bounder = Bounder::new(bounder_options(options)).telling(&options.activity);
         let mut bounds = Bounds { bounder, pace: Pace::Steady, closed: 0.0 };
         if let Some(gpu) = gpu {
             bounds.board(gpu);

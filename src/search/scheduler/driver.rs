@@ -150,10 +150,24 @@ impl SearchContext {
     /// allows, whichever is less.
     pub fn of_core(
         network: &Network,
-        ReducedProblem { problem, reducer }: &ReducedProblem,
+        core: &ReducedProblem,
         options: &Options,
         rng: &mut Rng,
         stop: &Stop,
+    ) -> Result<Arc<SearchContext>, Error> {
+        SearchContext::prepared(network, core, false, options, (rng, stop))
+    }
+
+    /// Returns the context of [`SearchContext::of_core`]; with the tables of all functions if the search needs them.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`]; [`Error::Memory`].
+    pub fn prepared(
+        network: &Network,
+        ReducedProblem { problem, reducer }: &ReducedProblem,
+        needs_tables: bool,
+        options: &Options,
+        (rng, stop): (&mut Rng, &Stop),
     ) -> Result<Arc<SearchContext>, Error> {
         options.activity.step("preparing the search");
         let price = problem.top.saturating_sub(problem.constant).max(1);
@@ -162,6 +176,7 @@ impl SearchContext {
         let is_free = options.driver == DriverChoice::PORTFOLIO && options.population.is_none();
         let is_free = is_free && options.rounds.is_none();
         let copied = match sums {
+            _ if needs_tables => u64::MAX,
             Some(_) => COPIED_CHAIN,
             None if is_free && options.heuristic.is_none() && reducer.is_unreduced() && is_dense(network) => 0,
             None => u64::MAX,
@@ -248,6 +263,16 @@ impl SearchContext {
         self.sums.as_ref().is_some_and(|sums| sums.is_relaxed || !self.tables.all_copied())
     }
 
+    /// Whether functions have tables at all.
+    pub fn has_tables(&self) -> bool {
+        self.has_rows
+    }
+
+    /// Whether the tables of all functions are laid out.
+    pub fn has_all_tables(&self) -> bool {
+        self.has_rows && self.tables.all_copied()
+    }
+
     /// Whether drivers that read tables have a chance.
     pub fn is_for_tables(&self) -> bool {
         self.has_rows && !self.is_for_sums()
@@ -332,6 +357,11 @@ pub(crate) trait Driver: Send {
 
     /// Whether a round on this core, with what is known of it and what was found, can bring anything.
     fn fits(&self, _: &SearchContext, _: &Pool) -> bool {
+        true
+    }
+
+    /// Whether a round on this core can make moves at all, whether that pays or not.
+    fn can_move(&self, _: &SearchContext) -> bool {
         true
     }
 

@@ -126,6 +126,14 @@ impl Portfolio {
         self.rounds < FIRST || self.opening < FIRST_TIME
     }
 
+    /// Whether a driver can make moves on a core.
+    pub fn can_move(&self, context: &SearchContext) -> bool {
+        let is_alone = self.drivers.len() == 1;
+        self.drivers
+            .iter()
+            .any(|Member { driver, .. }| may_help(&**driver, context, is_alone) && driver.can_move(context))
+    }
+
     /// One round of one driver; returns its name and what it did.
     pub fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
         if self.rounds == 0 && self.drivers.len() > 1 && !pool.elites().is_empty() {
@@ -154,7 +162,7 @@ impl Portfolio {
         let stagnates = opens && self.timed && self.opening >= PROBING.max(self.better + self.better / 3);
         let shares = self.shares.get_or_insert_with(begin);
         let is_alone = self.drivers.len() == 1;
-        let may_help = |driver: &dyn Driver| is_alone || context.is_for_tables() || !driver.reads_tables();
+        let may_help = |driver: &dyn Driver| may_help(driver, context, is_alone);
         let due =
             |driver: &dyn Driver| may_help(driver) && driver.fits(context, pool) && self.work >= driver.begins(context);
         let waits = |driver: &dyn Driver| {
@@ -263,6 +271,11 @@ impl Portfolio {
     pub fn population(&self) -> usize {
         self.drivers.first().map_or(0, |member| member.driver.population())
     }
+}
+
+/// Whether a core has what a driver reads, and it is not of a kind that others lead on, unless the driver is alone.
+fn may_help(driver: &dyn Driver, context: &SearchContext, is_alone: bool) -> bool {
+    !driver.reads_tables() || context.is_for_tables() || is_alone && context.has_tables()
 }
 
 /// Those of the drivers that the options name which `take_part`.

@@ -231,6 +231,10 @@ impl Driver for Cycling {
         if pool.solved && !context.is_coloring() && leads(context) { LARGE_FLOOR / 2.0 } else { 0.0 }
     }
 
+    fn can_move(&self, context: &SearchContext) -> bool {
+        context.tables.all_copied()
+    }
+
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
         self.search(context, pool, stop).unwrap_or_default()
     }

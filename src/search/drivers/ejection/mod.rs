@@ -128,6 +128,10 @@ impl Driver for Ejection {
         pays && context.tables.all_copied()
     }
 
+    fn can_move(&self, context: &SearchContext) -> bool {
+        context.tables.all_copied()
+    }
+
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
         self.search(context, pool, stop).unwrap_or_default()
     }

@@ -31,6 +31,9 @@ impl Batch<'_> {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TrajectoryResult {
+    /// Whether the trajectory came to its end, and was not cut by a stop.
+    pub complete: bool,
+    /// Whether the state is better than before, also by a part of a trajectory.
     pub better: bool,
     /// Assignments that changed a value, those of the settling pass included.
     pub moves: u64,
@@ -50,14 +53,9 @@ pub(crate) trait Backend: Send {
     /// Lets a state begin again at an assignment; what it remembers stays.
     fn begin(&mut self, round: &RoundContext<'_>, slot: usize, values: Vec<u16>) -> Result<(), DeviceError>;
 
-    /// Every state makes a child by a trajectory, which takes its place where it is not worse. Says what came of each,
-    /// and whether all came to their ends; after a stop the rest is dropped.
-    fn run(
-        &mut self,
-        visit: &Visit<'_>,
-        batch: &Batch<'_>,
-        stop: &Stop,
-    ) -> Result<(Vec<TrajectoryResult>, bool), DeviceError>;
+    /// Every state makes a child by a trajectory, which replaces it unless it is worse. Returns the result of each. A
+    /// stop cuts trajectories that have not ended, of which at most the best assignment is kept, if it is better.
+    fn run(&mut self, visit: &Visit<'_>, batch: &Batch<'_>, stop: &Stop) -> Result<Vec<TrajectoryResult>, DeviceError>;
 
     fn energy(&self, slot: usize) -> i64;
 
@@ -118,44 +116,41 @@ impl Backend for CpuBackend {
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        visit: &Visit<'_>,
-        batch: &Batch<'_>,
-        stop: &Stop,
-    ) -> Result<(Vec<TrajectoryResult>, bool), DeviceError> {
+    fn run(&mut self, visit: &Visit<'_>, batch: &Batch<'_>, stop: &Stop) -> Result<Vec<TrajectoryResult>, DeviceError> {
         let visit = Visit { round: self.round(&visit.round), heuristic: visit.heuristic };
         if visit.round.guidance.is_some() {
             // states keep their values in the form that guidance_count read
             self.states.iter_mut().filter(|state| state.wide.is_empty()).for_each(State::widen);
         }
-        let slots = self.states.par_iter().zip(&mut self.children).zip(batch.trajectories).enumerate();
-        let run = |scratch: &mut Scratch,
-                   (slot, ((state, child), &(_, trajectory))): (usize, ((&State, &mut State), _))| {
-            child.clone_from(state);
-            *child.rng() = batch.stream(slot);
-            let trajectory: Trajectory = trajectory;
-            trajectory.run(&visit, batch.schedule, child, scratch, stop)
-        };
-        let complete = slots.map_init(Scratch::default, run).all(|done| done);
-        let results = self.states.iter_mut().zip(&mut self.children).map(|(state, child)| {
-            let results = TrajectoryResult {
-                better: complete && child.energy < state.energy,
-                moves: child.moves,
-                picks: child.picks,
-                weightless: child.weightless,
-                senseless: child.senseless,
-                strange: None,
-                fault: child.fault.take(),
+        let slots = self.states.par_iter_mut().zip(&mut self.children).zip(batch.trajectories).enumerate();
+        let run =
+            |scratch: &mut Scratch,
+             (slot, ((state, child), &(_, trajectory))): (usize, ((&mut State, &mut State), _))| {
+                child.clone_from(state);
+                *child.rng() = batch.stream(slot);
+                let trajectory: Trajectory = trajectory;
+                let complete = trajectory.run(&visit, batch.schedule, child, scratch, stop);
+                if !complete && child.least() < state.energy {
+                    child.return_to_best(&visit.round, &mut scratch.row);
+                }
+                let result = TrajectoryResult {
+                    complete,
+                    better: child.energy < state.energy,
+                    moves: child.moves,
+                    picks: child.picks,
+                    weightless: child.weightless,
+                    senseless: child.senseless,
+                    strange: None,
+                    fault: child.fault.take(),
+                };
+                match complete {
+                    true if child.energy > state.energy => state.learn_from(child),
+                    false if child.energy >= state.energy => {}
+                    _ => std::mem::swap(state, child),
+                }
+                result
             };
-            match complete {
-                true if child.energy <= state.energy => std::mem::swap(state, child),
-                true => state.learn_from(child),
-                false => {}
-            }
-            results
-        });
-        Ok((results.collect(), complete))
+        Ok(slots.map_init(Scratch::default, run).collect())
     }
 
     fn energy(&self, slot: usize) -> i64 {

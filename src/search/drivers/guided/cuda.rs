@@ -196,12 +196,7 @@ impl Backend for CudaBackend {
         self.cuda.write(&states.told[slot..=slot], &mut states.progress.slice_mut(slot..=slot))
     }
 
-    fn run(
-        &mut self,
-        visit: &Visit<'_>,
-        batch: &Batch<'_>,
-        stop: &Stop,
-    ) -> Result<(Vec<TrajectoryResult>, bool), DeviceError> {
+    fn run(&mut self, visit: &Visit<'_>, batch: &Batch<'_>, stop: &Stop) -> Result<Vec<TrajectoryResult>, DeviceError> {
         let room = self.room() as u32;
         let cuda = &self.cuda;
         self.network.look(cuda, &visit.round)?;
@@ -250,9 +245,8 @@ impl Backend for CudaBackend {
         }
         watch(cuda, &self.aside, &states.stop, stop)?;
         states.told = cuda.read(&states.progress)?;
-        let complete = states.told.iter().all(|progress| progress.outcome != STOPPED);
         let results = states.told.iter().enumerate().map(|(slot, progress)| landed(visit, slot, progress));
-        Ok((results.collect(), complete))
+        Ok(results.collect())
     }
 
     fn energy(&self, slot: usize) -> i64 {
@@ -307,6 +301,7 @@ fn landed(visit: &Visit<'_>, slot: usize, progress: &TrajectoryProgress) -> Traj
     };
     let variable = |v: u32| Some(v as usize).filter(|_| v != NONE);
     TrajectoryResult {
+        complete: true,
         better: progress.outcome == BETTER,
         moves: progress.moves.into(),
         picks,

@@ -66,9 +66,10 @@ pub(crate) fn explain(
     let batch = Batch { draw: 0, schedule: round.context.schedule, trajectories: &trajectories };
     // the CPU's trajectories do not fail
     backend.open(round, starts).ok()?;
-    let (_, complete) = backend.run(&Visit { round: *round, heuristic: &watched }, &batch, stop).ok()?;
+    let results = backend.run(&Visit { round: *round, heuristic: &watched }, &batch, stop).ok()?;
     let seen = watched.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if !complete || seen.is_active || seen.ranges.is_empty() {
+    let is_cut = results.iter().any(|result| !result.complete);
+    if is_cut || seen.is_active || seen.ranges.is_empty() {
         return None;
     }
     let (condition, reads) = heuristic.condition();

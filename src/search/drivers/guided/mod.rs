@@ -203,7 +203,7 @@ impl Driver for Guided {
         let (mut backend, mut effort) = (CpuBackend::default(), Effort::default());
         // the CPU's trajectories do not fail
         backend.open(&round, starts).ok()?;
-        let (results, _) = backend.run(&visit, &batch, stop).ok()?;
+        let results = backend.run(&visit, &batch, stop).ok()?;
         self.account(context, &backend, &trajectories, &results, &mut effort);
         effort.nonsense = self.report(&round, &results, stop);
         backend.states.iter().for_each(|state| pool.offer(&Elite::new(&context.tables, state.values.clone())));
@@ -350,11 +350,14 @@ impl Guided {
         let schedule = self.schedule.unwrap_or(context.schedule);
         let trajectories = self.trajectories(context);
         let visit = Visit { round: *round, heuristic: &*self.heuristic };
-        let (results, complete) =
-            self.backend.run(&visit, &Batch { draw, schedule, trajectories: &trajectories }, stop)?;
+        let batch = Batch { draw, schedule, trajectories: &trajectories };
+        let results = self.backend.run(&visit, &batch, stop)?;
         self.account(context, &*self.backend, &trajectories, &results, effort);
-        if !complete {
-            return Ok(());
+        let better = (0..results.len()).filter(|&slot| results[slot].better).collect();
+        if results.iter().any(|result| !result.complete) {
+            // the run is over: what was found counts, nothing else begins
+            effort.nonsense = self.report(round, &results, stop);
+            return self.offer(round, pool, better);
         }
         if self.schedule.is_none() {
             let samples =
@@ -367,7 +370,6 @@ impl Guided {
             *stalled = if result.better { 0 } else { *stalled + 1 };
         }
         self.bandit.update();
-        let better = (0..results.len()).filter(|&slot| results[slot].better).collect();
         self.offer(round, pool, better)?;
         let begun = self.renew(round, pool)?;
         // random assignments are nothing to others

@@ -212,6 +212,11 @@ impl State {
         i64::from(row[usize::from(value)]) - i64::from(row[usize::from(self.values[v])])
     }
 
+    /// The energy of the best assignment of this trajectory, or of the one before its first move.
+    pub fn least(&self) -> i64 {
+        self.energy.min(self.best_energy)
+    }
+
     fn keep_best(&mut self) {
         self.best.copy_from_slice(&self.values);
         self.best_energy = self.energy;

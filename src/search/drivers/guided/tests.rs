@@ -6,6 +6,9 @@ use crate::heuristics::{Inputs, Neighbourhood, View};
 use crate::model::{CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, Order};
 use crate::search::testing::{assignment, price, random, random_dense};
+use crate::stop::Cause;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 fn context(problem: &Arc<Problem>, rng: &mut Rng) -> SearchContext {
     SearchContext::new(problem, price(problem), Some(3), rng)
@@ -264,4 +267,56 @@ fn threads_change_nothing() {
         })
     };
     assert_eq!(run(1), run(4));
+}
+
+/// Draws cheapest values, and sets a stop after some visits.
+#[derive(Debug)]
+struct Cut {
+    stop: Stop,
+    left: AtomicU32,
+}
+
+impl ValueHeuristic for Cut {
+    fn name(&self) -> &str {
+        "cut"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::COST | Needs::LEAST
+    }
+
+    fn weigh(&self, inputs: &Inputs<'_>, weights: &mut [u32]) {
+        if self.left.fetch_sub(1, Relaxed) == 1 {
+            self.stop.set(Cause::Time);
+        }
+        for (weight, &cost) in weights.iter_mut().zip(inputs.cost) {
+            *weight = u32::from(cost == inputs.least);
+        }
+    }
+}
+
+#[test]
+fn what_was_found_before_a_stop_counts() {
+    let mut rng = Rng::new(12);
+    let mut better = 0;
+    for case in 0..20 {
+        let problem = Arc::new(random_dense(&mut rng));
+        let context = context(&problem, &mut rng);
+        let after = |visits: u32| {
+            let stop = Stop::new();
+            let heuristic = Cut { stop: stop.clone(), left: AtomicU32::new(visits) };
+            let mut guided = Guided::new(Arc::new(heuristic), true, None, Rng::new(case));
+            let mut pool = Pool::default();
+            let effort = guided.round(&context, &mut pool, &stop);
+            assert!(stop.is_set() && effort.fault.is_none() && effort.picks.drawn > 0, "case {case}");
+            let offered = |elite: &Elite| elite.energy == context.tables.energy(&elite.values);
+            assert!(pool.elites().iter().all(offered), "case {case}");
+            pool.best()
+        };
+        // within the first trajectory, and as soon as it begins
+        let (first, cut) = (after(1), after(3 * problem.variables() as u32));
+        assert!(cut <= first, "case {case}");
+        better += u32::from(cut < first);
+    }
+    assert!(better > 10, "{better}");
 }

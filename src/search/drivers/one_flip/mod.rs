@@ -6,7 +6,7 @@ mod walk;
 
 use self::walk::Walk;
 use super::annealing::state::Elite;
-use super::quadratic::{Quadratic, are_pairs};
+use super::quadratic::{AnyQuadratic, Quadratic, Weight, are_pairs, on_weights};
 use super::tuning::ROUND_WORK;
 use super::tuning::one_flip::{KEPT, PATIENCE, PORTABLE};
 use crate::error::Error;
@@ -23,7 +23,7 @@ pub(crate) struct OneFlip {
     rng: Rng,
     rounds: u32,
     /// Of the core; none before it was asked for, and none within where there is no such form.
-    form: Option<Option<Quadratic>>,
+    form: Option<Option<AnyQuadratic>>,
     walkers: Vec<Walker>,
     /// Different solutions, the best first.
     kept: Vec<Solution>,
@@ -49,14 +49,14 @@ impl OneFlip {
 
     fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, Error> {
         if self.form.is_none() {
-            let form = Quadratic::of(&context.tables.problem, stop)?;
+            let form = AnyQuadratic::of(&context.tables.problem, stop)?;
             let form = form.map(|form| form.with_rows(stop)).transpose()?;
             // values of another core have another constant
             form.iter().for_each(|form| self.kept.iter_mut().for_each(|(value, values)| *value = form.value(values)));
             self.kept.sort();
             self.form = Some(form);
         }
-        // without a form a round counts as a whole one: alone, it is the bounds' turn
+        // without a form a round counts as a whole one
         let Some(Some(form)) = &self.form else { return Ok(Effort { work: ROUND_WORK, ..Effort::default() }) };
         if self.walkers.is_empty() {
             let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
@@ -70,8 +70,10 @@ impl OneFlip {
         let work = ROUND_WORK >> shorter(self.rounds);
         self.rounds += 1;
         let (kept, patience) = (&self.kept, self.patience * form.variables() as u64);
-        let turn = |walker: &mut Walker| walker.turn(form, kept, (work, patience), stop);
-        let turns: Vec<(Effort, Vec<Solution>)> = self.walkers.par_iter_mut().map(turn).collect();
+        let walkers = self.walkers.par_iter_mut();
+        let turns: Vec<(Effort, Vec<Solution>)> = on_weights!(form, form => {
+            walkers.map(|walker| walker.turn(form, kept, (work, patience), stop)).collect()
+        });
         let mut effort = Effort::default();
         for (turn, found) in turns {
             effort.add(&turn);
@@ -101,9 +103,9 @@ impl OneFlip {
 
 impl Walker {
     /// Walks for so much work. Returns the bests of walks that came to their end.
-    fn turn(
+    fn turn<W: Weight>(
         &mut self,
-        form: &Quadratic,
+        form: &Quadratic<W>,
         kept: &[Solution],
         (work, patience): (u64, u64),
         stop: &Stop,
@@ -135,7 +137,7 @@ impl Walker {
 }
 
 /// A walk from a random place, or from the way between two of the solutions where there are enough; and steps of it.
-fn begin(form: &Quadratic, kept: &[Solution], rng: &mut Rng) -> (Walk, usize) {
+fn begin<W: Weight>(form: &Quadratic<W>, kept: &[Solution], rng: &mut Rng) -> (Walk, usize) {
     if kept.len() < KEPT {
         return (Walk::new(form, (0..form.variables()).map(|_| rng.below(2) == 1).collect()), 0);
     }
@@ -173,6 +175,10 @@ impl Driver for OneFlip {
     }
 
     fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
+        self.can_move(context)
+    }
+
+    fn can_move(&self, context: &SearchContext) -> bool {
         match &self.form {
             _ if context.is_for_sums() => false,
             Some(form) => form.is_some(),

@@ -4,21 +4,56 @@
 
 use crate::model::Cost;
 use crate::rng::Rng;
-use crate::search::drivers::quadratic::{LARGEST, Quadratic, Row};
+use crate::search::drivers::quadratic::{Quadratic, Row, Weight};
 use crate::stop::Stop;
 
 /// Variables of a block.
 const BLOCK: usize = 64;
-/// A flip that is tabu. Below it a key has what the flip changes, [`LARGEST`] more, and below that the step at which
-/// the variable was flipped last: the least key is the best flip, and of several the one that was made longest ago.
+/// A flip that is tabu. Below it are the bits of [`Keys`].
 const TABU: i64 = 1 << 62;
-const TIME: u32 = 32;
 /// Padding of the last block.
 const NONE: i64 = i64::MAX;
 /// Steps after which a walk is over whatever it finds: steps are counted in 32 bits.
 pub(super) const LONGEST: u32 = 1 << 30;
 /// Steps between two looks at the stop flag.
 const LOOK_EVERY: u32 = 256;
+
+/// What keys of flips are made of: the change, above all 0, and below that the step at which the variable was flipped
+/// last. The least key is the best flip, and of several the one that was made longest ago. Changes of many bits leave
+/// few for the step, whose lowest ones are missing.
+#[derive(Clone, Copy, Debug, Default)]
+struct Keys {
+    /// No flip changes the cost by as much.
+    largest: Cost,
+    /// Bits of the step.
+    time: u32,
+    /// How many of its lowest ones are missing.
+    missing: u32,
+}
+
+impl Keys {
+    fn of<W: Weight>(form: &Quadratic<W>) -> Keys {
+        // a sign, and what is below TABU
+        let time = TABU.ilog2() - 1 - form.bits();
+        Keys { largest: 1 << form.bits(), time, missing: LONGEST.ilog2().saturating_sub(time) }
+    }
+
+    #[inline(always)]
+    fn key(self, change: Cost, step: u32) -> i64 {
+        (change + self.largest) << self.time | i64::from(step >> self.missing)
+    }
+
+    /// What a flip adds to the key of another variable: its change grows by the weight where both go the same way.
+    #[inline(always)]
+    fn shifted(self, weight: Cost, same: bool) -> i64 {
+        (if same { weight } else { -weight }) << self.time
+    }
+
+    #[inline(always)]
+    fn change(self, key: i64) -> Cost {
+        (key >> self.time) - self.largest
+    }
+}
 
 /// An assignment that takes the best flip that is not tabu, step by step.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +68,7 @@ pub(super) struct Walk {
     idle: u64,
     /// Variables flipped since the best.
     since: Vec<u32>,
+    rule: Keys,
     keys: Vec<i64>,
     /// The least key of each block, and the least without [`TABU`].
     free: Vec<i64>,
@@ -48,16 +84,17 @@ pub(super) struct Walk {
 
 impl Walk {
     /// A walk that begins at an assignment.
-    pub fn new(form: &Quadratic, values: Vec<bool>) -> Walk {
-        let (n, value) = (form.variables(), form.value(&values));
+    pub fn new<W: Weight>(form: &Quadratic<W>, values: Vec<bool>) -> Walk {
+        let (n, value, rule) = (form.variables(), form.value(&values), Keys::of(form));
         let blocks = n.div_ceil(BLOCK);
         let mut keys = vec![NONE; blocks * BLOCK];
-        keys.iter_mut().take(n).enumerate().for_each(|(v, own)| *own = key(form.change(&values, v), 0));
+        keys.iter_mut().take(n).enumerate().for_each(|(v, own)| *own = rule.key(form.change(&values, v).into(), 0));
         Walk {
             best: values.clone(),
             values,
             value,
             best_value: value,
+            rule,
             keys,
             free: vec![NONE; blocks],
             any: vec![NONE; blocks],
@@ -76,7 +113,7 @@ impl Walk {
 
     /// Up to so many steps, at most [`LONGEST`], of a walk that is not over. Returns how many were made; fewer once
     /// `stop` is set.
-    pub fn advance(&mut self, form: &Quadratic, steps: u32, rng: &mut Rng, stop: &Stop) -> u32 {
+    pub fn advance<W: Weight>(&mut self, form: &Quadratic<W>, steps: u32, rng: &mut Rng, stop: &Stop) -> u32 {
         let mut made = 0;
         while made < steps && !stop.is_set() {
             let some = LOOK_EVERY.min(steps - made);
@@ -87,7 +124,7 @@ impl Walk {
     }
 
     #[inline(always)]
-    fn step(&mut self, form: &Quadratic, rng: &mut Rng) {
+    fn step<W: Weight>(&mut self, form: &Quadratic<W>, rng: &mut Rng) {
         self.step += 1;
         let at = self.step as usize & (self.ends.len() - 1);
         let mut ended = std::mem::take(&mut self.ends[at]);
@@ -102,7 +139,7 @@ impl Walk {
         self.settle();
         let (free, at_free) = least(&self.free);
         let (any, at_any) = least(&self.any);
-        let aspires = free >= TABU || self.value + change(any) < self.best_value;
+        let aspires = free >= TABU || self.value + self.rule.change(any) < self.best_value;
         let (wanted, block) = if aspires { (any, at_any) } else { (free, at_free) };
         let place = self.keys[block * BLOCK..][..BLOCK].iter().position(|key| key & !TABU == wanted);
         let Some(place) = place else { return };
@@ -154,19 +191,20 @@ impl Walk {
 
     /// Flips a variable, now.
     #[inline(always)]
-    fn flip(&mut self, form: &Quadratic, v: usize) {
-        let own = change(self.keys[v] & !TABU);
+    fn flip<W: Weight>(&mut self, form: &Quadratic<W>, v: usize) {
+        let rule = self.rule;
+        let own = rule.change(self.keys[v] & !TABU);
         self.value += own;
         let was = self.values[v];
         self.values[v] = !was;
         self.since.push(v as u32);
-        self.keys[v] = key(-(own as i32), self.step) | (self.keys[v] & TABU);
+        self.keys[v] = rule.key(-own, self.step) | (self.keys[v] & TABU);
         self.touch(v / BLOCK);
         match form.row(v) {
             Row::Links(links) => {
                 for &(other, weight) in links {
                     let other = other as usize;
-                    self.keys[other] += shifted(weight, self.values[other] == was);
+                    self.keys[other] += rule.shifted(weight.into(), self.values[other] == was);
                     self.touch(other / BLOCK);
                 }
             }
@@ -176,16 +214,17 @@ impl Walk {
     }
 
     #[inline(always)]
-    fn add<W: Copy + Into<i32>>(&mut self, row: &[W], was: bool) {
+    fn add<R: Copy + Into<Cost>>(&mut self, row: &[R], was: bool) {
+        let rule = self.rule;
         let others = self.keys.iter_mut().zip(&self.values).zip(row);
-        others.for_each(|((key, &value), &weight)| *key += shifted(weight.into(), value == was));
+        others.for_each(|((key, &value), &weight)| *key += rule.shifted(weight.into(), value == was));
         (0..self.free.len()).for_each(|block| self.touch(block));
     }
 
     /// Goes to another assignment by the best of the flips that lead there, and stays at the best place of the middle
     /// third of the way (Wang, Lü, Glover, Hao, "Path relinking for unconstrained binary quadratic programming", 2012).
     /// Returns the steps made.
-    pub fn relink(&mut self, form: &Quadratic, guide: &[bool]) -> usize {
+    pub fn relink<W: Weight>(&mut self, form: &Quadratic<W>, guide: &[bool]) -> usize {
         let mut open: Vec<usize> = (0..guide.len()).filter(|&v| self.values[v] != guide[v]).collect();
         let way = open.len();
         let (mut flipped, mut best) = (Vec::with_capacity(way), (Cost::MAX, 0));
@@ -207,14 +246,14 @@ impl Walk {
 }
 
 /// Steps, compiled once for each vector instruction set.
-struct Steps<'a> {
+struct Steps<'a, W: Weight> {
     walk: &'a mut Walk,
-    form: &'a Quadratic,
+    form: &'a Quadratic<W>,
     steps: u32,
     rng: &'a mut Rng,
 }
 
-impl pulp::WithSimd for Steps<'_> {
+impl<W: Weight> pulp::WithSimd for Steps<'_, W> {
     type Output = ();
 
     #[inline(always)]
@@ -224,7 +263,7 @@ impl pulp::WithSimd for Steps<'_> {
 }
 
 /// What a step costs, in nanoseconds or so: the blocks that it looks at again, and the bests of all.
-pub(super) fn step_work(form: &Quadratic) -> u64 {
+pub(super) fn step_work<W: Weight>(form: &Quadratic<W>) -> u64 {
     let blocks = form.variables().div_ceil(BLOCK);
     (50 + 20 * blocks.min(form.degree() + 2) + blocks) as u64 + form.row_work() / 2
 }
@@ -234,20 +273,6 @@ fn tenure(n: usize) -> u32 {
     (n / 100) as u32 + 1
 }
 const SPREAD: usize = 10;
-
-fn key(change: i32, step: u32) -> i64 {
-    (Cost::from(change) + LARGEST) << TIME | i64::from(step)
-}
-
-/// What a flip adds to the key of another variable: its change grows by the weight where both go the same way.
-#[inline(always)]
-fn shifted(weight: i32, same: bool) -> i64 {
-    i64::from(if same { weight } else { -weight }) << TIME
-}
-
-fn change(key: i64) -> Cost {
-    (key >> TIME) - LARGEST
-}
 
 /// The least key, and where it is.
 #[inline(always)]
@@ -262,21 +287,27 @@ fn least(keys: &[i64]) -> (i64, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::drivers::quadratic::tests::random;
+    use crate::search::drivers::quadratic::tests::{form, random, scaled};
 
     #[test]
     fn what_is_kept_is_what_is_computed_again() {
+        compare::<i32>(1);
+        for factor in [1, 1 << 30, 1 << 45] {
+            compare::<i64>(factor);
+        }
+    }
+
+    fn compare<W: Weight>(factor: Cost) {
         let mut rng = Rng::new(7);
         for (n, by_rows) in [1, 2, 5, 63, 64, 65, 130].into_iter().flat_map(|n| [(n, false), (n, n < 50)]) {
-            let problem = random(n, &mut rng);
-            let form = Quadratic::of(&problem, &Stop::new()).expect("no stop").expect("a quadratic form");
+            let form = form::<W>(&scaled(&random(n, &mut rng), factor)).expect("a quadratic form");
             let form = if by_rows { form.with_rows(&Stop::new()).expect("no stop") } else { form };
             let draw = |rng: &mut Rng| (0..n).map(|_| rng.below(2) == 1).collect::<Vec<_>>();
             let mut walk = Walk::new(&form, draw(&mut rng));
             let check = |walk: &Walk| {
                 assert_eq!((walk.value, walk.best_value), (form.value(&walk.values), form.value(&walk.best)));
                 for v in 0..n {
-                    assert_eq!(change(walk.keys[v] & !TABU), Cost::from(form.change(&walk.values, v)));
+                    assert_eq!(walk.rule.change(walk.keys[v] & !TABU), form.change(&walk.values, v).into());
                 }
             };
             for _ in 0..20 {
@@ -299,9 +330,9 @@ mod tests {
     #[test]
     fn walks_find_optima_of_small_networks() {
         let mut rng = Rng::new(8);
-        for _ in 0..30 {
-            let problem = random(12, &mut rng);
-            let form = Quadratic::of(&problem, &Stop::new()).expect("no stop").expect("a quadratic form");
+        for case in 0..30 {
+            let problem = scaled(&random(12, &mut rng), 1 << (case % 3 * 20));
+            let form = form::<i64>(&problem).expect("a quadratic form");
             let all = (0..1u32 << 12).map(|bits| (0..12).map(|v| bits >> v & 1 == 1).collect::<Vec<_>>());
             let optimum = all.map(|values| form.value(&values)).min();
             let mut walk = Walk::new(&form, vec![false; 12]);

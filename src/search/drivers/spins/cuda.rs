@@ -3,12 +3,15 @@
 #![allow(unsafe_code, reason = "kernel launches and structures that kernels take")]
 
 use super::form::{Form, WARP};
-use super::walk::{Rule, Words};
+use super::walk::{Rule, Words, values_of};
 use super::{Anneal, Anneals, Cycled};
 use crate::device::shared::device_structs;
-use crate::device::{CudaSlice, CudaStream, DeviceError, Held, Info, Kernel, PushKernelArg, Source, ValidAsZeroBits};
+use crate::device::{
+    CudaSlice, CudaStream, DeviceError, DeviceRepr, Held, Info, Kernel, PushKernelArg, Source, ValidAsZeroBits,
+};
 use crate::kernels;
 use crate::search::context::cuda::Device;
+use crate::search::drivers::quadratic::{Quadratic, Weight, on_weights};
 use crate::stop::Stop;
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,6 +25,8 @@ device_structs! {
         ends: u64,
         starts: u64,
         links: u64,
+        shift: u32,
+        unused: u32,
     }
 
     /// `kernels/spins.cu`: States.
@@ -68,6 +73,20 @@ const TOGETHER: usize = WARP / 2;
 /// Bytes of shared memory that the kernel takes besides.
 const BESIDE: u32 = 1 << 10;
 
+/// A type of weights that kernels have.
+pub(super) trait DeviceWeight: Weight + DeviceRepr + ValidAsZeroBits {
+    /// Its name in the kernels.
+    const NAME: &str;
+}
+
+impl DeviceWeight for i32 {
+    const NAME: &str = "int";
+}
+
+impl DeviceWeight for i64 {
+    const NAME: &str = "i64";
+}
+
 /// How a form is walked.
 struct Shape {
     kernel: String,
@@ -77,12 +96,12 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(info: &Info, form: &Form) -> Shape {
-        let bytes = 4 * form.variables() as u64;
+    fn of<W: DeviceWeight>(info: &Info, (form, quadratic): (&Form, &Quadratic<W>)) -> Shape {
+        let bytes = (size_of::<W>() * form.variables()) as u64;
         let fits = bytes <= u64::from(info.shared_memory.saturating_sub(BESIDE));
         let shared = if fits { bytes as u32 } else { 0 };
-        let together = !form.has_classes || form.quadratic.degree() >= TOGETHER;
-        let kernel = format!("cycle<{fits}, {}, {together}>", form.has_classes);
+        let together = !form.has_classes || quadratic.degree() >= TOGETHER;
+        let kernel = format!("cycle<{}, {fits}, {}, {together}>", W::NAME, form.has_classes);
         let widest = form.classes.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(1);
         let threads = if form.has_classes { widest.next_multiple_of(WARP as u32).min(THREADS) } else { WARP as u32 };
         Shape { kernel, threads, shared }
@@ -99,26 +118,31 @@ fn source_of(kernels: &[&str]) -> Source {
 }
 
 pub(super) fn sources() -> Vec<Source> {
-    let all = ["true", "false"]
-        .map(|shared| ["true, true", "true, false", "false, true"].map(|rest| format!("cycle<{shared}, {rest}>")));
-    vec![source_of(&all.as_flattened().iter().map(String::as_str).collect::<Vec<_>>())]
+    let all = [<i32 as DeviceWeight>::NAME, <i64 as DeviceWeight>::NAME].map(|weight| {
+        ["true", "false"].map(|shared| {
+            ["true, true", "true, false", "false, true"].map(|rest| format!("cycle<{weight}, {shared}, {rest}>"))
+        })
+    });
+    let all = all.as_flattened().as_flattened();
+    vec![source_of(&all.iter().map(String::as_str).collect::<Vec<_>>())]
 }
 
 /// The kernel for a form.
 pub(super) fn source(info: &Info, form: &Form) -> Source {
-    source_of(&[&Shape::of(info, form).kernel])
+    source_of(&[&on_weights!(&form.quadratic, of => Shape::of(info, (form, of))).kernel])
 }
 
-pub(super) struct CudaSpins {
+pub(super) struct CudaSpins<W: DeviceWeight> {
     cuda: Device,
     /// For what cannot wait for the kernels' stream.
     aside: Arc<CudaStream>,
     kernel: Kernel,
     shape: Shape,
+    quadratic: Arc<Quadratic<W>>,
     form: FormArgument,
     count: usize,
-    known: CudaSlice<i32>,
-    guide: CudaSlice<i32>,
+    known: CudaSlice<W>,
+    guide: CudaSlice<W>,
     cycled: CudaSlice<CycledArgument>,
     anneals: CudaSlice<AnnealArgument>,
     /// Not 0 once a round is to end early.
@@ -132,37 +156,41 @@ pub(super) struct CudaSpins {
     _held: Held,
 }
 
-impl CudaSpins {
+impl<W: DeviceWeight> CudaSpins<W> {
     /// As many assignments as the device works on at once and has room for in a quarter of its memory; all begin at
     /// `first`.
     pub fn open(
         cuda: &Device,
-        form: &Form,
-        first: &Words,
+        (form, quadratic): (&Form, &Arc<Quadratic<W>>),
+        first: &[bool],
         count: impl FnOnce(usize) -> usize,
     ) -> Result<Self, DeviceError> {
         let cuda = cuda.beside()?;
-        let (aside, shape, n) = (cuda.fork()?, Shape::of(&cuda.info, form), form.variables());
+        let (aside, shape, n) = (cuda.fork()?, Shape::of(&cuda.info, (form, quadratic)), form.variables());
+        let first = Words::new(quadratic, first);
         let kernel = cuda.load(&source(&cuda.info, form))?.kernel(&shape.kernel, shape.shared)?;
         let resident = kernel.blocks_per_multiprocessor(shape.threads, shape.shared)? * cuda.info.multiprocessors;
-        let bytes = n * (2 * size_of::<i32>() + size_of::<u32>() + size_of::<i64>());
+        let bytes = n * (2 * size_of::<W>() + size_of::<u32>() + size_of::<i64>());
         let count = count((resident as usize).min(cuda.free_memory()? as usize / 4 / bytes).max(1));
         let mut held = Held::default();
-        let (starts, links) = form.quadratic.arrays();
+        let (starts, links) = quadratic.arrays();
         // sums of slopes are above the lowest bit
-        let links: Vec<[i32; 2]> = links.iter().map(|&(other, weight)| [other as i32, 2 * weight]).collect();
+        let twice = |&(other, weight): &(u32, W)| [W::of(other.into()), weight << 1];
+        let links: Vec<[W; 2]> = links.iter().map(twice).collect();
         let argument = FormArgument {
             variables: n as u32,
             classes: form.classes.len() as u32 - 1,
             ends: held.upload(&cuda, &form.classes)?,
             starts: held.upload(&cuda, starts)?,
             links: held.upload(&cuda, links.as_flattened())?,
+            shift: form.shift,
+            unused: 0,
         };
         let in_memory = if shape.shared == 0 { count * n } else { 1 };
-        let words = held.keep(&cuda, cuda.zeros::<i32>(in_memory)?);
+        let words = held.keep(&cuda, cuda.zeros::<W>(in_memory)?);
         let parts = held.keep(&cuda, cuda.zeros::<u32>(count * n)?);
         let gains = held.keep(&cuda, cuda.zeros::<i64>(count * n)?);
-        let mut known = cuda.zeros::<i32>(count * n)?;
+        let mut known = cuda.zeros::<W>(count * n)?;
         for slot in 0..count {
             cuda.write(&first.words, &mut known.slice_mut(slot * n..(slot + 1) * n))?;
         }
@@ -178,6 +206,7 @@ impl CudaSpins {
             aside,
             kernel,
             shape,
+            quadratic: quadratic.clone(),
             form: argument,
             count,
             words,
@@ -188,22 +217,27 @@ impl CudaSpins {
     }
 }
 
-impl CudaSpins {
+impl<W: DeviceWeight> CudaSpins<W> {
     /// Where the words of an assignment are.
     fn range(&self, slot: usize) -> Range<usize> {
         let n = self.form.variables as usize;
         slot * n..(slot + 1) * n
     }
+
+    /// The words of the best that one knows.
+    pub fn words(&self, slot: usize) -> Result<Vec<W>, DeviceError> {
+        self.cuda.read(&self.known.slice(self.range(slot)))
+    }
 }
 
-impl Anneals for CudaSpins {
+impl<W: DeviceWeight> Anneals for CudaSpins<W> {
     fn count(&self) -> usize {
         self.count
     }
 
-    fn hear(&mut self, guide: &Words) -> Result<(), DeviceError> {
+    fn hear(&mut self, guide: &[bool]) -> Result<(), DeviceError> {
         self.guided = true;
-        self.cuda.write(&guide.words, &mut self.guide)
+        self.cuda.write(&Words::new(&self.quadratic, guide).words, &mut self.guide)
     }
 
     fn lead(&mut self, slot: usize) -> Result<(), DeviceError> {
@@ -211,13 +245,7 @@ impl Anneals for CudaSpins {
         self.cuda.copy(&self.known.slice(self.range(slot)), &mut self.guide)
     }
 
-    fn cycle(
-        &mut self,
-        _: &Form,
-        anneals: &[Anneal],
-        rules: &[Vec<Rule>],
-        stop: &Stop,
-    ) -> Result<Vec<Cycled>, DeviceError> {
+    fn cycle(&mut self, anneals: &[Anneal], rules: &[Vec<Rule>], stop: &Stop) -> Result<Vec<Cycled>, DeviceError> {
         let cuda = &*self.cuda;
         let told: Vec<AnnealArgument> =
             anneals.iter().map(|anneal| AnnealArgument { key: anneal.key, top: anneal.top as u64 }).collect();
@@ -248,7 +276,7 @@ impl Anneals for CudaSpins {
         Ok(cycled.iter().map(|of| Cycled { value: of.value, flips: of.flips, sweeps: of.sweeps }).collect())
     }
 
-    fn known(&self, slot: usize) -> Result<Vec<i32>, DeviceError> {
-        self.cuda.read(&self.known.slice(self.range(slot)))
+    fn known(&self, slot: usize) -> Result<Vec<bool>, DeviceError> {
+        Ok(values_of(&self.words(slot)?))
     }
 }

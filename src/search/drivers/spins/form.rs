@@ -3,8 +3,9 @@
 use crate::error::Error;
 use crate::graph::{by_degree, first_fit};
 use crate::model::Network;
-use crate::search::drivers::quadratic::Quadratic;
+use crate::search::drivers::quadratic::{AnyQuadratic, Quadratic, Weight, on_weights};
 use crate::stop::Stop;
+use std::sync::Arc;
 
 /// Lanes of a warp: narrower color classes are not worth a block of threads.
 pub(super) const WARP: usize = 32;
@@ -12,7 +13,7 @@ pub(super) const WARP: usize = 32;
 /// A network as a quadratic form, its variables in the order of sweeps.
 #[derive(Debug)]
 pub(crate) struct Form {
-    pub quadratic: Quadratic,
+    pub quadratic: AnyQuadratic,
     /// The network's variable at each place.
     order: Vec<u32>,
     /// Where the color classes begin, and the end: variables of a class see none of each other. One class of all
@@ -21,6 +22,8 @@ pub(crate) struct Form {
     pub has_classes: bool,
     /// Where the hottest anneals begin.
     pub hot: f64,
+    /// Temperatures are in units of two to the power of this.
+    pub shift: u32,
 }
 
 impl Form {
@@ -29,7 +32,11 @@ impl Form {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn of(network: &Network, stop: &Stop) -> Result<Option<Form>, Error> {
-        let Some(quadratic) = Quadratic::of_network(network, stop)? else { return Ok(None) };
+        let Some(quadratic) = AnyQuadratic::of_network(network, stop)? else { return Ok(None) };
+        on_weights!(quadratic, quadratic => Form::in_order(Arc::unwrap_or_clone(quadratic), stop)).map(Some)
+    }
+
+    pub(super) fn in_order<W: Weight>(quadratic: Quadratic<W>, stop: &Stop) -> Result<Form, Error> {
         let n = quadratic.variables();
         let links = |v: u32| quadratic.links(v as usize).iter();
         let order = by_degree(n, |v| links(v).len());
@@ -49,11 +56,18 @@ impl Form {
         };
         let quadratic = quadratic.with_rows(stop)?;
         let hot = (0..n).map(|v| spread(&quadratic, v)).sum::<f64>() / n as f64;
-        Ok(Some(Form { quadratic, order, classes: [vec![0], ends].concat(), has_classes, hot }))
+        let (quadratic, classes, shift) = (W::any(quadratic.into()), [vec![0], ends].concat(), W::shift(hot));
+        Ok(Form { quadratic, order, classes, has_classes, hot, shift })
     }
 
     pub fn variables(&self) -> usize {
         self.order.len()
+    }
+
+    /// The network's variable at each place.
+    #[cfg(test)]
+    pub fn order(&self) -> &[u32] {
+        &self.order
     }
 
     /// Work of a flip, where a word is one.
@@ -63,13 +77,13 @@ impl Form {
 
     /// Work of counting what an assignment of the network costs.
     pub fn count_work(&self) -> u64 {
-        16 * self.quadratic.arrays().1.len() as u64
+        16 * on_weights!(&self.quadratic, form => form.arrays().1.len()) as u64
     }
 
     /// The network's assignment from one in the order of sweeps.
-    pub fn own(&self, words: &[i32]) -> Vec<u32> {
+    pub fn own(&self, values: &[bool]) -> Vec<u32> {
         let mut own = vec![0; self.order.len()];
-        self.order.iter().zip(words).for_each(|(&v, &word)| own[v as usize] = (word & 1) as u32);
+        self.order.iter().zip(values).for_each(|(&v, &value)| own[v as usize] = u32::from(value));
         own
     }
 
@@ -80,8 +94,8 @@ impl Form {
 }
 
 /// How much a flip of a variable changes at random values of the others: the standard deviation, around the mean.
-fn spread(form: &Quadratic, v: usize) -> f64 {
-    let halves = |weight: i32| f64::from(weight) / 2.0;
-    let mean = f64::from(form.linear(v)) + form.links(v).iter().map(|&(_, weight)| halves(weight)).sum::<f64>();
+fn spread<W: Weight>(form: &Quadratic<W>, v: usize) -> f64 {
+    let halves = |weight: W| weight.into() as f64 / 2.0;
+    let mean = form.linear(v).into() as f64 + form.links(v).iter().map(|&(_, weight)| halves(weight)).sum::<f64>();
     (mean * mean + form.links(v).iter().map(|&(_, weight)| halves(weight).powi(2)).sum::<f64>()).sqrt()
 }

@@ -12,6 +12,7 @@ use self::cuda::CudaSpins;
 use self::form::Form;
 use self::walk::{Room, Rule, Words};
 use super::annealing::state::Elite;
+use super::quadratic::{Quadratic, Weight, on_weights};
 use super::tuning::ROUND_WORK;
 use super::tuning::cycling::{FIRST_SWEEPS, FLOOR, PATIENCE, PORTABLE, TOPS};
 use super::tuning::spins::{DEVICE_PATIENCE, LONGEST, OPENING, OWN_SHARE, SHOWN};
@@ -52,45 +53,40 @@ trait Anneals: Send {
     fn count(&self) -> usize;
 
     /// A guide for the next cycle.
-    fn hear(&mut self, guide: &Words) -> Result<(), DeviceError>;
+    fn hear(&mut self, guide: &[bool]) -> Result<(), DeviceError>;
 
     /// What one of them knows is the guide for the next cycle.
     fn lead(&mut self, slot: usize) -> Result<(), DeviceError>;
 
     /// Each takes the better parts of a guide, if there is one, anneals from the best that it knows along the rules of
     /// its top, and keeps the better parts of both.
-    fn cycle(
-        &mut self,
-        form: &Form,
-        anneals: &[Anneal],
-        rules: &[Vec<Rule>],
-        stop: &Stop,
-    ) -> Result<Vec<Cycled>, DeviceError>;
+    fn cycle(&mut self, anneals: &[Anneal], rules: &[Vec<Rule>], stop: &Stop) -> Result<Vec<Cycled>, DeviceError>;
 
-    /// The words of the best that one knows.
-    fn known(&self, slot: usize) -> Result<Vec<i32>, DeviceError>;
+    /// The best that one knows.
+    fn known(&self, slot: usize) -> Result<Vec<bool>, DeviceError>;
 }
 
 /// On the CPU, a thread each.
-struct CpuSpins {
-    slots: Vec<(Words, Room)>,
-    guide: Option<Words>,
+struct CpuSpins<W: Weight> {
+    form: Arc<Quadratic<W>>,
+    slots: Vec<(Words<W>, Room)>,
+    guide: Option<Words<W>>,
 }
 
-impl CpuSpins {
+impl<W: Weight> CpuSpins<W> {
     /// All begin at `first`.
-    fn new(first: &Words, count: usize) -> CpuSpins {
-        CpuSpins { slots: vec![(first.clone(), Room::default()); count], guide: None }
+    fn new(form: &Arc<Quadratic<W>>, first: &[bool], count: usize) -> Self {
+        CpuSpins { form: form.clone(), slots: vec![(Words::new(form, first), Room::default()); count], guide: None }
     }
 }
 
-impl Anneals for CpuSpins {
+impl<W: Weight> Anneals for CpuSpins<W> {
     fn count(&self) -> usize {
         self.slots.len()
     }
 
-    fn hear(&mut self, guide: &Words) -> Result<(), DeviceError> {
-        self.guide = Some(guide.clone());
+    fn hear(&mut self, guide: &[bool]) -> Result<(), DeviceError> {
+        self.guide = Some(Words::new(&self.form, guide));
         Ok(())
     }
 
@@ -99,15 +95,9 @@ impl Anneals for CpuSpins {
         Ok(())
     }
 
-    fn cycle(
-        &mut self,
-        form: &Form,
-        anneals: &[Anneal],
-        rules: &[Vec<Rule>],
-        stop: &Stop,
-    ) -> Result<Vec<Cycled>, DeviceError> {
-        let (form, guide) = (&form.quadratic, self.guide.take());
-        let cycle = |((known, room), anneal): (&mut (Words, Room), &Anneal)| {
+    fn cycle(&mut self, anneals: &[Anneal], rules: &[Vec<Rule>], stop: &Stop) -> Result<Vec<Cycled>, DeviceError> {
+        let (form, guide) = (&*self.form, self.guide.take());
+        let cycle = |((known, room), anneal): (&mut (Words<W>, Room), &Anneal)| {
             if let Some(guide) = &guide {
                 known.take_better(form, guide, room, stop);
             }
@@ -124,8 +114,8 @@ impl Anneals for CpuSpins {
         Ok(self.slots.par_iter_mut().zip(anneals).map(cycle).collect())
     }
 
-    fn known(&self, slot: usize) -> Result<Vec<i32>, DeviceError> {
-        Ok(self.slots[slot].0.words.clone())
+    fn known(&self, slot: usize) -> Result<Vec<bool>, DeviceError> {
+        Ok(self.slots[slot].0.values())
     }
 }
 
@@ -187,31 +177,35 @@ impl Spins {
             Some(elite) => {
                 self.seen = elite.energy.total;
                 let core: Vec<u32> = elite.values.iter().map(|&value| value.into()).collect();
-                Some(Words::new(&form.quadratic, &form.ordered(&origin.lift_until(&core, stop)?)))
+                let values = form.ordered(&origin.lift_until(&core, stop)?);
+                Some((form.quadratic.value(&values), values))
             }
             None => None,
         };
         if let Some(mut anneals) = self.anneals.take() {
-            if let Some(heard) = heard.filter(|heard| heard.value < self.best) {
+            if let Some((value, heard)) = heard.filter(|(value, _)| *value < self.best) {
                 anneals.hear(&heard)?;
-                self.best = heard.value;
+                self.best = value;
             }
             return Ok(anneals);
         }
         let mut random = || -> Vec<bool> { (0..form.variables()).map(|_| self.rng.below(2) == 1).collect() };
-        let first = heard.unwrap_or_else(|| Words::new(&form.quadratic, &random()));
-        let anneals: Box<dyn Anneals> = match &self.device {
+        let (value, first) = heard.unwrap_or_else(|| {
+            let first = random();
+            (form.quadratic.value(&first), first)
+        });
+        let anneals = match &self.device {
             // rows are read sooner than a device follows links
             Some(cuda) if !form.quadratic.has_rows() => {
                 let count = |room| if context.portable { PORTABLE } else { room };
-                Box::new(CudaSpins::open(cuda, form, &first, count)?)
+                on_weights!(&form.quadratic, of => boxed(CudaSpins::open(cuda, (form, of), &first, count)?))
             }
             _ => {
                 let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
-                Box::new(CpuSpins::new(&first, count))
+                on_weights!(&form.quadratic, of => boxed(CpuSpins::new(of, &first, count)))
             }
         };
-        (self.values, self.best) = (vec![first.value; anneals.count()], first.value);
+        (self.values, self.best) = (vec![value; anneals.count()], value);
         Ok(anneals)
     }
 
@@ -222,9 +216,10 @@ impl Spins {
         let mut ask = |_: &i64| Anneal { key: rng.draw(), top: tops.choose(rng.unit()) };
         let asked: Vec<Anneal> = self.values.iter().map(&mut ask).collect();
         if self.rules.is_empty() {
-            self.rules = (0..TOPS).map(|top| rules(form.hot / f64::from(1u32 << top), self.sweeps)).collect();
+            let rules = |top: usize| rules(form, form.hot / f64::from(1u32 << top), self.sweeps);
+            self.rules = (0..TOPS).map(rules).collect();
         }
-        let cycled = anneals.cycle(form, &asked, &self.rules, stop)?;
+        let cycled = anneals.cycle(&asked, &self.rules, stop)?;
         for ((anneal, cycled), value) in asked.iter().zip(&cycled).zip(&mut self.values) {
             // what a guide brought is no merit of the anneal
             let gain = (self.best.min(*value) - cycled.value).max(0);
@@ -279,7 +274,7 @@ impl Spins {
                 pool.offer(&elite);
             }
             // also where the rest of the round is dropped
-            effort.found = Some(Found { source: NAME, cost: form.quadratic.zero + counted, values: own });
+            effort.found = Some(Found { source: NAME, cost: form.quadratic.zero() + counted, values: own });
         }
         self.anneals = Some(anneals);
         Ok(effort)
@@ -289,24 +284,30 @@ impl Spins {
 /// Cycles on this thread alone, from an assignment of the network, until `over` is set. Tells `found` of better ones,
 /// no more often than they are worth the time that it takes to count their costs.
 pub(crate) fn alone(form: &Form, first: &[u32], rng: Rng, over: &Stop, found: &mut dyn FnMut(Vec<u32>)) {
-    let first = Words::new(&form.quadratic, &form.ordered(first));
-    let (mut spins, mut anneals) = (Spins::new(rng, None), CpuSpins::new(&first, 1));
-    (spins.values, spins.best) = (vec![first.value], first.value);
-    let (mut told, mut effort) = (first.value, Effort::default());
+    let first = form.ordered(first);
+    let (mut spins, value) = (Spins::new(rng, None), form.quadratic.value(&first));
+    let mut anneals = on_weights!(&form.quadratic, of => boxed(CpuSpins::new(of, &first, 1)));
+    (spins.values, spins.best) = (vec![value], value);
+    let (mut told, mut effort) = (value, Effort::default());
     let is_worth = |effort: &Effort| effort.ratings + form.move_work() * effort.moves >= form.count_work();
     while !over.is_set() {
         // the CPU does not fail
-        let _ = spins.cycle(&mut anneals, form, false, over, &mut effort);
+        let _ = spins.cycle(&mut *anneals, form, false, over, &mut effort);
         if spins.best < told && (is_worth(&effort) || over.is_set()) {
             (told, effort) = (spins.best, Effort::default());
-            found(form.own(&anneals.slots[0].0.words));
+            let _ = anneals.known(0).map(|known| found(form.own(&known)));
         }
     }
 }
 
+fn boxed(anneals: impl Anneals + 'static) -> Box<dyn Anneals> {
+    Box::new(anneals)
+}
+
 /// The rules of an anneal of so many sweeps, from a temperature down to none.
-fn rules(top: f64, sweeps: u32) -> Vec<Rule> {
-    (0..sweeps).map(|sweep| Rule::at(top * (1.0 - f64::from(sweep) / f64::from(sweeps)))).collect()
+fn rules(form: &Form, top: f64, sweeps: u32) -> Vec<Rule> {
+    let progress = |sweep: u32| f64::from(sweep) / f64::from(sweeps);
+    (0..sweeps).map(|sweep| Rule::at(top * (1.0 - progress(sweep)), form.shift)).collect()
 }
 
 /// Who knows something better than all did.
@@ -336,6 +337,10 @@ impl Driver for Spins {
     }
 
     fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
+        self.can_move(context)
+    }
+
+    fn can_move(&self, context: &SearchContext) -> bool {
         context.is_quadratic() && self.form.as_ref().is_none_or(Option::is_some)
     }
 

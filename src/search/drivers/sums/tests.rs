@@ -98,7 +98,7 @@ fn sums_too_large_for_tables_are_searched_and_bounded() {
             (options.driver, options.rounds) = (DriverChoice::named(driver).expect("a driver"), rounds);
             if rounds.is_none() {
                 options.threads = Some(8);
-                (options.time, options.target) = (Some(Duration::from_secs(120)), Some(best as f64));
+                (options.time, options.target) = (Some(Duration::from_secs(120)), Some(Number::Integer(best)));
             }
         });
         let mut bounds = Vec::new();

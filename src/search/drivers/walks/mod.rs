@@ -351,6 +351,10 @@ impl<S: DeviceSearch> Driver for WalkDriver<S> {
         here && self.search.can_walk(context) && self.search.pays(context, pool)
     }
 
+    fn can_move(&self, context: &SearchContext) -> bool {
+        self.search.can_walk(context)
+    }
+
     fn reads_tables(&self) -> bool {
         !S::KEEPS_SUMS
     }

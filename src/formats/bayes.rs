@@ -1,0 +1,147 @@
+//! Bayesian networks as files with names state them: variables, and for each of them a table of its probabilities.
+
+use super::tokens::{Place, Tokens};
+use super::uai::Parts;
+use crate::error::Error;
+use crate::model::{Network, Numbers, Scale, Stated, Variable};
+use rustc_hash::FxHashMap;
+use std::borrow::Borrow;
+use std::sync::Arc;
+
+/// Largest distance from 1 of a sum of probabilities that passes without a warning: more than rounding to six digits
+/// leaves over a dozen values.
+const SUM_SLACK: f64 = 1e-5;
+
+/// Rows with a warning of their own; one warning counts the others.
+const MOST_ROWS: u64 = 10;
+
+/// The probabilities of a variable.
+pub(super) struct Conditional {
+    /// The parents, and last the variable itself, which runs fastest.
+    pub scope: Box<[u32]>,
+    pub numbers: Arc<Numbers>,
+    /// Where each row stands, or where all of them do.
+    pub places: Vec<Place>,
+}
+
+/// The part of a Bayesian network that has been read.
+#[derive(Default)]
+pub(super) struct File {
+    pub variables: Vec<Variable>,
+    /// The index of each variable.
+    pub indices: FxHashMap<Box<str>, u32>,
+    /// Each variable's probabilities.
+    pub tables: Vec<Option<Conditional>>,
+}
+
+impl File {
+    /// Adds a variable.
+    pub fn declare(&mut self, name: Box<str>, values: Box<[Box<str>]>) {
+        let index = self.variables.len() as u32;
+        self.variables.push(Variable { domain: values.len() as u32, name: Some(name.clone()), values: Some(values) });
+        let _ = self.indices.insert(name, index);
+        self.tables.push(None);
+    }
+
+    /// Returns how many entries the table of these variables has.
+    pub fn entries(&self, scope: &[u32]) -> usize {
+        scope.iter().fold(1, |product, &v| product.saturating_mul(self.variables[v as usize].domain as usize))
+    }
+
+    /// Returns a variable whose probabilities are missing.
+    pub fn missing(&self) -> Option<&str> {
+        let missing = self.tables.iter().position(Option::is_none)?;
+        self.variables[missing].name.as_deref()
+    }
+
+    /// Returns the network, after warnings of rows that are no distributions.
+    pub fn parts(self, tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
+        warn_of_sums(&self.variables, self.tables.iter().flatten(), tokens);
+        let mut builder = Network::builder(tokens.file());
+        for variable in self.variables {
+            let _ = builder.named_variable(variable)?;
+        }
+        let (scopes, numbers) = self.tables.into_iter().flatten().map(|table| (table.scope, table.numbers)).unzip();
+        Ok(Parts { builder, scopes, numbers, scale: Scale::Potentials, precision: None, fixed: Vec::new() })
+    }
+}
+
+/// Warns of rows of probabilities whose sum is not 1.
+pub(super) fn warn_of_sums(
+    variables: &[Variable],
+    tables: impl IntoIterator<Item: Borrow<Conditional>>,
+    tokens: &mut Tokens<'_>,
+) {
+    let mut sums = RowSums::default();
+    for table in tables {
+        sums.check(variables, table.borrow(), tokens);
+    }
+    if let Some(place) = sums.further {
+        tokens.warn(place, format!("rows of probabilities that do not sum to 1: {} more", sums.rows - MOST_ROWS));
+    }
+}
+
+/// The rows whose sum is not 1.
+#[derive(Default)]
+struct RowSums {
+    rows: u64,
+    /// The place of the first row without a warning of its own.
+    further: Option<Place>,
+}
+
+impl RowSums {
+    /// Checks all rows of a table.
+    fn check(&mut self, variables: &[Variable], table: &Conditional, tokens: &mut Tokens<'_>) {
+        let Some((&own, parents)) = table.scope.split_last() else { return };
+        let size = variables[own as usize].domain as usize;
+        let value = |stated: Stated| match stated {
+            Stated::Double(double) => double,
+            Stated::Decimal(decimal) if decimal.exponent < 0 => 0.0,
+            Stated::Decimal(_) => f64::INFINITY,
+        };
+        for row in 0..table.numbers.len() / size {
+            let sum: f64 = match table.numbers.as_doubles() {
+                Some(doubles) => doubles[row * size..(row + 1) * size].iter().sum(),
+                None => (row * size..(row + 1) * size).map(|index| value(table.numbers.get(index))).sum(),
+            };
+            if (sum - 1.0).abs() <= SUM_SLACK {
+                continue;
+            }
+            let place = table.places.get(row).or(table.places.first()).copied().unwrap_or((1, 1));
+            self.rows += 1;
+            if self.rows > MOST_ROWS {
+                let _ = self.further.get_or_insert(place);
+                continue;
+            }
+            let name = variables[own as usize].name.as_deref().map_or_else(|| format!("x{own}"), str::to_string);
+            let what = match parents {
+                [] => format!("the probabilities of {name}"),
+                _ => format!("row ({}) of the probabilities of {name}", row_names(variables, parents, row)),
+            };
+            let verb = if parents.is_empty() { ["sum", "are"] } else { ["sums", "is"] };
+            tokens.warn(
+                place,
+                match sum {
+                    0.0 => format!("{what} {} all 0", verb[1]),
+                    _ => format!("{what} {} to {}, not 1; used as written", verb[0], (sum * 1e9).round() / 1e9),
+                },
+            );
+        }
+    }
+}
+
+/// Returns the values of the parents in a row, the last parent running fastest.
+fn row_names(variables: &[Variable], parents: &[u32], mut row: usize) -> String {
+    let mut names = Vec::new();
+    for &parent in parents.iter().rev() {
+        let Variable { domain, values, .. } = &variables[parent as usize];
+        let value = row % *domain as usize;
+        row /= *domain as usize;
+        names.push(values.as_ref().map_or_else(|| value.to_string(), |values| values[value].to_string()));
+    }
+    names.reverse();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests;
