@@ -11,7 +11,7 @@ use cases::Cases;
 use curves::Curves;
 use fangs::device::Opening;
 use fangs::elimination::Gpu;
-use fangs::marginals::{Evidence, MapBounds, Marginals, Options, Prepared, PreparedMap, SumBounds, bound};
+use fangs::marginals::{Evidence, MapBounds, Marginals, Options, Prepared, PreparedMap, SumBounds, bound, first_bound};
 use fangs::model::Potentials;
 use fangs::order::Ordering;
 use fangs::record::{Console, CsvFile, ReplacedFile, seconds};
@@ -189,6 +189,11 @@ impl Work {
         if let Some(path) = &self.config.maximize {
             let variables = formats::read_variables(path, &self.potentials.variables, stop)?;
             return self.maximize(&variables, curves, clock, stop);
+        }
+        if self.config.time.is_some() {
+            // orders and tables may take longer than there is time
+            let first = first_bound(&self.potentials, &self.evidence, stop)?;
+            told(curves).iter_mut().for_each(|curves| curves.step(&first));
         }
         let mut prepared = Prepared::new(&self.potentials, &self.evidence, &self.options, stop)?;
         self.open(&mut prepared, 1.0, stop)?;
