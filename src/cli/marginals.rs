@@ -11,7 +11,7 @@ use cases::Cases;
 use curves::Curves;
 use fangs::device::Opening;
 use fangs::elimination::Gpu;
-use fangs::marginals::{Evidence, MapBounds, Marginals, Options, Prepared, PreparedMap, SumBounds, bound};
+use fangs::marginals::{Evidence, MapBounds, Marginals, Options, Prepared, PreparedMap, SumBounds, bound, first_bound};
 use fangs::model::Potentials;
 use fangs::order::Ordering;
 use fangs::record::{Console, CsvFile, ReplacedFile, seconds};
@@ -193,6 +193,11 @@ impl Work {
             return self.maximize(&variables, curves, clock, stop);
         }
         self.config.activity.step("ordering");
+        if self.config.time.is_some() {
+            // orders and tables may take longer than there is time
+            let first = first_bound(&self.potentials, &self.evidence, stop)?;
+            told(curves).iter_mut().for_each(|curves| curves.step(&first));
+        }
         let mut prepared = Prepared::new(&self.potentials, &self.evidence, &self.options, stop)?;
         self.open(&mut prepared, 1.0, stop)?;
         self.config.activity.step("summing");

@@ -70,6 +70,18 @@ pub(super) struct Sizes {
     pub states: u64,
 }
 
+/// Returns an upper bound on the sum in time and memory linear in the tables: what a run reports if it is stopped
+/// before it has another one.
+///
+/// # Errors
+/// Returns an error if the evidence does not fit, and [`Error::Stopped`].
+pub fn first_bound(potentials: &Potentials, evidence: &Evidence, stop: &Stop) -> Result<SumBounds, Error> {
+    let sliced = Sliced::new(potentials, evidence, |_| false, Keep::All, stop)?;
+    let mut found = Found::new(Fold::Sum);
+    found.at_most(sliced.map_or(Ok(Scaled::ZERO), |sliced| peel(&sliced, |_| false, stop))?);
+    Ok(found.last)
+}
+
 /// Bounds the sum until both sides meet, or `stop` is set; `tell` hears of each step. The last bounds are returned.
 ///
 /// # Errors

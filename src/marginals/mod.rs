@@ -55,7 +55,7 @@ mod tuning;
 mod weighted;
 
 pub use anytime::MapBounds;
-pub use bounds::{SumBounds, bound};
+pub use bounds::{SumBounds, bound, first_bound};
 pub use evidence::Evidence;
 pub use map::{MarginalMap, PreparedMap};
 pub(crate) use sliced::Sliced;

@@ -357,3 +357,19 @@ impl Tree {
         if own.is_above(known) { known } else { own }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_of_the_whole_replaces_what_is_known_of_parts() {
+        let sum = |number| Sum { sum: Scaled::new(number), error: 0.0, values: Vec::new() };
+        let mut tree = Tree::new(Fold::Sum);
+        tree.found.exact(sum(1.0));
+        tree.finish(sum(3.0));
+        let last = tree.found.last;
+        assert!((last.lower - 3f64.ln()).abs() < 1e-14 && (last.upper - 3f64.ln()).abs() < 1e-14, "{last:?}");
+        assert_eq!(last.open_parts, 0);
+    }
+}

@@ -2,7 +2,7 @@ use super::bounds::{Sizes, bound_by};
 use super::peeling::peel;
 use super::*;
 use crate::check::{MarginalsClaim, check_marginals};
-use crate::model::{Scaled, Variable, scale};
+use crate::model::{Factor, Scaled, Variable, scale};
 use crate::rng::Rng;
 
 /// Random products that are enumerated; more by FANGS_RANDOM_MODELS.
@@ -429,4 +429,28 @@ fn maxima_before_sums_where_cliques_would_be_large() {
     assert_eq!((sums_first.sequence[0], sums_first.width), (0, 8));
     assert_eq!(maxima_first.sequence.iter().position(|&v| v == 0), Some(5));
     assert_eq!(maxima_first.width, 3);
+}
+
+#[test]
+fn scale_factors_beyond_doubles_are_no_ones() {
+    for power in [-2000, -1100, -1023, 0, 1023, 1074, 2000] {
+        let mut potentials = Potentials::new("scaled");
+        for _ in 0..2 {
+            let _ = potentials.variable(Variable { domain: 2, name: None, values: None }).expect("it has values");
+        }
+        let scaled = |mantissa| Scaled::with(mantissa, power);
+        potentials.functions.extend(Factor::of(&[0], 2, |_| scaled(0.5)));
+        potentials.functions.extend(Factor::of(&[0, 1], 4, |index| scaled([0.25, 0.75][index % 2])));
+        let evidence = Evidence::default();
+        let expected = enumerate(&potentials, &evidence).0.ln();
+        for variables in [None, Some(vec![]), Some(vec![0]), Some(vec![1])] {
+            let options = Options::default().with(|options| options.variables = variables);
+            let found = compute(&potentials, &evidence, &options, &Stop::new()).expect("it fits");
+            assert!((found.ln_z - expected).abs() <= found.error_bound + 1e-12, "{power}: {} {expected}", found.ln_z);
+            let known = bound(&potentials, &evidence, &options, &Stop::new(), &mut |_| {}).expect("no stop is set");
+            assert!(known.lower <= expected + 1e-12 && expected <= known.upper + 1e-12, "{power}: {known:?}");
+            let first = first_bound(&potentials, &evidence, &Stop::new()).expect("no stop is set");
+            assert!(first.upper >= expected - 1e-12, "{power}: {first:?}");
+        }
+    }
 }
