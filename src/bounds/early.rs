@@ -50,7 +50,7 @@ fn unreduced(network: &Network, certified: bool, stop: &Stop) -> Result<ReducedP
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bounds::{BoundChoice, trivial_bound};
+    use crate::bounds::{BoundChoice, constant_bound};
     use crate::check;
     use crate::generate::generate;
 
@@ -66,7 +66,7 @@ mod tests {
             bound(&network, &options, certified, &stop)
         };
         let result = of(BoundChoice::Auto, false).expect("it is large");
-        assert!(result.lower > trivial_bound(&result.reduced.problem) && !result.exact);
+        assert!(result.lower > constant_bound(&result.reduced.problem) && !result.exact);
         let cost = check::evaluate(&network, &vec![0; network.domains().len()]).cost;
         assert!(result.lower <= cost, "{} {cost}", result.lower);
         let certified = of(BoundChoice::Auto, true).expect("it is large");
