@@ -255,12 +255,12 @@ impl Format {
     /// # Errors
     /// No extension, or one of a format that is not written: the message lists those that are.
     pub fn written_to(path: &Path) -> Result<Self, Error> {
-        let known = Format::of_path(path).ok().filter(|format| format.info().is_written());
-        known.ok_or_else(|| {
+        let known = Format::of_path(path).ok();
+        known.filter(|format| format.info().is_written()).ok_or_else(|| {
             let (file, written) = (shown(path), written());
-            Error::Usage(format!(
-                "{file}: no format that is written; {written}; --to NAME says it where the name does not"
-            ))
+            let found = known
+                .map_or("no format that is written".into(), |format| format!(".{} is not written", format.info().name));
+            Error::Usage(format!("{file}: {found}; {written}; --to NAME says it where the name does not"))
         })
     }
 
