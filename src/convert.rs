@@ -51,6 +51,11 @@ pub fn convert(
     let again = formats::read_from(&text[..], &path.to_string_lossy(), format, options, stop);
     let again = again.map_err(|error| match error {
         Error::Stopped => error,
+        // no fault of the text: it has numbers that 64 bits do not hold in this format
+        Error::Usage(why) => {
+            let network = terminal::path(Path::new(&network.name));
+            Error::Usage(format!("{network}: .{name} cannot hold its costs: {why}"))
+        }
         error => Error::Internal(format!("what was written cannot be read: {error}")),
     })?;
     let scale = if format == Format::Wcsp { network.units().decimals } else { 0 };
@@ -233,5 +238,17 @@ mod tests {
         assert_eq!(compare_tables(&network(7), &network(7), true), Tables::Same);
         assert_eq!(compare_tables(&network(7), &network(8), true), Tables::Others);
         assert_eq!(compare(&network(7), &network(7), 0), Ok(()));
+    }
+
+    /// Costs of 2^57 have no three digits behind the point in 64 bits: a limit of the format, not a bug.
+    #[test]
+    fn costs_that_a_format_cannot_hold_are_refused() {
+        let mut builder = Network::builder("large");
+        let variable = builder.variable(2).expect("values");
+        let _ = builder.dense(&[variable], vec![0, 1 << 57]).expect("two entries");
+        let options = ReadOptions::default();
+        let found = convert(&builder.build(), Format::Lg, &options, Path::new("large.LG"), &Stop::new());
+        let error = found.expect_err("no room");
+        assert!(error.is_input() && error.to_string().contains(".LG cannot hold its costs"), "{error}");
     }
 }

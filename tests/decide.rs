@@ -72,6 +72,25 @@ fn three_texts_are_a_diagram() -> Result<(), Error> {
     Ok(())
 }
 
+/// The second decision sees the block before its own, which is empty, and not the first decision's.
+#[test]
+fn a_limited_decision_with_an_empty_block_before_it_sees_nothing() -> Result<(), Error> {
+    // one of two bets wins 8 if the second decision agrees with a fair coin that only the first one saw
+    let uai = "LIMID\n3\n2 2 2\n2\n1 0\n2 0 2\n\n2\n0.5 0.5\n\n4\n8 0 0 8\n";
+    let id = "3\nC D D\n2\nP U\n";
+    for (pvo, seen, value) in [
+        ("3;\n4;\n2;\n;\n1;\n0;\n", vec![], 4.0),
+        ("3;\n6;\n;\n2;\n;\n1;\n0;\n;\n", vec![], 4.0),
+        ("3;\n3;\n2;\n0;\n1;\n", vec![0], 8.0),
+    ] {
+        let diagram = parse([uai, id, pvo])?;
+        assert!(diagram.decisions().contains(&(2, seen)), "{:?}", diagram.decisions());
+        let found = solve_diagram(&diagram, &Options::default(), &Stop::new(), &mut |_| ())?;
+        assert_eq!((found.meu, found.exact), (Some(value), true), "{pvo}");
+    }
+    Ok(())
+}
+
 #[test]
 fn errors_have_places() {
     for (file, from, to, message) in [

@@ -55,7 +55,7 @@ pub(super) fn read_network(tokens: &mut Tokens<'_>) -> Result<(Network, u32), Er
         waiting: FxHashMap::default(),
         defined: FxHashMap::default(),
     };
-    Ok((reader.functions(top, &bound)?, decimals))
+    Ok((reader.functions(&bound)?, decimals))
 }
 
 /// The tags of a file that has them.
@@ -173,7 +173,7 @@ struct Reader<'r, 't, 'n> {
 }
 
 impl Reader<'_, '_, '_> {
-    fn functions(mut self, top: Cost, bound: &Bound) -> Result<Network, Error> {
+    fn functions(mut self, bound: &Bound) -> Result<Network, Error> {
         tag(self.tokens, self.tagged, "functions")?;
         open(self.tokens)?;
         while !self.tokens.at_end()? && !closes(self.tokens)? {
@@ -184,7 +184,8 @@ impl Reader<'_, '_, '_> {
             let hint = "no function with a table has this name".into();
             return Err(self.tokens.error_at(waiting[0].place, name, "the name of a function", hint));
         }
-        self.sums.check(top, &self.decomposer, self.tokens)?;
+        // a bound beyond single costs is not kept: totals must not reach it
+        self.sums.check(bound.top.max(-COST_LIMIT), &self.decomposer, self.tokens)?;
         // a cost beyond all others reaches the bound as long as negative ones do not make up for it
         let makes_up = self.sums.below(&self.decomposer) > COST_LIMIT.saturating_sub(bound.top.max(0));
         if makes_up && bound.passed.load(Ordering::Relaxed) {

@@ -97,6 +97,10 @@ fn parse(name: &str, [tables, kinds, blocks]: &mut [Tokens<'_>; 3]) -> Result<(D
     }
     tables.leave_rest("the last table")?;
     diagram.blocks = read_blocks(blocks, &diagram.nodes)?;
+    // a decision that forgets sees nothing if the block before its own is empty
+    if kind == DiagramKind::Recall {
+        diagram.blocks.retain(|block| !block.is_empty());
+    }
     let warnings = [tables, kinds, blocks].into_iter().flat_map(|tokens| tokens.take_warnings()).collect();
     Ok((diagram, warnings))
 }
@@ -170,7 +174,8 @@ fn read_blocks(tokens: &mut Tokens<'_>, nodes: &[Node]) -> Result<Vec<Vec<u32>>,
             let index = number as usize;
             match (header, known.get(index)) {
                 (true, _) => {
-                    let limit = if lists.len() == 1 { nodes.len() } else { nodes.len().max(1) };
+                    // empty blocks may stand before, between and behind those of variables
+                    let limit = if lists.len() == 1 { nodes.len() } else { 2 * nodes.len() + 1 };
                     let fits = if lists.len() == 1 { index == limit } else { index <= limit };
                     if !fits || lists.last().is_some_and(|list| list.len() > 1) {
                         return Err(tokens.error_with(
@@ -202,5 +207,5 @@ fn read_blocks(tokens: &mut Tokens<'_>, nodes: &[Node]) -> Result<Vec<Vec<u32>>,
     if let Some(missing) = known.iter().position(|known| !known) {
         return Err(tokens.error(format!("a block with variable {missing}")));
     }
-    Ok(blocks.into_iter().filter(|block| !block.is_empty()).collect())
+    Ok(blocks)
 }

@@ -55,6 +55,21 @@ fn totals_are_bounded_and_entries_are_not() {
     assert!(evaluate(&network, &[0]).is_solution());
 }
 
+/// A bound beyond 2^58 units is not kept, so that totals which reach it could pass for solutions.
+#[test]
+fn totals_that_reach_a_bound_beyond_single_costs_are_refused() {
+    let text = |bound: i64| {
+        let half = 1i64 << 57;
+        format!("{{{{t <{bound}}} {{2}} {{ {{[0] [{half} {half}]}} {{[0] [{half} {half}]}} {{[] [{half}]}} }} }}")
+    };
+    let sum = 3 << 57;
+    assert_eq!(evaluate(&parse(&text(sum + 1)).expect("a network"), &[0]).cost, sum);
+    for bound in [(1 << 58) + 1, sum - 1, sum] {
+        let error = parse(&text(bound)).expect_err("its solutions cost too much").to_string();
+        assert!(error.contains("smaller costs"), "{error}");
+    }
+}
+
 #[test]
 fn alldiff_compares_names() {
     let network = parse("{{t <9} {a [p q] b [q p]} { {[a b] alldiff [[] []]} }}").expect("a network");

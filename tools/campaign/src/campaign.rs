@@ -1,0 +1,182 @@
+//! The campaign: cases by number, on some threads, until a limit; failures are shrunk and saved.
+
+use crate::call::{Call, Runner};
+use crate::task::{Case, Fault, Problem, Task};
+use crate::tasks::Entry;
+use fangs::rng::{Rng, mix};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a failure is shrunk.
+const SHRINKING: Duration = Duration::from_secs(20);
+
+/// A failure, shrunk.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The false claim of the shrunk case.
+    pub fault: Fault,
+    /// Its call.
+    pub call: Call,
+    /// How many times it became smaller.
+    pub steps: u32,
+}
+
+/// What a case came to.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// How it ended, in a word.
+    pub ended: &'static str,
+    /// Its failure, if it has one.
+    pub failure: Option<Failure>,
+}
+
+/// Plays the case of a seed: makes it, checks it, and shrinks it if it fails.
+pub fn play<T: Task>(seed: u64, runner: &dyn Runner) -> Played {
+    let case = T::random(&mut Rng::new(seed));
+    match T::check(&case, runner) {
+        Ok(ended) => Played { ended, failure: None },
+        Err(fault) => {
+            let (case, fault, steps) = shrink::<T>(case, fault, runner, Instant::now() + SHRINKING);
+            Played { ended: "failed", failure: Some(Failure { fault, call: case.call(), steps }) }
+        }
+    }
+}
+
+/// Makes a failing case smaller as long as it fails in the same way.
+fn shrink<T: Task>(
+    mut case: Case<T::Problem>,
+    mut fault: Fault,
+    runner: &dyn Runner,
+    until: Instant,
+) -> (Case<T::Problem>, Fault, u32)
+where
+    T::Problem: Problem,
+{
+    let mut steps = 0;
+    'smaller: loop {
+        for smaller in case.smaller() {
+            if Instant::now() >= until {
+                break 'smaller;
+            }
+            match T::check(&smaller, runner) {
+                Err(found) if found.kind == fault.kind => {
+                    (case, fault) = (smaller, found);
+                    steps += 1;
+                    continue 'smaller;
+                }
+                _ => {}
+            }
+        }
+        break;
+    }
+    (case, fault, steps)
+}
+
+/// The limits of a campaign.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The seed.
+    pub seed: u64,
+    /// The number of the first case.
+    pub first: u64,
+    /// The number of cases.
+    pub cases: u64,
+    /// When it ends.
+    pub until: Instant,
+    /// The number of threads.
+    pub threads: usize,
+    /// How long a case may take.
+    pub patience: Duration,
+}
+
+/// What is known of a campaign.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// The number of cases of each task by how they ended.
+    pub counts: BTreeMap<(&'static str, &'static str), u64>,
+    /// The number of failures.
+    pub failures: u64,
+    /// The longest time that a case took, and its number.
+    pub slowest: (Duration, u64),
+}
+
+/// Hears of each failure: the task, the number of the case, and the failure.
+pub type Tell<'a> = &'a (dyn Fn(&Entry, u64, &Failure) + Sync);
+
+/// Returns the seed of a case.
+pub fn seed_of(seed: u64, case: u64) -> u64 {
+    mix(seed, case)
+}
+
+/// Plays cases of the tasks in turn until a limit is reached. A case that takes longer than the patience ends the
+/// process, because its thread cannot be stopped.
+pub fn run(tasks: &[&Entry], limits: Limits, runner: &dyn Runner, tell: Tell<'_>) -> Tally {
+    let (next, tally) = (AtomicU64::new(0), Mutex::new(Tally::default()));
+    let begun: Vec<Mutex<Option<(Instant, u64)>>> = (0..limits.threads).map(|_| Mutex::new(None)).collect();
+    let set = |place: usize, now| *begun[place].lock().unwrap_or_else(PoisonError::into_inner) = now;
+    let over = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for place in 0..limits.threads {
+            let (next, tally, over, set) = (&next, &tally, &over, &set);
+            let _ = scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= limits.cases || Instant::now() >= limits.until {
+                        break;
+                    }
+                    let case = limits.first + index;
+                    let entry = tasks[(case % tasks.len() as u64) as usize];
+                    set(place, Some((Instant::now(), case)));
+                    let before = Instant::now();
+                    let played = (entry.play)(seed_of(limits.seed, case), runner);
+                    let taken = (before.elapsed(), case);
+                    set(place, None);
+                    if let Some(failure) = &played.failure {
+                        tell(entry, case, failure);
+                    }
+                    let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+                    *tally.counts.entry((entry.name, played.ended)).or_insert(0) += 1;
+                    tally.failures += u64::from(played.failure.is_some());
+                    if played.failure.is_none() {
+                        tally.slowest = tally.slowest.max(taken);
+                    }
+                }
+                let _ = over.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        while over.load(Ordering::Relaxed) < limits.threads as u64 {
+            std::thread::sleep(Duration::from_millis(20));
+            for begun in &begun {
+                let begun = *begun.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some((_, case)) = begun.filter(|(begun, _)| begun.elapsed() > limits.patience + SHRINKING) {
+                    let task = tasks[(case % tasks.len() as u64) as usize].name;
+                    eprintln!("FAILED {task}: a case does not end: --seed {} --first {case} --cases 1", limits.seed);
+                    std::process::exit(1);
+                }
+            }
+        }
+    });
+    tally.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes the files of a failure to a folder, with the command line in a file of its own; returns the line.
+///
+/// # Errors
+/// Errors of the system.
+pub fn save(failure: &Failure, folder: &Path, stem: &str) -> io::Result<String> {
+    std::fs::create_dir_all(folder)?;
+    let line = failure.call.command_line(folder, stem);
+    for (path, text) in &line.files {
+        std::fs::write(path, text)?;
+    }
+    let quoted = |word: &String| if word.contains([' ', ';', '<', '>']) { format!("'{word}'") } else { word.clone() };
+    let words: Vec<String> = line.words.iter().map(quoted).collect();
+    let command = format!("fangs {}", words.join(" "));
+    let text = format!("{command}\n{}: {}\n", failure.fault.kind, failure.fault.what);
+    std::fs::write(folder.join(format!("{stem}.txt")), text)?;
+    Ok(command)
+}

@@ -1,0 +1,87 @@
+//! `solve`.
+
+use super::{decimal, network, time};
+use crate::call::{Call, Report};
+use fangs::bounds::BoundChoice;
+use fangs::check::evaluate;
+use fangs::device::Choice;
+use fangs::model::{Network, Number};
+use fangs::search::{Assertions, DriverChoice, Options, solve};
+use fangs::stop::Stop;
+use fangs::{Error, heuristics};
+
+/// Solves the network of a call.
+pub fn run(call: &Call) -> Result<Report, Error> {
+    let network = network(call)?;
+    let options = options(call);
+    let mut report = Report::default();
+    let mut last: Option<Number> = None;
+    let summary = solve(&network, &options, &Stop::new(), &mut |event| {
+        if let Some(bound) = event.bound.filter(|bound| last.is_none_or(|last| last.distance(*bound) != 0.0)) {
+            last = Some(bound);
+            report.bounds.extend(decimal(bound));
+        }
+    })?;
+    report.bounds.extend(summary.bound.and_then(decimal));
+    report.status = summary.status.name().into();
+    (report.cost, report.bound) = (summary.cost.and_then(decimal), summary.bound.and_then(decimal));
+    report.slack = summary.precision_slack;
+    report.work = (summary.rounds, summary.moves);
+    if options.certificate {
+        let (bound, proof) = &summary.proof;
+        report.text = certificate(&network, *bound, summary.least.as_deref(), proof);
+    }
+    report.solution = summary.solution;
+    Ok(report)
+}
+
+/// Returns the text of a certificate, or `None` if the network has none.
+pub fn certificate(
+    network: &Network,
+    bound: i64,
+    solution: Option<&[u32]>,
+    proof: &fangs::bounds::Proof,
+) -> Option<String> {
+    // what stands for global functions is not part of certificates
+    if network.globals().len() > 0 {
+        return None;
+    }
+    let solution = solution.map(|values| (evaluate(network, values).cost, values));
+    proof.certificate(network, bound, solution).to_text().ok()
+}
+
+fn options(call: &Call) -> Options {
+    let settings = &call.settings;
+    let mut options = Options::default();
+    options.device = Choice::Cpu.into();
+    options.time = time(call);
+    options.rounds = settings.number("rounds");
+    options.seed = settings.number("seed").unwrap_or(1);
+    options.threads = Some(settings.number("threads").unwrap_or(1));
+    options.population = settings.number("population");
+    options.z = settings.number("z");
+    options.bound_memory = settings.number("bound-memory");
+    options.gap = settings.number("gap");
+    options.target = settings.get("target").and_then(Number::parse);
+    options.reduce = !settings.has("no-reduce");
+    options.certificate = settings.has("certificate");
+    if settings.has("assert") {
+        options.assertions = Assertions::Assignment;
+    }
+    options.heuristic = settings.get("heuristic").and_then(heuristics::find);
+    if let Some(driver) = settings.get("driver").and_then(DriverChoice::named) {
+        options.driver = driver;
+    }
+    if let Some(method) = settings.get("bound").and_then(method) {
+        options.bound = method;
+    }
+    if let Some(start) = settings.numbers("warm-start") {
+        options.warm_starts = vec![start.into_iter().map(Some).collect()];
+    }
+    options
+}
+
+/// Returns the bound method of a name.
+pub fn method(name: &str) -> Option<BoundChoice> {
+    BoundChoice::all().find(|(own, _)| *own == name).map(|(_, choice)| choice)
+}

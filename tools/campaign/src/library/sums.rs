@@ -1,0 +1,80 @@
+//! `marginals`.
+
+use super::{observed, stop, time};
+use crate::call::{Call, Report};
+use fangs::Error;
+use fangs::formats::read_potentials_from;
+use fangs::marginals::{Evidence, Marginals, Options, Prepared, PreparedMap, SumBounds, bound, first_bound};
+use fangs::order::{Method, Ordering};
+use fangs::stop::Stop;
+
+/// Sums the product of a call.
+pub fn run(call: &Call) -> Result<Report, Error> {
+    let (file, settings) = (&call.files[0], &call.settings);
+    let potentials = read_potentials_from(file.text.as_bytes(), "campaign", file.ending.parse()?, None, &Stop::new())?;
+    let mut evidence = Evidence { values: observed(call), ..Evidence::default() };
+    settings.get("soft").into_iter().try_for_each(|text| evidence.weigh(&potentials, text))?;
+    let options = Options::default().with(|options| {
+        options.memory = Some(settings.number("bound-memory").unwrap_or(1 << 28));
+        options.variables = settings.numbers("variables");
+        if settings.has("only-z") {
+            options.variables = Some(Vec::new());
+        }
+        let order = settings.get("order").and_then(|name| Method::ALL.into_iter().find(|(own, _)| *own == name));
+        order.into_iter().for_each(|(_, method)| options.order = Ordering::Rule(method));
+    });
+    let stop = stop(call);
+    if let Some(maximised) = settings.numbers("maximize") {
+        let prepared = PreparedMap::new(&potentials, &evidence, &maximised, &options, &stop)?;
+        return match prepared.run(&stop) {
+            Ok(found) => {
+                let mut report = exact(found.ln_value, found.error_bound);
+                report.solution = (found.ln_value > f64::NEG_INFINITY).then_some(found.values);
+                Ok(report)
+            }
+            Err(Error::Memory(_)) if time(call).is_some() => {
+                let found = prepared.bound(&stop, &mut |_| ())?;
+                let mut report = bounded(found.bounds);
+                report.solution = (!found.values.is_empty()).then_some(found.values);
+                Ok(report)
+            }
+            Err(error) => Err(error),
+        };
+    }
+    // as the command: what comes before orders and tables is told if there is no time for more
+    let first = time(call).map(|_| first_bound(&potentials, &evidence, &stop)).transpose()?;
+    let prepared = Prepared::new(&potentials, &evidence, &options, &stop);
+    match prepared.and_then(|prepared| prepared.run(&stop)) {
+        Err(Error::Stopped) if first.is_some() => Ok(first.map_or_else(Report::default, bounded)),
+        Ok(Marginals { ln_z, error_bound, posteriors, posterior_error, .. }) => {
+            let posteriors = posteriors.into_iter().map(|own| own.map(Vec::from)).collect();
+            Ok(Report { posteriors, posterior_error, ..exact(ln_z, error_bound) })
+        }
+        Err(Error::Memory(_)) if time(call).is_some() => {
+            let last = bounded(bound(&potentials, &evidence, &options, &stop, &mut |_| ())?);
+            let first = first.map_or(f64::INFINITY, |first| first.upper);
+            let upper = last.interval.1.map(|upper| upper.min(first));
+            Ok(Report { interval: (last.interval.0, upper), ..last })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn exact(ln_z: f64, error: f64) -> Report {
+    let status = if ln_z == f64::NEG_INFINITY { "impossible evidence" } else { "exact" };
+    Report { status: status.into(), ln_z: Some(ln_z), error, ..Report::default() }
+}
+
+fn bounded(bounds: SumBounds) -> Report {
+    let SumBounds { lower, upper, open_parts, .. } = bounds;
+    let status = match (upper == f64::NEG_INFINITY, open_parts) {
+        (true, _) => "impossible evidence",
+        (_, 0) => "exact",
+        _ => "bounds",
+    };
+    let mut report = Report { status: status.into(), interval: (Some(lower), Some(upper)), ..Report::default() };
+    if status == "exact" {
+        (report.ln_z, report.error) = (Some(lower / 2.0 + upper / 2.0), upper - lower);
+    }
+    report
+}

@@ -1,0 +1,71 @@
+//! `convert`.
+
+use super::claims::any_network;
+use crate::call::{Runner, Settings};
+use crate::network::{Network, one_of};
+use crate::number::Decimal;
+use crate::task::{Case, Outcome, Task, Verdict, claim, fault, run};
+use fangs::check::evaluate;
+use fangs::formats::{FORMATS, Format, ReadOptions, read_from};
+use fangs::model::Cost;
+use fangs::rng::Rng;
+use fangs::stop::Stop;
+
+/// Networks in other formats.
+pub struct Convert;
+
+impl Task for Convert {
+    type Problem = Network;
+
+    fn random(rng: &mut Rng) -> Case<Network> {
+        let written: Vec<_> = FORMATS.iter().filter(|info| info.is_written()).map(|info| info.name).collect();
+        let mut settings = Settings::default();
+        settings.set("to", one_of(rng, &written));
+        Case { command: "convert", problem: any_network(rng), settings }
+    }
+
+    fn check(case: &Case<Network>, runner: &dyn Runner) -> Verdict {
+        // many formats hold few networks
+        let report = match run(runner, &case.call(), true)? {
+            Outcome::Report(report) => report,
+            Outcome::Nothing(why) => return Ok(why),
+        };
+        let Some(to) = case.settings.get("to").and_then(|to| to.parse::<Format>().ok()) else { return Ok("refused") };
+        let text = report.text.unwrap_or_default();
+        let again = read_from(text.as_bytes(), "again", to, &ReadOptions::default(), &Stop::new());
+        let again = match again {
+            Ok(again) => again,
+            Err(error) => return fault("written wrong", error.to_string()),
+        };
+        let network = &case.problem;
+        // rounded logarithms are compared by the search's own tasks
+        let is_exact = !network.form.is_product() && !matches!(to, Format::Uai | Format::Lg);
+        claim(again.domains() == network.domains, "written wrong", || format!("{:?}", again.domains()))?;
+        let mut wrong = None;
+        network.for_each(|values| {
+            let evaluation = evaluate(&again, values);
+            let is_solution = evaluation.is_solution();
+            let own = if network.form.is_product() {
+                (!network.product(values).is_zero()).then_some(0)
+            } else {
+                network.cost(values)
+            };
+            let cost = is_solution.then(|| cost_of(network, &again, to, evaluation.cost)).flatten();
+            if own.is_some() != is_solution || is_exact && own != cost {
+                let _ = wrong.get_or_insert_with(|| format!("{values:?} has {own:?}, and then {cost:?}"));
+            }
+        });
+        wrong.map_or(Ok("written"), |what| fault("written wrong", what))
+    }
+}
+
+/// Returns a cost of the network that was read again, in units of the first one.
+fn cost_of(network: &Network, again: &fangs::model::Network, to: Format, cost: Cost) -> Option<i128> {
+    // integers in place of decimals, and costs in place of values
+    if to == Format::Wcsp {
+        return Some(cost.into());
+    }
+    let units = again.units();
+    let sign = if units.maximise { -1 } else { 1 };
+    network.units(Decimal { digits: sign * i128::from(cost), exponent: -(units.decimals as i32) })
+}
