@@ -48,16 +48,21 @@ pub fn convert(
         ErrorKind::Unsupported => Error::Usage(error.to_string()),
         _ => Error::Io { path: path.into(), action: "cannot write", source: error },
     })?;
+    let cannot_hold = |why: &str| {
+        let network = terminal::path(Path::new(&network.name));
+        Error::Usage(format!("{network}: .{name} cannot hold its costs: {why}"))
+    };
     let again = formats::read_from(&text[..], &path.to_string_lossy(), format, options, stop);
     let again = again.map_err(|error| match error {
         Error::Stopped => error,
         // no fault of the text: it has numbers that 64 bits do not hold in this format
-        Error::Usage(why) => {
-            let network = terminal::path(Path::new(&network.name));
-            Error::Usage(format!("{network}: .{name} cannot hold its costs: {why}"))
-        }
+        Error::Usage(why) => cannot_hold(&why),
         error => Error::Internal(format!("what was written cannot be read: {error}")),
     })?;
+    let has_witness = |network: &Network| network.reading().is_some_and(|reading| reading.witness.is_some());
+    if has_witness(&again) && !has_witness(network) {
+        return Err(cannot_hold("they differ so much that the largest ones would be forbidden"));
+    }
     let scale = if format == Format::Wcsp { network.units().decimals } else { 0 };
     compare(network, &again, scale).map_err(|what| Error::Internal(format!("written wrong: {what}")))?;
     Ok(Converted { text, again, scale })
