@@ -46,6 +46,11 @@ pub fn play<T: Task>(seed: u64, runner: &dyn Runner) -> Played {
     }
 }
 
+/// Returns the call of the case of a seed.
+pub fn call<T: Task>(seed: u64) -> Call {
+    T::random(&mut Rng::new(seed)).call()
+}
+
 /// Makes a failing case smaller as long as it fails in the same way.
 fn shrink<T: Task>(
     mut case: Case<T::Problem>,
@@ -153,8 +158,10 @@ pub fn run(tasks: &[&Entry], limits: Limits, runner: &dyn Runner, tell: Tell<'_>
             for begun in &begun {
                 let begun = *begun.lock().unwrap_or_else(PoisonError::into_inner);
                 if let Some((_, case)) = begun.filter(|(begun, _)| begun.elapsed() > limits.patience + SHRINKING) {
-                    let task = tasks[(case % tasks.len() as u64) as usize].name;
-                    eprintln!("FAILED {task}: a case does not end: --seed {} --first {case} --cases 1", limits.seed);
+                    let entry = tasks[(case % tasks.len() as u64) as usize];
+                    let call = (entry.call)(seed_of(limits.seed, case));
+                    let fault = Fault { kind: "endless", what: format!("no end after {:?}", limits.patience) };
+                    tell(entry, case, &Failure { fault, call, steps: 0 });
                     std::process::exit(1);
                 }
             }
@@ -168,15 +175,23 @@ pub fn run(tasks: &[&Entry], limits: Limits, runner: &dyn Runner, tell: Tell<'_>
 /// # Errors
 /// Errors of the system.
 pub fn save(failure: &Failure, folder: &Path, stem: &str) -> io::Result<String> {
+    let command = save_call(&failure.call, folder, stem)?;
+    let text = format!("{command}\n{}: {}\n", failure.fault.kind, failure.fault.what);
+    std::fs::write(folder.join(format!("{stem}.txt")), text)?;
+    Ok(command)
+}
+
+/// Writes the files of a call to a folder; returns its command line.
+///
+/// # Errors
+/// Errors of the system.
+pub fn save_call(call: &Call, folder: &Path, stem: &str) -> io::Result<String> {
     std::fs::create_dir_all(folder)?;
-    let line = failure.call.command_line(folder, stem);
+    let line = call.command_line(folder, stem);
     for (path, text) in &line.files {
         std::fs::write(path, text)?;
     }
     let quoted = |word: &String| if word.contains([' ', ';', '<', '>']) { format!("'{word}'") } else { word.clone() };
     let words: Vec<String> = line.words.iter().map(quoted).collect();
-    let command = format!("fangs {}", words.join(" "));
-    let text = format!("{command}\n{}: {}\n", failure.fault.kind, failure.fault.what);
-    std::fs::write(folder.join(format!("{stem}.txt")), text)?;
-    Ok(command)
+    Ok(format!("fangs {}", words.join(" ")))
 }

@@ -18,8 +18,8 @@ pub struct Table {
     pub entries: Vec<i64>,
 }
 
-/// An influence diagram. Blocks alternate between what is seen and what is decided, first in time first; the last one is
-/// never seen. Blocks of what is seen may be empty.
+/// An influence diagram. Blocks alternate between what is seen and what is decided, first in time first; the last one
+/// is never seen. Blocks of what is seen may be empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagram {
     /// Whether decisions forget: each sees only the block right before its own.

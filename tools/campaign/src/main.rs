@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use fangs_campaign::call::{Call, Ended, Runner};
-use fangs_campaign::campaign::{Limits, run, save};
+use fangs_campaign::campaign::{Limits, run, save, save_call, seed_of};
 use fangs_campaign::command::Program;
 use fangs_campaign::library::Library;
 use fangs_campaign::tasks::{Entry, TASKS, find};
@@ -42,6 +42,9 @@ struct Flags {
     /// A part of the calls goes to this program instead of the library
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
+    /// Only write the files of these cases, and print their command lines
+    #[arg(long)]
+    show: bool,
     /// A case that takes longer than this many seconds is a failure
     #[arg(long, value_name = "N", default_value_t = 120.0)]
     patience: f64,
@@ -84,6 +87,17 @@ fn main() -> ExitCode {
         }
     };
     let tasks: Vec<&Entry> = if flags.task.is_empty() { TASKS.iter().collect() } else { flags.task };
+    if flags.show {
+        for case in flags.first..flags.first.saturating_add(flags.cases.unwrap_or(1)) {
+            let entry = tasks[(case % tasks.len() as u64) as usize];
+            let call = (entry.call)(seed_of(seed, case));
+            match save_call(&call, &flags.out, &format!("{}-{seed}-{case}", entry.name)) {
+                Ok(line) => println!("{line}"),
+                Err(error) => println!("case {case} is not saved: {error}"),
+            }
+        }
+        return ExitCode::SUCCESS;
+    }
     let begun = Instant::now();
     let limits = Limits {
         seed,

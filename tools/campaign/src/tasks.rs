@@ -10,12 +10,10 @@ mod solutions;
 mod solve;
 mod sums;
 
-pub use processes::Processes;
-
-use crate::call::Runner;
-use crate::campaign::{Failure, Played, play};
+use crate::call::{Call, File, Runner, Settings};
+use crate::campaign::{Played, call, play};
 use crate::network::Network;
-use crate::task::Problem;
+use crate::task::{Problem, Task};
 
 /// A line of the list of tasks.
 #[derive(Clone, Copy)]
@@ -26,36 +24,31 @@ pub struct Entry {
     pub about: &'static str,
     /// Plays the case of a seed.
     pub play: fn(u64, &dyn Runner) -> Played,
+    /// Returns the call of the case of a seed.
+    pub call: fn(u64) -> Call,
 }
 
 /// Every task.
 pub const TASKS: &[Entry] = &[
-    Entry {
-        name: "solve",
-        about: "Solutions, bounds, proofs and certificates of all drivers and methods; equal runs for any threads",
-        play: play::<solve::Solve>,
-    },
-    Entry {
-        name: "bound",
-        about: "Bounds and certificates of all methods under limits of time and memory",
-        play: play::<bound::Bound>,
-    },
-    Entry { name: "solutions", about: "The number of all solutions", play: play::<solutions::Solutions> },
-    Entry {
-        name: "marginals",
-        about: "Sums and posteriors, exact and as intervals under limits of memory and time",
-        play: play::<sums::Sums>,
-    },
-    Entry {
-        name: "map",
-        about: "Largest sums (marginal MAP), exact and as intervals",
-        play: play::<sums::LargestSums>,
-    },
-    Entry { name: "dcop", about: "Agents: DPOP, ADPOP, limited messages, local search", play: play::<dcop::Dcop> },
-    Entry { name: "convert", about: "Networks in every format that is written", play: play::<convert::Convert> },
-    Entry { name: "diagrams", about: "Influence diagrams and LIMIDs", play: play::<diagrams::Diagrams> },
-    Entry { name: "processes", about: "Partially observable processes", play: play::<Processes> },
+    Entry::of::<solve::Solve>(
+        "solve",
+        "Solutions, bounds, proofs and certificates of all drivers and methods; equal runs for any threads",
+    ),
+    Entry::of::<bound::Bound>("bound", "Bounds and certificates of all methods under limits of time and memory"),
+    Entry::of::<solutions::Solutions>("solutions", "The number of all solutions"),
+    Entry::of::<sums::Sums>("marginals", "Sums and posteriors, exact and as intervals under limits of memory and time"),
+    Entry::of::<sums::LargestSums>("map", "Largest sums (marginal MAP), exact and as intervals"),
+    Entry::of::<dcop::Dcop>("dcop", "Agents: DPOP, ADPOP, limited messages, local search"),
+    Entry::of::<convert::Convert>("convert", "Networks in every format that is written"),
+    Entry::of::<diagrams::Diagrams>("diagrams", "Influence diagrams and LIMIDs"),
+    Entry::of::<processes::Processes>("processes", "Partially observable processes"),
 ];
+
+impl Entry {
+    const fn of<T: Task>(name: &'static str, about: &'static str) -> Entry {
+        Entry { name, about, play: play::<T>, call: call::<T> }
+    }
+}
 
 /// Returns the task of a name.
 pub fn find(name: &str) -> Option<&'static Entry> {
@@ -67,11 +60,11 @@ impl Problem for Network {
         Network::smaller(self)
     }
 
-    fn files(&self) -> Vec<crate::call::File> {
-        vec![crate::call::File { ending: self.form.ending(), text: self.text() }]
+    fn files(&self) -> Vec<File> {
+        vec![File { ending: self.form.ending(), text: self.text() }]
     }
 
-    fn complete(&self, settings: &mut crate::call::Settings) {
+    fn complete(&self, settings: &mut Settings) {
         if !self.observed.is_empty() {
             settings.set("observe", self.observations());
         }
@@ -82,11 +75,6 @@ impl std::fmt::Debug for Entry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
     }
-}
-
-/// Returns the failure of a case, if the entry's task has one for a seed.
-pub fn failure(entry: &Entry, seed: u64, runner: &dyn Runner) -> Option<Failure> {
-    (entry.play)(seed, runner).failure
 }
 
 #[cfg(test)]

@@ -28,6 +28,10 @@ impl Task for Solve {
         settings.maybe(rng, 30, "seed", |rng| rng.below(1000));
         let drivers: Vec<_> = DriverChoice::all().map(|(driver, _)| driver.name()).collect();
         settings.maybe(rng, 70, "driver", |rng| one_of(rng, &drivers));
+        // each of its rounds takes longer than the one before
+        if settings.get("driver") == Some("long-anneal") && settings.has("rounds") {
+            settings.set("rounds", 1);
+        }
         let takes_heuristic = settings.get("driver").is_none_or(|driver| driver == "portfolio");
         if settings.get("driver") == Some("guided") || takes_heuristic && rng.below(10) == 0 {
             let names: Vec<_> = heuristics::all().iter().map(|heuristic| heuristic.name().to_string()).collect();
