@@ -245,6 +245,33 @@ mod tests {
         assert_eq!(compare(&network(7), &network(7), 0), Ok(()));
     }
 
+    /// Whatever reaches the limit is one key of YAML, and constants keep their digits or are refused.
+    #[test]
+    fn limits_and_long_numbers_in_yaml_and_clauses() {
+        let found = |text: &str, format: Format, to: Format| {
+            let options = ReadOptions::default();
+            let network = formats::read_from(text.as_bytes(), "t", format, &options, &Stop::new()).expect(text);
+            convert(&network, to, &options, Path::new("out"), &Stop::new())
+        };
+        let forbidding = "t 1 3 1 5\n3\n1 0 0 3\n0 7\n1 9\n2 8\n";
+        let passing = "{{t <9.0} {3} { {[0] [2.0 9.5 11.0]} }}";
+        assert!(found(forbidding, Format::Wcsp, Format::Yaml).is_ok());
+        assert!(found(passing, Format::Cfn, Format::Yaml).is_ok());
+        for (text, format, to, part) in [
+            ("{{t <9.0} {3} { {[0] [2.0 9.5 11.0]} {[] [-1.0]} }}", Format::Cfn, Format::Yaml, "negative ones make up"),
+            ("t 1 1 1 900000000000000000\n1\n0 140737488355328001 0\n", Format::Wcsp, Format::Yaml, "15 digits"),
+            (
+                "t 1 2 2 144115188075855900\n2\n1 0 0 1\n1 72057594037927936\n1 0 0 1\n1 72057594037927936\n",
+                Format::Wcsp,
+                Format::Wcnf,
+                "weights that total 144115188075855872",
+            ),
+        ] {
+            let error = found(text, format, to).expect_err(part);
+            assert!(error.is_input() && error.to_string().contains(part), "{error}");
+        }
+    }
+
     /// Costs of 2^57 have no three digits behind the point in 64 bits: a limit of the format, not a bug.
     #[test]
     fn costs_that_a_format_cannot_hold_are_refused() {

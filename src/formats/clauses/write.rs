@@ -2,7 +2,7 @@
 
 use crate::formats::as_tables;
 use crate::formats::writing::{entries, refuse, refuse_large, refuse_top, refuse_values};
-use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Table};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Network, SUM_LIMIT, Table};
 use std::io::{self, Write};
 
 /// Writes a network of bits with the header `p wcnf`, which keeps variables that no clause has.
@@ -53,6 +53,9 @@ pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::R
         _ => return refuse(format!("a negative constant, {constant}: weights are at least 0")),
     }
     let top = 1 + clauses.iter().filter_map(|(weight, _)| *weight).sum::<i128>();
+    if top as f64 >= SUM_LIMIT {
+        return refuse(format!("weights that total {}, which are too large to be read as 64-bit costs", top - 1));
+    }
     writeln!(out, "p wcnf {} {} {top}", network.domains().len(), clauses.len())?;
     for (weight, literals) in &clauses {
         write!(out, "{}", weight.unwrap_or(top))?;

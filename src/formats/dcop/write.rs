@@ -9,6 +9,9 @@ use std::io::{self, ErrorKind, Write};
 /// Combinations of values of a function that are written at most.
 const ENTRIES: u64 = 100_000_000;
 
+/// Costs below this, in units, have at most 15 digits, which doubles tell apart.
+const EXACT: u64 = 1_000_000_000_000_000;
+
 /// Writes a network as a distributed problem; a variable without an owner is an agent of its own.
 ///
 /// # Errors
@@ -24,6 +27,14 @@ pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::R
             network.top()
         );
         return Err(refused(what));
+    }
+    let any = |is: &dyn Fn(Cost) -> bool| network.functions().iter().any(|function| function.table.costs().any(is));
+    if any(&|cost| (network.top()..FORBIDDEN).contains(&cost)) && any(&|cost| cost < 0) {
+        return Err(refused("costs that reach the limit on totals unless negative ones make up for them".into()));
+    }
+    let large = |cost: Cost| cost < FORBIDDEN && cost.unsigned_abs() >= EXACT;
+    if any(&large) {
+        return Err(refused("costs of more than 15 digits: numbers of .yaml are doubles".into()));
     }
     writeln!(out, "name: {}", text(&network.name))?;
     writeln!(out, "objective: {}", if network.units().maximise { "max" } else { "min" })?;
@@ -99,7 +110,8 @@ fn constraint(network: &Network, function: &CostFunction, names: &[String], out:
     // tuples by cost; the commonest cost is the default
     let mut tuples: BTreeMap<Cost, Vec<usize>> = BTreeMap::new();
     for (index, cost) in function.entries(domains).enumerate() {
-        tuples.entry(cost).or_default().push(index);
+        // whatever reaches the limit has one key
+        tuples.entry(if cost < network.top() { cost } else { FORBIDDEN }).or_default().push(index);
     }
     let default = tuples.iter().max_by_key(|(_, list)| list.len()).map(|(&cost, _)| cost).unwrap_or(0);
     let scope: Vec<String> = function.scope.iter().map(|&v| text(&names[v as usize])).collect();
