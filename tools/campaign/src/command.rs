@@ -4,6 +4,7 @@ use crate::call::{Call, Ended, Report, Runner};
 use crate::number::Decimal;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,6 +50,9 @@ struct Printed<'a> {
     meu: Option<f64>,
     #[serde(default)]
     certificate: Option<Proven<'a>>,
+    /// Of agents: the values of variables called `x0`, `x1` and so on, which are indices or `v` and an index.
+    #[serde(default)]
+    assignment: BTreeMap<String, serde_json::Value>,
 }
 
 /// What a certificate proves.
@@ -75,8 +79,12 @@ impl Program {
             std::fs::write(path, text).map_err(|error| failed(&error))?;
         }
         let certificate = self.folder.path().join(format!("call{number}.cert"));
+        let solution = self.folder.path().join(format!("call{number}.sol"));
         let mut command = Command::new(&self.path);
         let _ = command.args(&line.words);
+        if call.command == "bound" {
+            let _ = command.arg("--solution").arg(&solution).args(["--solution-format", "indices"]);
+        }
         if call.command != "convert" {
             let _ = command.arg("--json");
         } else {
@@ -92,6 +100,10 @@ impl Program {
             Some(0 | 3 | 4) => match report(&output.stdout) {
                 Ok(mut report) => {
                     report.text = std::fs::read_to_string(&certificate).ok();
+                    let written = std::fs::read_to_string(&solution).ok();
+                    let written =
+                        written.and_then(|text| text.split_whitespace().map(|word| word.parse().ok()).collect());
+                    report.solution = report.solution.or(written);
                     Ended::Done(Box::new(report))
                 }
                 Err(error) => Ended::Failed(format!("{error}: {}", String::from_utf8_lossy(&output.stdout))),
@@ -100,8 +112,8 @@ impl Program {
             Some(2) => Ended::Refused(message()),
             code => Ended::Failed(format!("exit code {code:?}: {}", message())),
         };
-        for path in line.files.into_iter().map(|(path, _)| path).chain([certificate]) {
-            // a certificate is there only if it was asked for
+        for path in line.files.into_iter().map(|(path, _)| path).chain([certificate, solution]) {
+            // not all are there
             let _ = std::fs::remove_file(path);
         }
         Ok(ended)
@@ -126,7 +138,7 @@ fn report(text: &[u8]) -> Result<Report, serde_json::Error> {
         bounds: bound.into_iter().collect(),
         slack: printed.precision_slack.unwrap_or(0.0),
         exact: printed.exact,
-        solution: printed.solution,
+        solution: printed.solution.or(values(&printed.assignment)),
         work: (printed.rounds, printed.moves),
         ln_z: printed.ln_z,
         error: printed.error_bound.unwrap_or(0.0),
@@ -134,4 +146,14 @@ fn report(text: &[u8]) -> Result<Report, serde_json::Error> {
         posterior_error: printed.posterior_error.unwrap_or(0.0),
         ..Report::default()
     })
+}
+
+/// Returns the values of all variables, if names and values are those that the campaign's networks have.
+fn values(assignment: &BTreeMap<String, serde_json::Value>) -> Option<Vec<u32>> {
+    let index = |text: &str| text.trim_start_matches(['x', 'v']).parse::<u32>().ok();
+    let value = |v: usize| {
+        let value = assignment.get(&format!("x{v}"))?;
+        value.as_u64().map(|value| value as u32).or_else(|| index(value.as_str()?))
+    };
+    (!assignment.is_empty()).then(|| (0..assignment.len()).map(value).collect())?
 }

@@ -89,7 +89,7 @@ impl Costs {
         match self {
             Costs::Table(table) => table.iter().flatten().map(|entry| entry.digits).collect(),
             Costs::Global(Global::Different { cost } | Global::Among { cost, .. }) => {
-                vec![0, i128::from(*cost) * arity as i128]
+                (0..=arity as i128).map(|times| times * i128::from(*cost)).collect()
             }
             Costs::Global(Global::Knapsack { .. }) => vec![0],
         }

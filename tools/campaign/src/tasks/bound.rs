@@ -21,7 +21,10 @@ impl Task for Bound {
         settings.maybe(rng, 85, "method", |rng| one_of(rng, &methods));
         let orders: Vec<_> = Method::ALL.iter().map(|(name, _)| *name).collect();
         settings.maybe(rng, 40, "order", |rng| one_of(rng, &orders));
-        settings.maybe(rng, 50, "z", |rng| 1 + rng.below(5));
+        let chosen = BoundChoice::all().find(|(name, _)| settings.get("method") == Some(name));
+        if chosen.is_none_or(|(_, method)| method.strategies().have_z()) {
+            settings.maybe(rng, 50, "z", |rng| 1 + rng.below(5));
+        }
         settings.maybe(rng, 30, "bound-memory", |rng| 1u64 << (6 + rng.below(18)));
         settings.maybe(rng, 50, "no-reduce", |_| "");
         settings.maybe(rng, 40, "certificate", |_| "");

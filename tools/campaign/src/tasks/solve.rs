@@ -39,7 +39,10 @@ impl Task for Solve {
         }
         let methods: Vec<_> = BoundChoice::all().map(|(name, _)| name).collect();
         settings.maybe(rng, 60, "bound", |rng| one_of(rng, &methods));
-        settings.maybe(rng, 20, "z", |rng| 1 + rng.below(5));
+        let chosen = BoundChoice::all().find(|(name, _)| settings.get("bound") == Some(name));
+        if chosen.is_none_or(|(_, method)| method.strategies().have_z()) {
+            settings.maybe(rng, 20, "z", |rng| 1 + rng.below(5));
+        }
         settings.maybe(rng, 20, "bound-memory", |rng| 1u64 << (6 + rng.below(18)));
         settings.maybe(rng, 30, "no-reduce", |_| "");
         settings.maybe(rng, 10, "population", |rng| 1 + rng.below(20));

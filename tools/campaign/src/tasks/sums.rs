@@ -25,8 +25,6 @@ fn random(rng: &mut Rng, settings: &mut Settings) -> Network {
     };
     settings.maybe(rng, 50, "bound-memory", |rng| 1u64 << (2 + rng.below(16)));
     settings.set("time", one_of(rng, &["10ms", "50ms", "200ms"]));
-    let orders: Vec<_> = Method::ALL.iter().map(|(name, _)| *name).collect();
-    settings.maybe(rng, 20, "order", |rng| one_of(rng, &orders));
     crate::network::network(rng, shape)
 }
 
@@ -59,6 +57,8 @@ impl Task for Sums {
     fn random(rng: &mut Rng) -> Case<Network> {
         let mut settings = Settings::default();
         let problem = random(rng, &mut settings);
+        let orders: Vec<_> = Method::ALL.iter().map(|(name, _)| *name).collect();
+        settings.maybe(rng, 20, "order", |rng| one_of(rng, &orders));
         settings.maybe(rng, 40, "only-z", |_| "");
         settings.maybe(rng, 15, "soft", |rng| {
             let v = rng.index(problem.domains.len());
