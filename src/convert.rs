@@ -151,7 +151,8 @@ fn compare_tables(network: &Network, again: &Network, is_exact: bool) -> Tables 
     // an entry that was rounded is off by half a unit
     let slack = |units: &Units| if units.rounded > 0 { 0.5 / units.scale() } else { 0.0 };
     let (own, other) = (network.units(), again.units());
-    let differ = |(one, two): (Cost, Cost)| match (one >= network.top(), two >= again.top()) {
+    // other entries that reach the limit forbid only where no negative ones make up for them
+    let differ = |(one, two): (Cost, Cost)| match (one >= FORBIDDEN, two >= FORBIDDEN) {
         (false, false) if is_exact => one != two,
         (false, false) => !are_near(one as f64 / own.scale(), two as f64 / other.scale(), slack(own) + slack(other)),
         (one, two) => one != two,
@@ -243,6 +244,29 @@ mod tests {
         assert_eq!(compare_tables(&network(7), &network(7), true), Tables::Same);
         assert_eq!(compare_tables(&network(7), &network(8), true), Tables::Others);
         assert_eq!(compare(&network(7), &network(7), 0), Ok(()));
+    }
+
+    /// An entry above the limit on totals is no forbidden one if a negative entry always makes up for it.
+    #[test]
+    fn entries_that_pass_the_limit_keep_their_costs() {
+        let options = ReadOptions::default();
+        let text = "{{t <10.0} {2} { {[0] [12.0 3.0]} {[0] [-4.0 -4.0]} }}";
+        let network = formats::read_from(text.as_bytes(), "t", Format::Cfn, &options, &Stop::new()).expect("a network");
+        for format in [Format::Uai, Format::Lg] {
+            let found = convert(&network, format, &options, Path::new("out"), &Stop::new()).expect("it fits");
+            assert!(check::evaluate(&found.again, &[0]).is_solution(), "{format:?}");
+        }
+        let mut builder = Network::builder("forbidding");
+        let v = builder.variable(2).expect("values");
+        let _ = builder.dense(&[v], vec![120, FORBIDDEN]).expect("two entries");
+        let _ = builder.dense(&[v], vec![-40, -40]).expect("two entries");
+        let _ = builder.top(100);
+        let (own, mut other) = (builder.clone().build(), Network::builder("other"));
+        let v = other.variable(2).expect("values");
+        let _ = other.dense(&[v], vec![FORBIDDEN, FORBIDDEN]).expect("two entries");
+        let _ = other.dense(&[v], vec![-40, -40]).expect("two entries");
+        let _ = other.top(100);
+        assert!(compare(&own, &other.build(), 0).is_err());
     }
 
     /// Whatever reaches the limit is one key of YAML, and constants keep their digits or are refused.

@@ -26,7 +26,7 @@ pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::R
     let mut constant = 0i128;
     for (index, function) in network.functions().iter().enumerate() {
         let base = function.table.costs().min().unwrap_or(0);
-        let is_hard = |cost: Cost| cost >= FORBIDDEN.min(network.top());
+        let is_hard = |cost: Cost| cost >= FORBIDDEN;
         if is_hard(base) {
             clauses.push((None, Vec::new()));
             continue;

@@ -41,7 +41,6 @@ fn write_tables(network: &Network, out: &mut dyn Write, scale: Scale) -> io::Res
             None => {
                 let decimals = network.units().decimals;
                 for cost in function.entries(network.domains()) {
-                    let cost = if cost >= network.top() { FORBIDDEN } else { cost };
                     write!(out, " {}", of_cost(cost, decimals, scale))?;
                 }
             }
