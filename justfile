@@ -23,3 +23,8 @@ doc:
 # benchmarks of the inner loops
 bench *NAME:
     cargo bench {{NAME}}
+
+# random problems of every task against enumeration, for so many seconds
+campaign SECONDS="120" *OPTIONS:
+    cargo build --release
+    cargo run --release --package fangs-campaign -- --seconds {{SECONDS}} --binary target/release/fangs {{OPTIONS}}

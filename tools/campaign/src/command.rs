@@ -52,7 +52,7 @@ struct Printed<'a> {
     certificate: Option<Proven<'a>>,
     /// Of agents: the values of variables called `x0`, `x1` and so on, which are indices or `v` and an index.
     #[serde(default)]
-    assignment: BTreeMap<String, serde_json::Value>,
+    assignment: Option<BTreeMap<String, serde_json::Value>>,
 }
 
 /// What a certificate proves.
@@ -138,7 +138,7 @@ fn report(text: &[u8]) -> Result<Report, serde_json::Error> {
         bounds: bound.into_iter().collect(),
         slack: printed.precision_slack.unwrap_or(0.0),
         exact: printed.exact,
-        solution: printed.solution.or(values(&printed.assignment)),
+        solution: printed.solution.or(printed.assignment.as_ref().and_then(values)),
         work: (printed.rounds, printed.moves),
         ln_z: printed.ln_z,
         error: printed.error_bound.unwrap_or(0.0),

@@ -23,7 +23,9 @@ impl Task for Dcop {
             _ => settings.maybe(rng, 50, "cycles", |rng| 1 + rng.below(30)),
         }
         settings.maybe(rng, 30, "seed", |rng| rng.below(1000));
-        settings.maybe(rng, 30, "mode", |_| "agents");
+        if algorithm == "adpop" || algorithm == "dpop" && !settings.has("message-limit") {
+            settings.maybe(rng, 30, "mode", |_| "agents");
+        }
         Case { command: "dcop", problem, settings }
     }
 
