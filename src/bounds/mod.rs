@@ -53,8 +53,11 @@ pub(crate) const REDUCTIONS: &str = "reductions";
 
 /// Whether a bound of a method, as results name it, depends on an elimination order.
 pub fn follows_order(method: &str) -> bool {
-    let without =
-        [CONSTANT, REDUCTIONS, BoundChoice::None.name(), BoundChoice::Shift.name(), BoundChoice::Cores.name()];
+    #[cfg(feature = "sat")]
+    if method == BoundChoice::Cores.name() {
+        return false;
+    }
+    let without = [CONSTANT, REDUCTIONS, BoundChoice::None.name(), BoundChoice::Shift.name()];
     !without.contains(&method)
 }
 
