@@ -28,3 +28,15 @@ bench *NAME:
 campaign SECONDS="120" *OPTIONS:
     cargo build --release
     cargo run --release --package fangs-campaign -- --seconds {{SECONDS}} --binary target/release/fangs {{OPTIONS}}
+
+# coverage-guided fuzzing of all readers, each target for SECONDS seconds; needs a nightly toolchain and `cargo install cargo-fuzz`
+fuzz SECONDS="60":
+    for target in networks decisions companions; do \
+        cargo +nightly fuzz run $target -- -max_total_time={{SECONDS}} -max_len=65536 -rss_limit_mb=4096 -timeout=60 \
+            || exit 1; \
+    done
+
+# tests of the library under the address sanitizer, optionally those with a name; needs a nightly toolchain
+sanitize *NAME:
+    RUSTFLAGS=-Zsanitizer=address cargo +nightly test --lib --target x86_64-unknown-linux-gnu \
+        --target-dir target/sanitize {{NAME}}

@@ -27,7 +27,8 @@ const LONGEST_FILE: usize = 500;
 const LONGEST_LINE: usize = 120;
 
 /// Folders whose files are read by people, and how these end.
-const FOLDERS: [&str; 7] = ["benches", "examples", "heuristics", "kernels", "python", "src", "tests"];
+const FOLDERS: [&str; 9] =
+    ["benches", "examples", "fuzz/fuzz_targets", "heuristics", "kernels", "python", "src", "tests", "tools"];
 const ENDINGS: [&str; 5] = ["cu", "cuh", "py", "rs", "toml"];
 
 /// The area of a file: the first folder below `src`, or its own name.

@@ -214,9 +214,9 @@ fn clocks_follow_the_longest_chain() {
 fn forest(rng: &mut Rng, case: u64) -> Problem {
     let mut network = Network::builder("forest");
     let n = 2 + rng.below(7) as u32;
-    let domain = if case % 3 == 0 { 2 } else { 1 + rng.below(3) as u32 };
+    let domain = if case.is_multiple_of(3) { 2 } else { 1 + rng.below(3) as u32 };
     let v: Vec<u32> = (0..n).map(|_| network.variable(domain + 1).expect("a variable")).collect();
-    let most = if case % 2 == 0 { 2 } else { 1 << 55 };
+    let most = if case.is_multiple_of(2) { 2 } else { 1 << 55 };
     let cost = |rng: &mut Rng| if rng.below(8) == 0 { FORBIDDEN } else { rng.below(most) as Cost };
     let entries = |rng: &mut Rng, count: u32| (0..count).map(|_| cost(rng)).collect::<Vec<Cost>>();
     let mut next = 1;
@@ -281,14 +281,14 @@ fn local_search_does_not_end_in_ties() {
     let stop = Stop::new();
     let mut solved = [0; 3];
     for case in 0..100u64 {
-        let (n, colors) = if case % 2 == 0 { (4 + case % 7, 3) } else { (4, 4) };
+        let (n, colors) = if case.is_multiple_of(2) { (4 + case % 7, 3) } else { (4, 4) };
         let mut network = Network::builder("coloring");
         let v: Vec<u32> = (0..n).map(|_| network.variable(colors).expect("a variable")).collect();
         let conflict = if case % 4 < 2 { FORBIDDEN } else { 1 };
         let table: Vec<Cost> =
             (0..colors * colors).map(|index| if index % (colors + 1) == 0 { conflict } else { 0 }).collect();
         for a in 0..n as usize {
-            let later = if case % 2 == 0 { vec![(a + 1) % n as usize] } else { (a + 1..n as usize).collect() };
+            let later = if case.is_multiple_of(2) { vec![(a + 1) % n as usize] } else { (a + 1..n as usize).collect() };
             for b in later {
                 let _ = network.dense(&[v[a], v[b]], table.clone()).expect("a function");
             }

@@ -125,7 +125,7 @@ fn agree(case: usize, stated: &Stated, rounds: &mut Rng) -> Seen {
             rounds: Some(rounds.below(8)),
             threads: Some(1),
             bound,
-            reduce: (case + number) % 2 == 0,
+            reduce: (case + number).is_multiple_of(2),
             certificate: true,
             ..Options::default()
         };

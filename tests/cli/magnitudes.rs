@@ -48,7 +48,7 @@ fn the_best_of_totals_that_doubles_cannot_tell_apart_is_found_and_written_exactl
 
 #[test]
 fn decimals_beyond_doubles_are_exact() -> Result {
-    let text = r#"{ problem: { name: "d", mustbe: "<100000000000000.00" }, variables: { a: ["x", "y"] },
+    let text = r#"{ problem: { name: "d", mustbe: "<1000000000000000.00" }, variables: { a: ["x", "y"] },
                     functions: { f: { scope: ["a"], costs: [90071992547409.93, 90071992547409.92] },
                                  g: { scope: [], costs: [90071992547409.93] } } }"#;
     let (_folder, file) = folder_with("d.cfn", text)?;

@@ -19,7 +19,7 @@ fn ends() -> io::Result<[OwnedFd; 2]> {
     let (mut person, mut program) = (-1, -1);
     let mut size = libc::winsize { ws_row: 24, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the numbers and the size are there; null stands for a name and settings that are not wanted.
-    if unsafe { libc::openpty(&mut person, &mut program, null_mut(), null_mut(), &mut size) } != 0 {
+    if unsafe { libc::openpty(&mut person, &mut program, null_mut(), null_mut(), &raw mut size) } != 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the call has opened them, and nothing else owns them.

@@ -17,6 +17,9 @@ use crate::stop::Stop;
 use ascent::Ascent;
 use search::Team;
 
+/// Solves the process in which all agents share their observations, and tells of each result on the way.
+type Shared<'a> = dyn Fn(&mut dyn FnMut(&Solution)) -> Result<Solution, Error> + 'a;
+
 /// Solves a process of several agents that do not share their observations. `shared` solves the one in which they do.
 ///
 /// # Errors
@@ -25,7 +28,7 @@ pub(super) fn solve_team(
     pomdp: &Pomdp,
     horizon: usize,
     options: &Options,
-    shared: &dyn Fn(&mut dyn FnMut(&Solution)) -> Result<Solution, Error>,
+    shared: &Shared<'_>,
     stop: &Stop,
     tell: &mut dyn FnMut(&Solution),
 ) -> Result<Solution, Error> {

@@ -22,19 +22,19 @@ pub(in crate::formats) struct Words<'w, 'a> {
     marks: &'static [u8],
     /// Text between blanks, the place of its first byte, and how much of it was taken.
     text: Vec<u8>,
-    place: Place,
+    text_at: Place,
     taken: usize,
     /// The current word, whether it is a name, and its place.
     word: String,
     is_name: bool,
-    at: Place,
+    place: Place,
 }
 
 impl<'w, 'a> Words<'w, 'a> {
     /// The first word is the current one. Each of `marks` is a word of its own.
     pub fn new(tokens: &'w mut Tokens<'a>, marks: &'static [u8]) -> Result<Self, Error> {
         let (text, word) = (Vec::new(), String::new());
-        let mut words = Words { tokens, marks, text, place: (1, 1), taken: 0, word, is_name: false, at: (1, 1) };
+        let mut words = Words { tokens, marks, text, text_at: (1, 1), taken: 0, word, is_name: false, place: (1, 1) };
         words.take()?;
         Ok(words)
     }
@@ -65,7 +65,7 @@ impl<'w, 'a> Words<'w, 'a> {
 
     /// The place of the current word.
     pub fn place(&self) -> Place {
-        self.at
+        self.place
     }
 
     /// Whether no word is left.
@@ -141,11 +141,11 @@ impl<'w, 'a> Words<'w, 'a> {
         self.is_name = false;
         loop {
             if self.taken == self.text.len() && !self.more()? {
-                self.at = self.tokens.place();
+                self.place = self.tokens.place();
                 return Ok(());
             }
             let rest = &self.text[self.taken..];
-            self.at = (self.place.0, self.place.1 + self.taken as u64);
+            self.place = (self.text_at.0, self.text_at.1 + self.taken as u64);
             if rest.starts_with(b"//") {
                 self.taken = self.text.len();
                 self.tokens.skip_line()?;
@@ -190,7 +190,7 @@ impl<'w, 'a> Words<'w, 'a> {
             self.word.push(' ');
             if !self.more()? {
                 self.word.clear();
-                self.at = self.tokens.place();
+                self.place = self.tokens.place();
                 return Err(self.error(expected));
             }
         }
@@ -204,7 +204,7 @@ impl<'w, 'a> Words<'w, 'a> {
             return Ok(false);
         }
         self.text.extend_from_slice(self.tokens.word("a word")?);
-        self.place = self.tokens.place();
+        self.text_at = self.tokens.place();
         Ok(true)
     }
 
@@ -215,7 +215,7 @@ impl<'w, 'a> Words<'w, 'a> {
             Word::End => "the end of the file".into(),
             _ => quote(self.word.as_bytes()),
         };
-        let ((line, column), file) = (self.at, self.file().into());
+        let ((line, column), file) = (self.place, self.file().into());
         Error::Parse(ParseError { file, line, column, found, expected: expected.into(), hint: None })
     }
 }

@@ -9,6 +9,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// What messages say of too little memory.
+const LIMITS: [&str; 2] = ["out of memory", "does not fit into"];
+
 /// The command: a program, and a folder for the files of its calls.
 #[derive(Debug)]
 pub struct Program {
@@ -108,7 +111,7 @@ impl Program {
                 }
                 Err(error) => Ended::Failed(format!("{error}: {}", String::from_utf8_lossy(&output.stdout))),
             },
-            Some(1 | 2) if message().contains("out of memory") => Ended::Limited(message()),
+            Some(1 | 2) if LIMITS.iter().any(|limit| message().contains(limit)) => Ended::Limited(message()),
             Some(2) => Ended::Refused(message()),
             code => Ended::Failed(format!("exit code {code:?}: {}", message())),
         };

@@ -23,7 +23,7 @@ fn random(rng: &mut Rng, settings: &mut Settings) -> Network {
         assignments: if large { 20_000 } else { 600 },
         globals: false,
     };
-    settings.maybe(rng, 50, "bound-memory", |rng| 1u64 << (2 + rng.below(16)));
+    settings.maybe(rng, 50, "bound-memory", |rng| 1u64 << (2 + rng.below(18)));
     settings.set("time", one_of(rng, &["10ms", "50ms", "200ms"]));
     crate::network::network(rng, shape)
 }
@@ -72,7 +72,7 @@ impl Task for Sums {
         let network = &case.problem;
         let report = match run(runner, &case.call(), false)? {
             Outcome::Report(report) => report,
-            Outcome::Nothing(why) => return Ok(why),
+            Outcome::Nothing(why) => return nothing(case, why),
         };
         let weights = soft(&case.settings);
         let mut sum = Wide::ZERO;
@@ -97,6 +97,16 @@ impl Task for Sums {
         }
         Ok(ended(&report))
     }
+}
+
+/// Bytes of tables from which on a run with a time limit always has an interval.
+const ENOUGH: u64 = 1 << 16;
+
+/// Returns how a call without a report ended; a fault if its memory suffices for an interval.
+fn nothing(case: &Case<Network>, why: &'static str) -> Verdict {
+    let memory = case.settings.number("bound-memory").unwrap_or(ENOUGH);
+    claim(memory < ENOUGH || !case.settings.has("time"), "no interval", || why.into())?;
+    Ok(why)
 }
 
 fn weight(rng: &mut Rng) -> String {
@@ -137,7 +147,7 @@ impl Task for LargestSums {
         };
         let report = match run(runner, &case.call(), false)? {
             Outcome::Report(report) => report,
-            Outcome::Nothing(why) => return Ok(why),
+            Outcome::Nothing(why) => return nothing(case, why),
         };
         let mut sums: BTreeMap<Vec<u32>, Wide> = BTreeMap::new();
         network.for_each(|values| {
