@@ -109,7 +109,7 @@ impl Network {
                 exact => return exact.map(Sums::Exact),
             }
             let mut tell = |bounds: &SumBounds| *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(*bounds);
-            marginals::bound(&potentials, &evidence, &options, stop, &mut tell).map(Sums::Bounds)
+            marginals::bound(&potentials, &evidence, &options, stop, &mut tell).map(|last| Sums::Bounds(last.bounds))
         });
         drop(clock);
         let sums = match (sums, *latest.lock().unwrap_or_else(PoisonError::into_inner)) {

@@ -11,30 +11,33 @@ use cases::Cases;
 use curves::Curves;
 use fangs::device::Opening;
 use fangs::elimination::Gpu;
-use fangs::marginals::{Evidence, MapBounds, Marginals, Options, Prepared, PreparedMap, SumBounds, bound, first_bound};
+use fangs::marginals::{Evidence, MapBounds, Marginals, Options, Prepared, PreparedMap, SumBounds, Sums, first_bound};
 use fangs::model::Potentials;
 use fangs::order::Ordering;
 use fangs::record::{Console, CsvFile, ReplacedFile, seconds};
-use fangs::search::Clock;
+use fangs::search::{Clock, assignment};
 use fangs::stop::Stop;
 use fangs::{Error, formats};
 pub use flags::{Config, MarginalsFlags};
 use rayon::prelude::*;
-use report::{Assigned, Observed, Posteriors, Report, Weighed};
+use report::{Assigned, Intervals, Observed, Posteriors, Report, Weighed};
 use serde::Serialize;
 use std::f64::consts::LN_10;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Cases that are read before the first of them are printed, for each thread.
 const BATCH: usize = 16;
-/// The same for a device.
+/// Time beyond the limit in which a run may finish reading and compute its first bound.
+const READING: Duration = Duration::from_millis(500);
+/// Cases of a batch for a device.
 const DEVICE_BATCH: usize = 1 << 12;
 
 /// Computes the sum and the posteriors.
 pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let stop = signals::listen()?;
-    let clock = Arc::new(Clock::start(started, config.time, &stop));
+    let clock = Arc::new(Clock::start(started, None, &stop));
+    let reading = Clock::start(started, config.time.map(|time| time + READING), &stop);
     values::use_threads(config.threads)?;
     let files = match &config.uai {
         Some(paths) => Some([as_usage(ReplacedFile::new(&paths[0]))?, as_usage(ReplacedFile::new(&paths[1]))?]),
@@ -51,8 +54,13 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         let (config, stop, clock, curves) = (config.clone(), stop.clone(), clock.clone(), curves.clone());
         let printed = printed.clone();
         move || {
-            let work = Work::new(config, &console, &clock, printed, &stop);
-            work.and_then(|work| work.run(files, &curves, &clock, &stop))
+            let work = Work::new(config, &console, &clock, printed, &stop)?;
+            work.first(&curves, &stop)?;
+            drop(reading);
+            let limit = Clock::start(started, work.config.time, &stop);
+            let done = work.run(files, &curves, &clock, limit.deadline(), &stop);
+            drop(limit);
+            done
         }
     };
     let tick = || {
@@ -146,6 +154,7 @@ fn report<'a>(config: &Config, asked: Asked, potentials: &'a Potentials, evidenc
         evidence: Observed(potentials, evidence),
         soft: Weighed(potentials, evidence),
         marginals: None,
+        intervals: None,
         assignment: None,
         checked: None,
     }
@@ -179,12 +188,29 @@ impl Work {
         let asked = Asked { variables: variables.is_some(), none };
         let options = Options::default().with(|options| {
             (options.variables, options.order, options.memory) = (variables, order, Some(config.memory));
+            options.seek = Some(assignment);
         });
         let load_s = seconds(clock.seconds());
         Ok(Work { config, potentials, evidence, options, asked, device, printed, load_s })
     }
 
-    fn run(self, files: Option<[ReplacedFile; 2]>, curves: &Told, clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
+    /// Computes a bound before orders and tables, which may take longer than the time limit.
+    fn first(&self, curves: &Told, stop: &Stop) -> Result<(), Error> {
+        if self.config.time.is_some() && self.config.cases.is_none() {
+            let first = first_bound(&self.potentials, &self.evidence, stop)?;
+            told(curves).iter_mut().for_each(|curves| curves.step(&first));
+        }
+        Ok(())
+    }
+
+    fn run(
+        self,
+        files: Option<[ReplacedFile; 2]>,
+        curves: &Told,
+        clock: &Clock,
+        until: Option<Instant>,
+        stop: &Stop,
+    ) -> Result<Exit, Error> {
         if let Some(path) = &self.config.cases {
             return self.cases(Cases::open(path, &self.potentials)?, clock, stop);
         }
@@ -193,19 +219,28 @@ impl Work {
             return self.maximize(&variables, curves, clock, stop);
         }
         self.config.activity.step("ordering");
-        if self.config.time.is_some() {
-            // orders and tables may take longer than there is time
-            let first = first_bound(&self.potentials, &self.evidence, stop)?;
-            told(curves).iter_mut().for_each(|curves| curves.step(&first));
-        }
         let mut prepared = Prepared::new(&self.potentials, &self.evidence, &self.options, stop)?;
         self.open(&mut prepared, 1.0, stop)?;
         self.config.activity.step("summing");
-        clock.deadline().into_iter().for_each(|deadline| prepared.end_at(deadline));
-        let (found, exit) = self.solve(&prepared, stop)?;
-        if found.is_none() && self.config.time.is_some() {
-            return self.bounds(&prepared, curves, clock, stop);
-        }
+        until.into_iter().for_each(|until| prepared.end_at(until));
+        let mut tell = |bounds: &SumBounds| told(curves).iter_mut().for_each(|curves| curves.step(bounds));
+        let product = (&self.potentials, &self.evidence, &self.options);
+        let found = match prepared.run_within(product, stop, &mut tell) {
+            Ok(Sums::Bounds(mut found)) => {
+                let mut report = self.report(&self.evidence, &prepared, None, clock);
+                let last = told(curves).as_ref().and_then(Curves::last);
+                found.bounds = last.unwrap_or(found.bounds);
+                let exit = report.bounded(found.bounds);
+                if !self.asked.none && exit == Exit::Done {
+                    let asked = self.options.variables.as_deref();
+                    report.intervals = Some(Intervals::new(&self.potentials, &self.evidence, asked, &found));
+                }
+                return self.printed.print(&report, self.config.json, exit);
+            }
+            Ok(Sums::Exact(found)) => Ok(found),
+            Err(error) => Err(error),
+        };
+        let (found, exit) = self.heard(found)?;
         let report = self.report(&self.evidence, &prepared, found.as_ref(), clock);
         if let (Some([mut pr, mut mar]), Some(found)) = (files, &found) {
             pr.write_to_end(format!("PR\n{}\n", found.ln_z / LN_10).into_bytes(), stop)?;
@@ -280,28 +315,14 @@ impl Work {
         self.printed.print(&report, self.config.json, exit)
     }
 
-    /// Bounds while time remains.
-    fn bounds(&self, prepared: &Prepared, curves: &Told, clock: &Clock, stop: &Stop) -> Result<Exit, Error> {
-        self.config.activity.step("bounding");
-        let mut tell = |bounds: &SumBounds| {
-            if let Some(curves) = told(curves).as_mut() {
-                curves.step(bounds);
-            }
-        };
-        let last = bound(&self.potentials, &self.evidence, &self.options, stop, &mut tell)?;
-        let mut report = self.report(&self.evidence, prepared, None, clock);
-        let exit = report.bounded(last);
-        self.printed.print(&report, self.config.json, exit)
-    }
-
     /// The result, where memory takes the tables.
-    fn solve(&self, prepared: &Prepared, stop: &Stop) -> Result<(Option<Marginals>, Exit), Error> {
+    fn heard(&self, found: Result<Marginals, Error>) -> Result<(Option<Marginals>, Exit), Error> {
         let told = |found: &Marginals| {
             if let Some(trouble) = &found.trouble {
                 Console::new(self.config.verbosity).warn(trouble);
             }
         };
-        match prepared.run(stop).inspect(told) {
+        match found.inspect(told) {
             Ok(found) if found.ln_z == f64::NEG_INFINITY => Ok((Some(found), Exit::Infeasible)),
             Ok(found) => Ok((Some(found), Exit::Done)),
             Err(Error::Memory(_)) => Ok((None, Exit::NoSolution)),
@@ -376,7 +397,7 @@ impl Work {
                 if !alone && prepared.tree().bytes > share {
                     return Ok(None);
                 }
-                let (found, exit) = self.solve(&prepared, stop)?;
+                let (found, exit) = self.heard(prepared.run(stop))?;
                 Ok::<_, Error>(Some((prepared, found, exit)))
             };
             // what takes more than a thread's share of memory waits and runs alone

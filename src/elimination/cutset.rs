@@ -156,14 +156,72 @@ pub(crate) fn widest(plan: &EliminationPlan, may: impl Fn(usize) -> bool, stop: 
     let mut gains = vec![0.0; plan.sequence.len()];
     for index in stop.each(0..plan.steps.len()) {
         let scope = plan.scope(index?);
-        let entries: f64 = scope.iter().map(|&p| f64::from(plan.domains[p as usize])).product();
+        let entries = entries(&scope, &plan.domains);
         for p in scope {
-            let domain = f64::from(plan.domains[p as usize]);
-            // what is left of the clique in each of its parts, by what is cut off for each part
-            let gain = entries.min(1e300) * (1.0 - 1.0 / domain) / domain.ln().max(0.1);
-            gains[plan.sequence[p as usize] as usize] += gain;
+            gains[plan.sequence[p as usize] as usize] += gain(entries, plan.domains[p as usize]);
         }
     }
     let able = (0..gains.len()).filter(|&v| may(v));
     Ok(able.max_by(|&a, &b| gains[a].total_cmp(&gains[b])).map(|best| best as u32))
+}
+
+/// Returns how much a clique shrinks if a variable of it is fixed, relative to the number of parts that makes.
+fn gain(entries: f64, domain: u32) -> f64 {
+    let domain = f64::from(domain);
+    entries.min(1e300) * (1.0 - 1.0 / domain) / domain.ln().max(0.1)
+}
+
+/// Returns the entries of a table over positions.
+fn entries(scope: &[u32], domains: &[u32]) -> f64 {
+    scope.iter().map(|&p| f64::from(domains[p as usize])).product()
+}
+
+/// Variables that are fixed together, and the entries of all cliques after that.
+#[derive(Clone, Debug)]
+pub(crate) struct Cut {
+    pub variables: Vec<u32>,
+    pub left: f64,
+}
+
+/// Chooses variables to fix until all cliques together have at most `most` entries. Each step takes the variable that
+/// shrinks the cliques most, and all variables with at least half its gain that share no clique with a chosen one.
+///
+/// # Errors
+/// Returns [`Error::Stopped`] if `stop` is set.
+pub(crate) fn cuts(plan: &EliminationPlan, most: f64, stop: &Stop) -> Result<Vec<Cut>, Error> {
+    let mut scopes: Vec<Vec<u32>> = (0..plan.steps.len()).map(|step| plan.scope(step)).collect();
+    let mut reading: Vec<Vec<u32>> = vec![Vec::new(); plan.sequence.len()];
+    for (index, scope) in (0..).zip(&scopes) {
+        scope.iter().for_each(|&p| reading[p as usize].push(index));
+    }
+    let mut cuts = Vec::new();
+    loop {
+        stop.check()?;
+        let mut gains = vec![0.0; reading.len()];
+        let mut left = 0.0;
+        for scope in scopes.iter().filter(|scope| !scope.is_empty()) {
+            let entries = entries(scope, &plan.domains);
+            left += entries;
+            scope.iter().for_each(|&p| gains[p as usize] += gain(entries, plan.domains[p as usize]));
+        }
+        if let Some(Cut { left: last, .. }) = cuts.last_mut() {
+            *last = left;
+        }
+        let mut best: Vec<u32> = (0..gains.len() as u32).filter(|&p| gains[p as usize] > 0.0).collect();
+        best.sort_by(|&a, &b| gains[b as usize].total_cmp(&gains[a as usize]));
+        let Some(&first) = best.first().filter(|_| left > most) else { return Ok(cuts) };
+        let mut blocked = vec![false; gains.len()];
+        let mut cut = Cut { variables: Vec::new(), left };
+        for &p in best.iter().take_while(|&&p| gains[p as usize] >= gains[first as usize] / 2.0) {
+            if blocked[p as usize] {
+                continue;
+            }
+            cut.variables.push(plan.sequence[p as usize]);
+            for &scope in &reading[p as usize] {
+                scopes[scope as usize].iter().for_each(|&other| blocked[other as usize] = true);
+                scopes[scope as usize].retain(|&other| other != p);
+            }
+        }
+        cuts.push(cut);
+    }
 }

@@ -38,8 +38,8 @@ pub(crate) use cuda::{
     Chip, Content, DeviceTable, Expected, Machine, Made, Pairing, Program, Propagation, Running, Wanted,
 };
 pub use cuda::{Gpu, Measured, measure, sources};
+pub(crate) use cutset::{Cut, MOST_WORK, cuts, widest};
 pub use cutset::{Cutset, Slices};
-pub(crate) use cutset::{MOST_WORK, widest};
 pub use decode::CostToGo;
 pub use eliminate::{Count, count, eliminate};
 pub use executor::{Factors, Progress};

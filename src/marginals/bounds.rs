@@ -6,6 +6,8 @@
 //! sum goes on beside that, and has lower bounds of its own.
 
 use super::components::{self, ComponentSearch};
+use super::floor::{Along, Floor};
+use super::intervals::{Bounded, Shares};
 use super::levels::Levels;
 use super::parts::{Known, Level, Part, Parts, Sum, Tree, Values};
 use super::peeling::peel;
@@ -38,6 +40,14 @@ impl SumBounds {
     /// Nothing is known.
     pub(super) const NONE: SumBounds =
         SumBounds { lower: f64::NEG_INFINITY, upper: f64::INFINITY, exact_parts: 0, open_parts: 1 };
+
+    /// Returns the intersection of two intervals of the same sum.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let later = if other.open_parts == 0 || self.open_parts > 0 { other } else { self };
+        let upper = self.upper.min(other.upper);
+        SumBounds { lower: self.lower.max(other.lower).min(upper), upper, ..later }
+    }
 
     /// A logarithm is known but for an error.
     fn near(ln: f64, error: f64) -> Self {
@@ -92,7 +102,7 @@ pub fn bound(
     options: &Options,
     stop: &Stop,
     tell: &mut dyn FnMut(&SumBounds),
-) -> Result<SumBounds, Error> {
+) -> Result<Bounded, Error> {
     bound_by(&tuning::SIZES, potentials, evidence, options, stop, tell)
 }
 
@@ -103,54 +113,103 @@ pub(super) fn bound_by(
     options: &Options,
     stop: &Stop,
     tell: &mut dyn FnMut(&SumBounds),
-) -> Result<SumBounds, Error> {
+) -> Result<Bounded, Error> {
     let nothing = SumBounds { upper: f64::NEG_INFINITY, open_parts: 0, ..SumBounds::NONE };
     let slice = |keep| Sliced::new(potentials, evidence, |_| false, keep, stop);
-    let (Some(whole), Some(sliced)) = (slice(Keep::All)?, slice(Keep::These(&|_| false))?) else { return Ok(nothing) };
-    let (potentials, evidence) = (sliced.potentials(), Evidence::default());
+    let (Some(whole), Some(sliced)) = (slice(Keep::All)?, slice(Keep::These(&|_| false))?) else {
+        return Ok(Bounded::new(nothing));
+    };
+    let (left, unobserved) = (sliced.potentials(), Evidence::default());
     let only_z = options.clone().with(|options| options.variables = Some(Vec::new()));
     let places =
-        |options: &Options| Prepared::new(&potentials, &evidence, options, stop).map(|own| Arc::from(own.places()));
+        |options: &Options| Prepared::new(&left, &unobserved, options, stop).map(|own| Arc::from(own.places()));
     let best: Arc<[usize]> = places(&only_z)?;
     let greedy = match only_z.order {
         // a sweep across the graph may have the least tables, but splits badly
         Ordering::Promising => places(&only_z.clone().with(|options| options.order = Ordering::Rule(Method::MinFill)))?,
         _ => best.clone(),
     };
-    let late = vec![false; potentials.domains.len()];
-    let mut parts = Parts::new(&potentials, &evidence, late, [best.clone(), best.clone()], options);
+    let shares = Shares::new(&sliced.variables, &best, potentials, options);
+    let late = vec![false; left.domains.len()];
+    let mut parts = Parts::new(&left, &unobserved, late, [best.clone(), best.clone()], options);
     let share = parts.memory / tuning::components::MEMORY;
     parts.memory -= share;
     let mut search = ComponentSearch::new(&sliced, best.to_vec(), (sizes.states, share), stop)?;
     let mut upper = Upper::new(Fold::Sum, sizes, Levels::new(vec![greedy], sizes, parts.memory));
     upper.at_most(peel(&whole, |_| false, stop)?);
     upper.at_most(peel(&sliced, |_| false, stop)?);
-    let ended = loop {
-        let (goes_on, sum) = beside(search.as_mut(), |stop| upper.step(&parts, stop), stop);
-        let found = match (goes_on, sum) {
-            (_, Some(components::Sum { value, error })) => {
-                upper.tree.finish(Sum { sum: value, error: error + sliced.rounding, values: Vec::new() });
-                Ok(false)
-            }
-            (found, None) => found,
-        };
-        if let Some(components::Sum { value, error }) = search.as_ref().map(ComponentSearch::lower) {
-            upper.tree.found.at_least(value, error + sliced.rounding);
-        }
-        match found {
-            Err(error) if !error.is_stop() => break Err(error),
-            Err(_) => break Ok(upper.found().last),
-            Ok(goes_on) => {
-                tell(&upper.found().last);
-                if !goes_on {
-                    break Ok(upper.found().last);
-                }
-            }
-        }
-    };
+    let along = Along { potentials: &left, evidence: &unobserved, options: &only_z, places: best };
+    let floor = Floor::new(along, sizes.exact, stop)?;
+    let mut sides = Sides { product: (potentials, evidence), upper, floor, shares, falls: 0.0, rises: 0.0 };
+    let ended = sides.run(&parts, (search.as_mut(), sliced.rounding), stop, tell);
     let kept = search.as_ref().map_or(0, ComponentSearch::kept);
     threads::free(search, kept);
-    ended
+    match ended {
+        Err(error) if !error.is_stop() => Err(error),
+        _ => Ok(sides.shares.with(sides.upper.found().last)),
+    }
+}
+
+/// The searches for both bounds, which take turns of equal time.
+struct Sides<'a> {
+    product: (&'a Potentials, &'a Evidence),
+    upper: Upper,
+    /// `None` after its last step.
+    floor: Option<Floor<'a>>,
+    shares: Shares,
+    /// Seconds spent on the upper and on the lower bound.
+    falls: f64,
+    rises: f64,
+}
+
+impl Sides<'_> {
+    /// Makes steps until the bounds meet. A component search with the relative error of its product runs in parallel.
+    fn run(
+        &mut self,
+        parts: &Parts<'_>,
+        (mut search, rounding): (Option<&mut ComponentSearch>, f64),
+        stop: &Stop,
+        tell: &mut dyn FnMut(&SumBounds),
+    ) -> Result<(), Error> {
+        loop {
+            let (goes_on, sum) = beside(search.as_deref_mut(), |stop| self.step(parts, stop), stop);
+            let tree = &mut self.upper.tree;
+            if let Some(components::Sum { value, error }) = search.as_ref().map(|search| search.lower()) {
+                tree.found.at_least(value, error + rounding);
+            }
+            let goes_on = match sum {
+                Some(components::Sum { value, error }) => {
+                    tree.finish(Sum { sum: value, error: error + rounding, values: Vec::new() });
+                    false
+                }
+                None => goes_on?,
+            };
+            tell(&tree.found.last);
+            if !goes_on {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes one step of the bound that had less time. Returns whether the bounds may still improve.
+    fn step(&mut self, parts: &Parts<'_>, stop: &Stop) -> Result<bool, Error> {
+        let began = Instant::now();
+        let Some(floor) = self.floor.as_mut().filter(|_| self.rises < self.falls) else {
+            let goes_on = self.upper.step(parts, stop);
+            self.falls += began.elapsed().as_secs_f64();
+            return goes_on;
+        };
+        let goes_on = floor.step(stop);
+        let (lower, error) = floor.lower();
+        self.upper.tree.found.at_least(lower, error);
+        self.rises += began.elapsed().as_secs_f64();
+        let goes_on = goes_on?;
+        self.shares.step(floor, self.product, self.rises, stop)?;
+        if !goes_on {
+            self.floor = None;
+        }
+        Ok(true)
+    }
 }
 
 /// Does a piece of work, and lets a search go on meanwhile, or afterwards for as long where there is one thread. The

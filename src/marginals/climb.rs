@@ -29,6 +29,8 @@ pub(super) struct Climb {
     reading: Vec<Vec<u32>>,
     /// Assignments that wait for their sums.
     starts: Vec<Values>,
+    /// An initial assignment from an earlier search.
+    first: Option<Values>,
     /// Whether starts were made.
     begun: bool,
     /// Variables that are freed at a time; none where not even one fits.
@@ -45,7 +47,27 @@ impl Climb {
         }
         let maximised: Vec<u32> = (0..reading.len() as u32).filter(|&v| parts.late[v as usize]).collect();
         let freed = if maximised.is_empty() { 0.0 } else { tuning::FREED };
-        Climb { rng: Rng::new(1), most, maximised, reading, starts: Vec::new(), begun: false, freed, sum: None }
+        Climb {
+            rng: Rng::new(1),
+            most,
+            maximised,
+            reading,
+            starts: Vec::new(),
+            first: None,
+            begun: false,
+            freed,
+            sum: None,
+        }
+    }
+
+    /// Scores these values before all others.
+    pub fn after(self, values: Values) -> Self {
+        Climb { first: Some(values).filter(|values| !values.is_empty()), ..self }
+    }
+
+    /// Returns whether all initial assignments are scored.
+    pub fn is_scored(&self) -> bool {
+        self.begun && self.starts.is_empty()
     }
 
     /// The next step: a sum, if one was found; whether there may be another.
@@ -61,6 +83,7 @@ impl Climb {
     ) -> Result<(Option<Sum>, bool), Error> {
         if !self.begun || (self.starts.is_empty() && found.best.is_empty() && self.sum.is_none()) {
             (self.begun, self.starts) = (true, self.starts(parts, stop)?);
+            self.starts.extend(self.first.take());
             return Ok((None, !self.starts.is_empty()));
         }
         if let Some(start) = self.starts.pop() {
@@ -135,7 +158,7 @@ impl Climb {
     fn starts(&mut self, parts: &Parts<'_>, stop: &Stop) -> Result<Vec<Values>, Error> {
         let Some(rest) = parts.rest(&[], stop)? else { return Ok(Vec::new()) };
         let order = rest.order(&parts.free, false, stop)?;
-        let bytes = tuning::START_BYTES.min(parts.memory / 2);
+        let bytes = ((self.most * tuning::START_BYTES_OF_AN_ENTRY) as u64).min(parts.memory / 2);
         let (plan, placement) = EliminationPlan::exact(&rest.structure, &order, true, 8, stop)?;
         let planned = Planned { sliced: &rest.sliced, plan: &plan, placement: &placement };
         let rows = if rest.sparse { bytes / tuning::BYTES_OF_A_ROW } else { 0 };

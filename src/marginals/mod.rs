@@ -35,6 +35,8 @@ mod conditioned;
 #[cfg(test)]
 mod device_tests;
 mod evidence;
+mod floor;
+mod intervals;
 mod levels;
 mod many;
 mod map;
@@ -53,23 +55,26 @@ mod sliced;
 mod tests;
 mod tuning;
 mod weighted;
+mod within;
 
 pub use anytime::MapBounds;
 pub use bounds::{SumBounds, bound, first_bound};
 pub use evidence::Evidence;
+pub use intervals::{Bounded, Interval};
 pub use map::{MarginalMap, PreparedMap};
 pub(crate) use sliced::Sliced;
+pub use within::Sums;
 
 use crate::elimination::{EliminationPlan, Gpu, Placement};
 use crate::error::Error;
 use crate::memory;
-use crate::model::{Potentials, Problem};
+use crate::model::{Network, Potentials, Problem};
 use crate::order::{Method, Order, OrderSearch, Ordering};
 use crate::stop::Stop;
 use propagate::Planned;
 use simplify::{Keep, LeftOut};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -81,7 +86,13 @@ pub struct Options {
     pub order: Ordering,
     /// Bytes that tables may take; half of the free memory where `None`.
     pub memory: Option<u64>,
+    /// A search for an assignment with a product above 0, such as [`search::assignment`](crate::search::assignment).
+    /// Lower bounds use it if the tables lead to no such assignment.
+    pub seek: Option<Seek>,
 }
+
+/// Returns a feasible assignment of a network, found within a time limit.
+pub type Seek = fn(&Network, Duration, &Stop) -> Option<Vec<u32>>;
 
 impl Options {
     /// Changes some of them.

@@ -1,4 +1,5 @@
 use super::bounds::{Sizes, bound_by};
+use super::intervals::Interval;
 use super::peeling::peel;
 use super::*;
 use crate::check::{MarginalsClaim, check_marginals};
@@ -257,11 +258,11 @@ fn barren_variables_are_left_out() {
 #[test]
 fn bounds_hold_and_meet_once_all_parts_are_known() {
     let mut rng = Rng::new(43);
-    let (mut steps, mut loose) = (0, 0);
+    let (mut steps, mut loose, mut known) = (0, 0, 0);
     for case in 0..models() / 2 {
         let potentials = random(&mut rng);
         let evidence = evidence(&mut rng, &potentials);
-        let (z, _) = enumerate(&potentials, &evidence);
+        let (z, sums) = enumerate(&potentials, &evidence);
         let ln_z = z.ln();
         let whole = 8 << rng.below(6);
         let exact = [1.0, 6.0, 40.0][rng.index(3)];
@@ -284,14 +285,23 @@ fn bounds_hold_and_meet_once_all_parts_are_known() {
                 loose += u64::from(upper > ln_z + 1e-6);
             };
             let options = Options::default();
-            let last = bound_by(&sizes, &potentials, &evidence, &options, &Stop::new(), &mut tell).expect("bounds");
+            let found = bound_by(&sizes, &potentials, &evidence, &options, &Stop::new(), &mut tell).expect("bounds");
+            for (v, own) in sums.iter().enumerate().filter(|_| ln_z > f64::NEG_INFINITY) {
+                let intervals = found.intervals(v, potentials.domains[v]);
+                let holds = |(sum, [least, most]): (&Scaled, &Interval)| {
+                    (least - 1e-12..=most + 1e-12).contains(&(sum.ln() - ln_z).exp())
+                };
+                assert!(own.iter().zip(&intervals).all(holds), "case {case}: {own:?} {ln_z} {intervals:?}");
+                known += u64::from(intervals.iter().any(|own| own[0] > 0.0));
+            }
+            let last = found.bounds;
             assert!(
                 last.open_parts == 0 && (last.lower == last.upper || last.upper - last.lower < 1e-11),
                 "{case}: {last:?}"
             );
         }
     }
-    assert!(steps > models() && loose > models() / 4, "{steps} {loose}");
+    assert!(steps > models() && loose > models() / 4 && known > models() / 4, "{steps} {loose} {known}");
 }
 
 /// Some variables, which are maximised.
@@ -447,7 +457,8 @@ fn scale_factors_beyond_doubles_are_no_ones() {
             let options = Options::default().with(|options| options.variables = variables);
             let found = compute(&potentials, &evidence, &options, &Stop::new()).expect("it fits");
             assert!((found.ln_z - expected).abs() <= found.error_bound + 1e-12, "{power}: {} {expected}", found.ln_z);
-            let known = bound(&potentials, &evidence, &options, &Stop::new(), &mut |_| {}).expect("no stop is set");
+            let known =
+                bound(&potentials, &evidence, &options, &Stop::new(), &mut |_| {}).expect("no stop is set").bounds;
             assert!(known.lower <= expected + 1e-12 && expected <= known.upper + 1e-12, "{power}: {known:?}");
             let first = first_bound(&potentials, &evidence, &Stop::new()).expect("no stop is set");
             assert!(first.upper >= expected - 1e-12, "{power}: {first:?}");

@@ -19,6 +19,17 @@ pub(super) const FIRST_SLICE: f64 = 16.0;
 /// Combinations of a second that no machine reaches: an H200 makes 3e13 products and sums.
 pub(super) const COMBINATIONS_OF_A_SECOND: f64 = 1e14;
 
+/// Under a time limit, bounds precede exact tables and take this fraction of the tables' time, unless that is less than
+/// so many seconds.
+pub(super) const BOUNDS_FIRST: f64 = 0.125;
+pub(super) const WORTH_BOUNDS: f64 = 0.02;
+
+/// Exact tables are begun if their estimated time is at most this multiple of the remaining time.
+pub(super) const HOPE: f64 = 4.0;
+/// An entry takes one thread 0.5 to 3 ns in both directions, and an H200 some hundredths of a nanosecond.
+pub(super) const SECONDS_OF_AN_ENTRY: f64 = 3e-9;
+pub(super) const SECONDS_OF_AN_ENTRY_ON_A_DEVICE: f64 = 1e-10;
+
 /// Where tables do not fit: the whole is bounded by tables of 1 MiB to 1 GiB, some milliseconds to some seconds; a part
 /// by 4 MiB, which takes about as long as planning it, or summed where that takes some tenths of a second.
 pub(super) const SIZES: Sizes =
@@ -35,8 +46,9 @@ pub(super) const NEIGHBOURHOOD: f64 = 16.0;
 /// Entries of cliques before a maximised variable goes first, of the orders that bound marginal MAP.
 pub(super) const LARGEST_CLIQUES: [f64; 4] = [(1 << 8) as f64, (1 << 12) as f64, (1 << 16) as f64, (1 << 20) as f64];
 
-/// Bytes of the tables that assignments are read off: some seconds.
-pub(super) const START_BYTES: u64 = 1 << 29;
+/// Bytes of the tables that assignments are read off, for each entry of a part that is solved exactly: of marginal MAP
+/// some seconds.
+pub(super) const START_BYTES_OF_AN_ENTRY: f64 = 2.0;
 
 /// Entries of tables that take as long as a row of a list, and bytes of a level's tables that stand for one.
 pub(super) const ENTRIES_OF_A_ROW: f64 = 64.0;
@@ -53,6 +65,18 @@ pub(super) const SHRINKAGE: f64 = 0.7;
 /// The part of the time that the checker may take while a search runs, and the least time it is given, in seconds.
 pub(super) const CHECKING: f64 = 0.2;
 pub(super) const LEAST_CHECK: f64 = 0.2;
+
+/// Lower bounds by a cutset.
+pub(super) mod floor {
+    /// Entries of all cliques with the first cutset: the first bound takes about a millisecond.
+    pub const LEAST: f64 = (1 << 14) as f64;
+    /// Growth of the entries from cutset to cutset: earlier cutsets take a sixteenth of the time.
+    pub const GROWTH: f64 = 16.0;
+    /// Time limit of the first search for a feasible assignment; it doubles each time.
+    pub const SEEKING: std::time::Duration = std::time::Duration::from_millis(50);
+    /// Bytes of an entry of the wider number type.
+    pub const BYTES_OF_AN_ENTRY: u64 = 16;
+}
 
 /// The search over components.
 pub(super) mod components {

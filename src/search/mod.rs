@@ -32,7 +32,7 @@ pub use run::clock::Clock;
 pub use scheduler::driver::Picks;
 pub use session::{Session, start};
 
-use crate::device::Busy;
+use crate::device::{Busy, Choice, Opening};
 use crate::error::Error;
 use crate::model::{Cost, Network};
 use crate::stop::Stop;
@@ -47,7 +47,7 @@ use run::messages::{Ending, Message, Totals};
 use run::publisher::EventPublisher;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Solves a network: `observe` sees every event as it happens; setting `stop` from anywhere ends the run.
 ///
@@ -90,6 +90,25 @@ pub fn solve_by(
         search(options, work, stop, &mut publisher, progress)
     };
     summary(publisher, threads, stop, outcome)
+}
+
+/// Searches on the CPU for `time` and returns the best feasible assignment, or `None` if none was found.
+pub fn assignment(network: &Network, time: Duration, stop: &Stop) -> Option<Vec<u32>> {
+    let options = Options {
+        time: Some(time),
+        threads: Some(rayon::current_num_threads()),
+        bound: BoundChoice::None,
+        device: Opening::new(Choice::Cpu),
+        ..Options::default()
+    };
+    let mut best = None;
+    let mut hear = |event: &Event| {
+        if let Some(solution) = &event.solution {
+            best = Some(solution.to_vec());
+        }
+    };
+    let _ = solve(network, &options, &stop.below(), &mut hear);
+    best
 }
 
 /// The number of threads, where the options fit together.

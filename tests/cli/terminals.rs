@@ -109,7 +109,7 @@ fn the_progress_line_stays_until_the_end() -> Result {
         let all: Vec<&str> = arguments.iter().chain(&["-t", "2", "--threads", "1"]).copied().collect();
         let (status, frames) = Terminal::start(&all)?.end()?;
         // a loaded machine may find nothing in this time
-        let ended = matches!(status.code(), Some(0 | 3));
+        let ended = status.code() == Some(0) || (arguments[0] != "marginals" && status.code() == Some(3));
         assert!(ended && frames.len() >= 3, "{arguments:?}: {status} {frames:?}");
         assert!(frames.iter().all(|frame| frame.contains("/ 2 s")), "{frames:?}");
         let last = frames.last().ok_or("a frame")?;

@@ -44,6 +44,7 @@ impl Curves {
 
     /// New bounds.
     pub fn step(&mut self, bounds: &SumBounds) {
+        let bounds = &self.last.map_or(*bounds, |last| last.and(*bounds));
         let rises = |last: &SumBounds| bounds.lower > last.lower;
         let falls = self.last.as_ref().is_none_or(|last| bounds.upper < last.upper);
         let kind = match (self.last.as_ref().map_or(bounds.lower > f64::NEG_INFINITY, rises), falls) {

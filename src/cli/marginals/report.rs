@@ -2,7 +2,7 @@
 
 use crate::cli::Exit;
 use crate::cli::values::certain_digits;
-use fangs::marginals::{Evidence, Marginals, SumBounds, Tree};
+use fangs::marginals::{Bounded, Evidence, Interval, Marginals, SumBounds, Tree};
 use fangs::model::Potentials;
 use fangs::record::text::grouped;
 use fangs::terminal::line;
@@ -46,6 +46,9 @@ pub struct Report<'a> {
     pub evidence: Observed<'a>,
     pub soft: Weighed<'a>,
     pub marginals: Option<Posteriors<'a>>,
+    /// Intervals of the posteriors if the sum is bounded only.
+    #[serde(rename = "marginal_bounds", skip_serializing_if = "Option::is_none")]
+    pub intervals: Option<Intervals<'a>>,
     /// The values of marginal MAP: of the largest sum, or of that of the lower bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assignment: Option<Assigned>,
@@ -106,6 +109,13 @@ pub struct Posteriors<'a> {
     pub observed: Option<&'a Evidence>,
 }
 
+/// Intervals of posteriors by names, in file order.
+pub struct Intervals<'a> {
+    potentials: &'a Potentials,
+    /// Variables and the intervals of their values.
+    each: Vec<(usize, Box<[Interval]>)>,
+}
+
 /// Names of variables and of their values, in the order of the variables given.
 #[derive(Clone, Debug)]
 pub struct Assigned(Vec<(String, String)>);
@@ -125,6 +135,25 @@ fn key(potentials: &Potentials, variable: usize) -> String {
 fn value_name(potentials: &Potentials, variable: usize, value: usize) -> String {
     let names = potentials.variables[variable].values.as_deref();
     names.map_or_else(|| value.to_string(), |names| names[value].to_string())
+}
+
+impl<'a> Intervals<'a> {
+    /// Returns the intervals of the requested variables, or of all unobserved variables if none are named.
+    pub fn new(potentials: &'a Potentials, evidence: &Evidence, asked: Option<&[u32]>, found: &Bounded) -> Self {
+        let mut is_asked = vec![asked.is_none(); potentials.domains.len()];
+        match asked {
+            Some(asked) => asked.iter().for_each(|&v| is_asked[v as usize] = true),
+            None => evidence.values.iter().for_each(|&(seen, _)| is_asked[seen as usize] = false),
+        }
+        let own = |v: usize| (v, found.intervals(v, potentials.domains[v]));
+        Intervals { potentials, each: (0..is_asked.len()).filter(|&v| is_asked[v]).map(own).collect() }
+    }
+}
+
+impl Serialize for Intervals<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.each.iter().map(|(v, own)| (key(self.potentials, *v), own)))
+    }
 }
 
 impl Posteriors<'_> {
@@ -212,6 +241,16 @@ impl fmt::Display for Report<'_> {
         }
         for (name, value) in self.assignment.iter().flat_map(|assigned| &assigned.0) {
             writeln!(f, "{}  {}", line(name), line(value))?;
+        }
+        for (v, own) in self.intervals.iter().flat_map(|intervals| &intervals.each) {
+            let potentials = self.evidence.0;
+            write!(f, "{}", line(&key(potentials, *v)))?;
+            for (value, [least, most]) in own.iter().enumerate() {
+                // outwards, so that what is shown holds
+                let (least, most) = ((least * 1e6).floor() / 1e6, (most * 1e6).ceil() / 1e6);
+                write!(f, "  {} {least:.6} to {most:.6}", line(&value_name(potentials, *v, value)))?;
+            }
+            writeln!(f)?;
         }
         let Some(posteriors) = &self.marginals else { return Ok(()) };
         for (v, own) in posteriors.each() {

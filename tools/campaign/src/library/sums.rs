@@ -4,9 +4,11 @@ use super::{observed, stop, time};
 use crate::call::{Call, Report};
 use fangs::Error;
 use fangs::formats::read_potentials_from;
-use fangs::marginals::{Evidence, Marginals, Options, Prepared, PreparedMap, SumBounds, bound, first_bound};
+use fangs::marginals::{Evidence, Marginals, Options, Prepared, PreparedMap, SumBounds, Sums, first_bound};
 use fangs::order::{Method, Ordering};
+use fangs::search::assignment;
 use fangs::stop::Stop;
+use std::time::Instant;
 
 /// Sums the product of a call.
 pub fn run(call: &Call) -> Result<Report, Error> {
@@ -15,6 +17,7 @@ pub fn run(call: &Call) -> Result<Report, Error> {
     let mut evidence = Evidence { values: observed(call), ..Evidence::default() };
     settings.get("soft").into_iter().try_for_each(|text| evidence.weigh(&potentials, text))?;
     let options = Options::default().with(|options| {
+        options.seek = Some(assignment);
         options.memory = Some(settings.number("bound-memory").unwrap_or(1 << 28));
         options.variables = settings.numbers("variables");
         if settings.has("only-z") {
@@ -44,18 +47,18 @@ pub fn run(call: &Call) -> Result<Report, Error> {
     // as the command: what comes before orders and tables is told if there is no time for more
     let first = time(call).map(|_| first_bound(&potentials, &evidence, &stop)).transpose()?;
     let prepared = Prepared::new(&potentials, &evidence, &options, &stop);
-    match prepared.and_then(|prepared| prepared.run(&stop)) {
+    let until = time(call).map(|time| Instant::now() + time);
+    let run = |mut prepared: Prepared| {
+        until.into_iter().for_each(|until| prepared.end_at(until));
+        prepared.run_within((&potentials, &evidence, &options), &stop, &mut |_| ())
+    };
+    match prepared.and_then(run) {
         Err(Error::Stopped) if first.is_some() => Ok(first.map_or_else(Report::default, bounded)),
-        Ok(Marginals { ln_z, error_bound, posteriors, posterior_error, .. }) => {
+        Ok(Sums::Exact(Marginals { ln_z, error_bound, posteriors, posterior_error, .. })) => {
             let posteriors = posteriors.into_iter().map(|own| own.map(Vec::from)).collect();
             Ok(Report { posteriors, posterior_error, ..exact(ln_z, error_bound) })
         }
-        Err(Error::Memory(_)) if time(call).is_some() => {
-            let last = bounded(bound(&potentials, &evidence, &options, &stop, &mut |_| ())?);
-            let first = first.map_or(f64::INFINITY, |first| first.upper);
-            let upper = last.interval.1.map(|upper| upper.min(first));
-            Ok(Report { interval: (last.interval.0, upper), ..last })
-        }
+        Ok(Sums::Bounds(last)) => Ok(bounded(first.map_or(last.bounds, |first| first.and(last.bounds)))),
         Err(error) => Err(error),
     }
 }
