@@ -11,7 +11,9 @@ use cases::Cases;
 use curves::Curves;
 use fangs::device::Opening;
 use fangs::elimination::Gpu;
-use fangs::marginals::{Evidence, MapBounds, Marginals, Options, Prepared, PreparedMap, SumBounds, Sums, first_bound};
+use fangs::marginals::{
+    Evidence, MapBounds, Marginals, Options, Prepared, PreparedMap, Seek, SumBounds, Sums, first_bound,
+};
 use fangs::model::Potentials;
 use fangs::order::Ordering;
 use fangs::record::{Console, CsvFile, ReplacedFile, seconds};
@@ -28,6 +30,8 @@ use std::time::{Duration, Instant};
 
 /// Cases that are read before the first of them are printed, for each thread.
 const BATCH: usize = 16;
+/// Time of the local search that begins lower bounds.
+const SEEKING: Duration = Duration::from_millis(50);
 /// Time beyond the limit in which a run may finish reading and compute its first bound.
 const READING: Duration = Duration::from_millis(500);
 /// Cases of a batch for a device.
@@ -188,7 +192,7 @@ impl Work {
         let asked = Asked { variables: variables.is_some(), none };
         let options = Options::default().with(|options| {
             (options.variables, options.order, options.memory) = (variables, order, Some(config.memory));
-            options.seek = Some(assignment);
+            options.seek = config.time.map(|limit| Seek { search: assignment, time: SEEKING.min(limit / 20) });
         });
         let load_s = seconds(clock.seconds());
         Ok(Work { config, potentials, evidence, options, asked, device, printed, load_s })
@@ -197,7 +201,10 @@ impl Work {
     /// Computes a bound before orders and tables, which may take longer than the time limit.
     fn first(&self, curves: &Told, stop: &Stop) -> Result<(), Error> {
         if self.config.time.is_some() && self.config.cases.is_none() {
-            let first = first_bound(&self.potentials, &self.evidence, stop)?;
+            // values of a largest sum come with its lower bound
+            let seek = self.options.seek.filter(|_| self.config.maximize.is_none());
+            let options = self.options.clone().with(|options| options.seek = seek);
+            let first = first_bound(&self.potentials, &self.evidence, &options, stop)?;
             told(curves).iter_mut().for_each(|curves| curves.step(&first));
         }
         Ok(())

@@ -80,15 +80,29 @@ pub(super) struct Sizes {
     pub states: u64,
 }
 
-/// Returns an upper bound on the sum in time and memory linear in the tables: what a run reports if it is stopped
-/// before it has another one.
+/// Returns bounds in time and memory linear in the tables: what a run reports if it is stopped before it has better
+/// ones. The lower bound is the product of an assignment that [`Options::seek`] finds.
 ///
 /// # Errors
 /// Returns an error if the evidence does not fit, and [`Error::Stopped`].
-pub fn first_bound(potentials: &Potentials, evidence: &Evidence, stop: &Stop) -> Result<SumBounds, Error> {
-    let sliced = Sliced::new(potentials, evidence, |_| false, Keep::All, stop)?;
+pub fn first_bound(
+    potentials: &Potentials,
+    evidence: &Evidence,
+    options: &Options,
+    stop: &Stop,
+) -> Result<SumBounds, Error> {
     let mut found = Found::new(Fold::Sum);
-    found.at_most(sliced.map_or(Ok(Scaled::ZERO), |sliced| peel(&sliced, |_| false, stop))?);
+    let Some(sliced) = Sliced::new(potentials, evidence, |_| false, Keep::All, stop)? else {
+        found.at_most(Scaled::ZERO);
+        return Ok(found.last);
+    };
+    found.at_most(peel(&sliced, |_| false, stop)?);
+    if let Some(seek) = options.seek
+        && let Some(values) = (seek.search)(&sliced.network()?, seek.time, stop)
+    {
+        let (product, error) = sliced.product(&values);
+        found.at_least(product, error);
+    }
     Ok(found.last)
 }
 

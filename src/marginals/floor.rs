@@ -5,16 +5,14 @@
 use super::bounds::{Fold, Found};
 use super::climb::Climb;
 use super::parts::{Known, Level, Parts, Values};
-use super::sliced::Sliced;
 use super::tuning::floor as tuning;
 use super::weighted::Weights;
 use super::{Evidence, Options, Seek};
 use crate::elimination::{Cut, EliminationPlan, cuts};
 use crate::error::Error;
-use crate::model::{Cost, FORBIDDEN, Network, Potentials, Scaled};
+use crate::model::{Potentials, Scaled};
 use crate::stop::Stop;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A product of functions and an elimination order.
 #[derive(Clone, Debug)]
@@ -48,8 +46,8 @@ pub(super) struct Floor<'a> {
     parts: Parts<'a>,
     climb: Climb,
     found: Found,
-    /// Time limit of the next search for a feasible assignment.
-    seeking: Duration,
+    /// The next search for a feasible assignment.
+    seek: Option<Seek>,
 }
 
 impl<'a> Floor<'a> {
@@ -71,17 +69,11 @@ impl<'a> Floor<'a> {
         }
         cuts.iter_mut().flat_map(|cut| &mut cut.variables).for_each(|v| *v = rest.sliced.variables[*v as usize]);
         let parts = along.parts(fixed(&cuts, entries));
-        let climb = Climb::new(&parts, entries);
-        Ok(Some(Floor {
-            along,
-            cuts,
-            entries,
-            most,
-            parts,
-            climb,
-            found: Found::new(Fold::Max),
-            seeking: tuning::SEEKING,
-        }))
+        let (climb, seek) = (Climb::new(&parts, entries), along.options.seek);
+        let found = Found::new(Fold::Max);
+        let mut floor = Floor { along, cuts, entries, most, parts, climb, found, seek };
+        floor.seek(stop)?;
+        Ok(Some(floor))
     }
 
     /// Makes one step. Returns whether another step may improve the bound.
@@ -92,9 +84,8 @@ impl<'a> Floor<'a> {
         let (sum, goes_on) = self.climb.step(&self.parts, &self.found, &self.level(), stop)?;
         sum.iter().for_each(|sum| self.found.known(sum));
         let grows = (self.climb.is_scored() || !goes_on) && self.entries < self.most;
-        let seeks = self.found.best.is_empty() && (self.climb.is_scored() || !goes_on);
-        if let Some(seek) = self.along.options.seek.filter(|_| seeks) {
-            self.seek(seek, stop)?;
+        if self.found.best.is_empty() && (self.climb.is_scored() || !goes_on) {
+            self.seek(stop)?;
         }
         if grows {
             self.entries = (self.entries * tuning::GROWTH).min(self.most);
@@ -105,12 +96,14 @@ impl<'a> Floor<'a> {
         Ok(goes_on || grows)
     }
 
-    /// Searches for an assignment with a product above 0, which the tables did not lead to.
-    fn seek(&mut self, seek: Seek, stop: &Stop) -> Result<(), Error> {
+    /// Searches for an assignment with a large product and scores its values of the cutset. The next search takes twice
+    /// the time.
+    fn seek(&mut self, stop: &Stop) -> Result<(), Error> {
+        let Some(seek) = &mut self.seek else { return Ok(()) };
         let whole = self.along.parts(std::iter::empty());
         let Some(rest) = whole.rest(&[], stop)? else { return Ok(()) };
-        let values = seek(&network(&rest.sliced)?, self.seeking, stop);
-        self.seeking *= 2;
+        let values = (seek.search)(&rest.sliced.network()?, seek.time, stop);
+        seek.time *= 2;
         let Some(values) = values else { return stop.check() };
         let mut values: Values = rest.sliced.variables.iter().copied().zip(values).collect();
         values.retain(|&(v, _)| self.parts.late[v as usize]);
@@ -141,17 +134,4 @@ impl<'a> Floor<'a> {
 fn fixed(cuts: &[Cut], entries: f64) -> impl Iterator<Item = u32> {
     let count = cuts.iter().position(|cut| cut.left <= entries).map_or(cuts.len(), |last| last + 1);
     cuts[..count].iter().flat_map(|cut| cut.variables.iter().copied())
-}
-
-/// Returns a network whose costs are negative logarithms of the product, in thousandths.
-fn network(sliced: &Sliced) -> Result<Network, Error> {
-    let cost = |entry: f64| if entry > 0.0 { (-entry.ln() * 1e3).round().max(0.0) as Cost } else { FORBIDDEN };
-    let mut network = Network::builder("product");
-    for &domain in &sliced.domains {
-        let _ = network.variable(domain)?;
-    }
-    for function in &sliced.functions {
-        let _ = network.dense(&function.scope, function.table.iter().map(|&entry| cost(entry)).collect())?;
-    }
-    Ok(network.build())
 }

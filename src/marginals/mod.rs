@@ -86,13 +86,18 @@ pub struct Options {
     pub order: Ordering,
     /// Bytes that tables may take; half of the free memory where `None`.
     pub memory: Option<u64>,
-    /// A search for an assignment with a product above 0, such as [`search::assignment`](crate::search::assignment).
-    /// Lower bounds use it if the tables lead to no such assignment.
+    /// A search for an assignment with a large product, from which lower bounds start.
     pub seek: Option<Seek>,
 }
 
-/// Returns a feasible assignment of a network, found within a time limit.
-pub type Seek = fn(&Network, Duration, &Stop) -> Option<Vec<u32>>;
+/// A search for a feasible assignment of low cost, such as that of [`search::assignment`](crate::search::assignment).
+#[derive(Clone, Copy, Debug)]
+pub struct Seek {
+    /// Returns an assignment, or `None` if the search found none within the time.
+    pub search: fn(&Network, Duration, &Stop) -> Option<Vec<u32>>,
+    /// The time limit of the first search.
+    pub time: Duration,
+}
 
 impl Options {
     /// Changes some of them.
@@ -338,7 +343,8 @@ fn search(structure: &Problem, rules: &[Method], stop: &Stop) -> Order {
     let mut runs = 0;
     while search.advance(tuning::SLICE, stop) {
         runs += 1;
-        let worth = search.best().map_or(0.0, |best| best.joint_entries * tuning::STEPS_OF_AN_ENTRY);
+        let worth =
+            search.best().map_or(0.0, |best| best.joint_entries.min(tuning::MOST_ENTRIES) * tuning::STEPS_OF_AN_ENTRY);
         if runs >= rules.len() && search.steps() as f64 > worth {
             break;
         }

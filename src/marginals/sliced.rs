@@ -6,7 +6,7 @@ use crate::algebra::{OfNumbers, SumProduct};
 use crate::elimination::{Factors, Source, scatter};
 use crate::error::Error;
 use crate::model::{
-    Cost, CostFunction, FORBIDDEN, Factor, Potentials, Problem, ROUNDOFF, Scaled, SparseTable, Table, Variable,
+    Cost, CostFunction, FORBIDDEN, Factor, Network, Potentials, Problem, ROUNDOFF, Scaled, SparseTable, Table, Variable,
 };
 use crate::stop::Stop;
 use crate::tensor::{self, places, storage::Storage};
@@ -220,6 +220,34 @@ impl Sliced {
             rounding: self.rounding,
             ..Potentials::default()
         }
+    }
+
+    /// Returns a network whose costs are negative logarithms of the product, in thousandths.
+    ///
+    /// # Errors
+    /// Returns an error if a table is too large for a network.
+    pub fn network(&self) -> Result<Network, Error> {
+        let cost = |&entry: &f64| if entry > 0.0 { (-entry.ln() * 1e3).round().max(0.0) as Cost } else { FORBIDDEN };
+        let mut network = Network::builder("product");
+        for &domain in &self.domains {
+            let _ = network.variable(domain)?;
+        }
+        for function in &self.functions {
+            let _ = network.dense(&function.scope, function.table.iter().map(cost).collect())?;
+        }
+        Ok(network.build())
+    }
+
+    /// Returns the product at values of all variables, and its relative error.
+    pub fn product(&self, values: &[u32]) -> (Scaled, f64) {
+        let entry = |function: &Factor| {
+            let own = function.scope.iter();
+            let place =
+                own.fold(0, |place, &v| place * self.domains[v as usize] as usize + values[v as usize] as usize);
+            Scaled::with(function.table[place], function.exponent)
+        };
+        let product = self.functions.iter().fold(self.constant, |product, function| product.times(entry(function)));
+        (product, self.rounding + (self.functions.len() + 2) as f64 * ROUNDOFF)
     }
 
     /// The scopes as a problem that costs nothing: what orders and plans look at.

@@ -460,7 +460,7 @@ fn scale_factors_beyond_doubles_are_no_ones() {
             let known =
                 bound(&potentials, &evidence, &options, &Stop::new(), &mut |_| {}).expect("no stop is set").bounds;
             assert!(known.lower <= expected + 1e-12 && expected <= known.upper + 1e-12, "{power}: {known:?}");
-            let first = first_bound(&potentials, &evidence, &Stop::new()).expect("no stop is set");
+            let first = first_bound(&potentials, &evidence, &options, &Stop::new()).expect("no stop is set");
             assert!(first.upper >= expected - 1e-12, "{power}: {first:?}");
         }
     }

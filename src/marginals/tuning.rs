@@ -12,6 +12,10 @@ pub(super) const SLICE: u64 = 1_000_000;
 /// tenth goes to a better order.
 pub(super) const STEPS_OF_AN_ENTRY: f64 = 0.3;
 
+/// Entries of a tree beyond which better orders are worth no more time: sums of more entries are bounded, and bounds
+/// need the time.
+pub(super) const MOST_ENTRIES: f64 = (1u64 << 30) as f64;
+
 /// The first slice may take one part in so many of the time, or its share where that is more: it says how long all
 /// take.
 pub(super) const FIRST_SLICE: f64 = 16.0;
@@ -72,8 +76,6 @@ pub(super) mod floor {
     pub const LEAST: f64 = (1 << 14) as f64;
     /// Growth of the entries from cutset to cutset: earlier cutsets take a sixteenth of the time.
     pub const GROWTH: f64 = 16.0;
-    /// Time limit of the first search for a feasible assignment; it doubles each time.
-    pub const SEEKING: std::time::Duration = std::time::Duration::from_millis(50);
     /// Bytes of an entry of the wider number type.
     pub const BYTES_OF_AN_ENTRY: u64 = 16;
 }

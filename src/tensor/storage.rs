@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// Bytes from which on a table has pages of its own: two of those of 2 MB.
-const LARGE: usize = 4 << 20;
+pub const LARGE: usize = 4 << 20;
 
 /// The entries of a table. A large one asks the system for large pages: paging in 64 MB by 4 KB took half as long as
 /// making the message that goes there (results/notes/cpu.md).
@@ -19,7 +19,8 @@ pub struct Storage<E>(Place<E>);
 #[derive(Debug)]
 enum Place<E> {
     Heap(Vec<E>),
-    Pages(MmapMut, PhantomData<E>),
+    /// Pages, and the entries that are in use.
+    Pages(MmapMut, usize, PhantomData<E>),
     Shared(Arc<Storage<E>>),
 }
 
@@ -57,7 +58,26 @@ impl<E: Entry> Storage<E> {
         #[cfg(target_os = "linux")]
         // advice: a system that knows no large pages works as well
         let _ = map.advise(memmap2::Advice::HugePage);
-        Some(Storage(Place::Pages(map, PhantomData)))
+        Some(Storage(Place::Pages(map, entries, PhantomData)))
+    }
+
+    /// Returns how many entries the table's own pages hold; 0 if it has none.
+    pub fn page_entries(&self) -> usize {
+        match &self.0 {
+            Place::Pages(map, ..) => map.len() / size_of::<E>(),
+            _ => 0,
+        }
+    }
+
+    /// Returns a table of `entries` arbitrary entries in the same pages, which must hold as many
+    /// ([`Self::page_entries`]).
+    pub fn reused(self, entries: usize) -> Self {
+        match self.0 {
+            Place::Pages(map, _, of) if entries * size_of::<E>() <= map.len() => {
+                Storage(Place::Pages(map, entries, of))
+            }
+            _ => Self::new(entries),
+        }
     }
 }
 
@@ -85,7 +105,7 @@ impl<E: Entry> Deref for Storage<E> {
     fn deref(&self) -> &[E] {
         match &self.0 {
             Place::Heap(entries) => entries,
-            Place::Pages(map, _) => bytemuck::cast_slice(map),
+            Place::Pages(map, entries, _) => &bytemuck::cast_slice(map)[..*entries],
             Place::Shared(table) => table,
         }
     }
@@ -98,7 +118,7 @@ impl<E: Entry> DerefMut for Storage<E> {
         }
         match &mut self.0 {
             Place::Heap(entries) => entries,
-            Place::Pages(map, _) => bytemuck::cast_slice_mut(map),
+            Place::Pages(map, entries, _) => &mut bytemuck::cast_slice_mut(map)[..*entries],
             Place::Shared(_) => &mut [],
         }
     }
@@ -134,6 +154,11 @@ mod tests {
             table.iter_mut().enumerate().for_each(|(k, entry)| *entry = k as i64);
             assert_eq!(matches!(table.0, Place::Pages(..)), entries >= LARGE / 8);
             assert!(table.iter().enumerate().all(|(k, &entry)| entry == k as i64));
+            let (at, held) = (table.as_ptr(), table.page_entries());
+            let fewer = table.reused(entries / 2);
+            assert!(
+                fewer.len() == entries / 2 && (held == 0 || (fewer.as_ptr() == at && fewer.page_entries() == held))
+            );
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
 use crate::elimination::plan::Source;
 use crate::error::Error;
 use crate::stop::Stop;
-use crate::tensor::storage::Storage;
+use crate::tensor::storage::{LARGE, Storage};
 use crate::threads::Large;
 use rayon::prelude::*;
 
@@ -83,8 +83,10 @@ pub(crate) struct Store<S: Semiring> {
     loaded: Vec<Storage<S::Entry>>,
     /// Message of the step at work and how many tiles of it are done.
     output: Storage<S::Entry>,
-    /// Tables that the last step freed: one may become the next output, its pages are there already.
+    /// Freed tables. Their pages are mapped already, so outputs use them again.
     spare: Vec<Storage<S::Entry>>,
+    /// Entries of outputs since the spare tables were last compared with the plan's memory.
+    allocated: usize,
     tiles: usize,
     started: bool,
 }
@@ -98,6 +100,7 @@ impl<S: Semiring> Store<S> {
             loaded: Vec::new(),
             output: Storage::default(),
             spare: Vec::new(),
+            allocated: 0,
             tiles: 0,
             started: false,
         }
@@ -116,7 +119,7 @@ impl<S: Semiring> Store<S> {
             return Ok((step.joint, true));
         }
         if !self.started {
-            self.output = self.reuse(step.entries as usize)?;
+            self.output = self.output(task, step.entries as usize)?;
             self.loaded = step.inputs.iter().map(|input| task.load(input)).collect();
             self.started = true;
             self.tiles = 0;
@@ -143,18 +146,42 @@ impl<S: Semiring> Store<S> {
         Ok((spent, true))
     }
 
-    /// A table with any entries, of exactly that size; all spare ones are gone afterwards, so that nothing is
-    /// held beyond the plan.
-    fn reuse(&mut self, entries: usize) -> Result<Storage<S::Entry>, Error> {
-        let mut spare = self.spare.drain(..).filter(|table| table.len() == entries);
-        spare.next().map_or_else(|| Storage::try_new(entries), Ok)
+    /// Returns a table of arbitrary entries for an output: the smallest spare table that holds it, or else a new one.
+    /// Together with spare tables no more memory is in use than the plan says.
+    fn output(&mut self, task: Task<'_, S>, entries: usize) -> Result<Storage<S::Entry>, Error> {
+        let fits = |table: &Storage<S::Entry>| {
+            (entries..=2 * entries).contains(&table.page_entries()) || table.len() == entries
+        };
+        let size = |table: &Storage<S::Entry>| table.page_entries().max(table.len());
+        let large = entries * size_of::<S::Entry>() >= LARGE;
+        let own = (0..self.spare.len()).filter(|&k| fits(&self.spare[k]) && (large || self.spare[k].len() == entries));
+        let own = own.min_by_key(|&k| size(&self.spare[k])).map(|k| self.spare.swap_remove(k));
+        self.spare.retain(|table| table.page_entries() > 0);
+        self.allocated += entries;
+        if self.allocated * size_of::<S::Entry>() >= LARGE {
+            self.allocated = 0;
+            let messages: usize = self.messages.iter().map(size).sum();
+            let mut held: usize = messages + self.spare.iter().map(size).sum::<usize>();
+            held += own.as_ref().map_or(entries, size);
+            self.spare.sort_by_key(size);
+            while (held * size_of::<S::Entry>()) as u64 > task.placement.peak_bytes
+                && let Some(largest) = self.spare.pop()
+            {
+                held -= size(&largest);
+            }
+        }
+        match own {
+            Some(table) if table.len() == entries => Ok(table),
+            Some(table) => Ok(table.reused(entries)),
+            None => Storage::try_new(entries),
+        }
     }
 
     fn finish_step(&mut self, task: Task<'_, S>, index: usize) {
         let step = &task.plan.steps[index];
         self.started = false;
-        self.spare = std::mem::take(&mut self.loaded);
-        self.spare.retain(|table| !table.is_shared());
+        let loaded = self.loaded.drain(..).filter(|table| !table.is_shared());
+        self.spare.extend(loaded);
         if !task.placement.keep_messages {
             for input in &step.inputs {
                 if let Source::Message(from) = input.source {
