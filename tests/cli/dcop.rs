@@ -107,6 +107,21 @@ fn there_may_be_no_solution() -> Result {
 }
 
 #[test]
+fn a_run_that_is_stopped_has_an_assignment_and_a_bound() -> Result {
+    let (folder, path) = super::hard()?;
+    let solution = folder.path().join("best.sol");
+    for more in [&["--algorithm", "adpop"][..], &["--mode", "agents"], &["--agents-over", "tcp"]] {
+        let limits = ["-t", "1s", "--bound-memory", "512M", "--solution", &solution.to_string_lossy()];
+        let found = run(&path, &[&limits[..], more].concat(), 0)?;
+        let (cost, bound) = (found["cost"].as_i64(), found["bound"].as_i64());
+        assert!(found["status"] == json!("bounded") && bound.is_some() && bound < cost, "{found}");
+        let checked = object(fangs().args(["check", "--json"]).arg(&path).arg(&solution), 0)?;
+        assert_eq!(checked["cost"].as_i64(), cost);
+    }
+    Ok(())
+}
+
+#[test]
 fn mistakes_are_told() -> Result {
     let (folder, path) = folder_with("lamps.yaml", LAMPS)?;
     let tree = folder.path().join("tree");
@@ -230,6 +245,31 @@ fn connections_without_a_token_cost_an_agent_neither_memory_nor_threads() -> Res
     assert!(most_threads < 10 && most_kilobytes < 1 << 20, "{most_threads} threads, {most_kilobytes} kB");
     drop(agent.stdin.take());
     assert!(agent.wait()?.success());
+    Ok(())
+}
+
+#[test]
+fn names_are_no_formulas_in_csv_files() -> Result {
+    let text = LAMPS.replace("[x, y, z]", "['=1+1', '+2*3', '@y']").replace("a: {", "'-a': {");
+    let text = text
+        .replace("1.5 * a", "1")
+        .replace("(a + b", "(b")
+        .replace("[a, b]", "['-a', m]")
+        .replace("0 2 | 2 0", "0 low");
+    let (folder, path) = folder_with("=lamps.yaml", &text)?;
+    let (trace, rows) = (folder.path().join("trace.csv"), folder.path().join("rows.csv"));
+    let traced = run(&path, &["--mode", "agents", "--trace", &trace.to_string_lossy()], 0)?;
+    assert_eq!(traced["assignment"]["-a"], json!(0));
+    let mut solve = fangs();
+    let _ = solve.current_dir(folder.path()).args(["solve", "=lamps.yaml", "--json", "--device", "cpu", "--csv"]);
+    assert_eq!(object(solve.arg(&rows), 0)?["status"], json!("optimal"));
+    for (path, names) in [(&trace, &["'=1+1", "'+2*3", "'@y", "'-a"][..]), (&rows, &["'=lamps.yaml"])] {
+        let text = fs::read_to_string(path)?;
+        let fields: Vec<&str> = text.lines().flat_map(|line| line.split(',')).collect();
+        assert!(names.iter().all(|name| fields.contains(name)), "{text}");
+        let formula = |field: &&&str| field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();
+        assert_eq!(fields.iter().find(formula), None, "{text}");
+    }
     Ok(())
 }
 
