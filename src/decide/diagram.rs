@@ -1,5 +1,6 @@
 //! Influence diagrams: exact where tables have room, otherwise a policy from below and a relaxation from above.
 
+use super::first;
 use super::limid::{Found, Given, Limited, reachable};
 use super::pairs::{Pairs, Place, Plan, execute, plan};
 use super::{Method, Options, Solution};
@@ -36,13 +37,15 @@ pub fn solve_diagram(
     let decisions = diagram.nodes.iter().filter(|node| node.decision).count();
     let known = options.observe.len();
     let task = Task { diagram, options, irregular, stop };
+    let solution = Solution::new(diagram.kind.name()).within(first::of_diagram(diagram, known > 0, irregular));
     let mut solution = Solution {
         decisions: Some(decisions),
         chance: Some(diagram.nodes.len() - decisions - known),
         utilities: Some(diagram.utilities.len()),
         conditional: known > 0,
-        ..Solution::new(diagram.kind.name())
+        ..solution
     };
+    tell(&solution);
     match (diagram.kind, options.method) {
         (DiagramKind::Limited, Method::Eliminate) => {
             Err(Error::Usage("one elimination does not solve a LIMID: --method spu, or auto".into()))
@@ -187,16 +190,12 @@ impl Task<'_> {
         Ok(true)
     }
 
-    /// The bound of a relaxation: as much is revealed as decisions do not influence, which makes tables smaller. Where
-    /// these have no room either, the sum of the largest utilities.
+    /// The bound of a relaxation: as much is revealed as decisions do not influence, which makes tables smaller.
     fn relaxed(&self, solution: &mut Solution) -> Result<(), Error> {
         let Task { diagram, options, irregular, stop } = *self;
         let most = |function: &Potential| function.table.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let trivial: f64 = diagram.utilities.iter().map(most).sum();
         // rows that do not sum to 1 count as they are
         let slack = irregular * diagram.utilities.iter().map(|f| most(f).abs()).sum::<f64>();
-        let distributions = misses(diagram).all(|miss| miss < DISTRIBUTION);
-        solution.bound = (distributions && !solution.conditional).then_some(trivial + slack);
         for diagram in [diagram, &revealed(diagram)] {
             let pairs = pairs_of(diagram);
             let plan = plan(&pairs, stop)?;

@@ -135,6 +135,29 @@ fn little_room_or_time_gives_bounds_or_nothing() -> Result {
     let _ = check_csv(&csv, true)?;
     let found = object(fangs().args(["decide", "--horizon", "9", "-t", "0", "--json"]).arg(&tiger), 3)?;
     assert!(found["meu"].is_null(), "{found}");
+    // the tables of 40 steps never fit
+    for method in ["eliminate", "alpha", "belief-tree"] {
+        let mut command = fangs();
+        let command = command.args(["decide", "--horizon", "40", "-t", "1s", "--json", "--method", method]);
+        let found = object(command.arg(&tiger), 0)?;
+        let lower = found["meu"].as_f64().or(found["lower"].as_f64()).ok_or("no value")?;
+        assert!(found["bound"].as_f64().is_some_and(|bound| lower <= bound), "{found}");
+        assert_eq!(found["lower"].is_null(), found["meu"].is_number(), "{found}");
+    }
+    Ok(())
+}
+
+#[test]
+fn text_shows_no_digits_beyond_the_error() -> Result {
+    let (_folder, tiger, _) = folder()?;
+    let decided = fangs().args(["decide", "--horizon", "3"]).arg(&tiger).assert().success();
+    let text = String::from_utf8(decided.get_output().stdout.clone())?;
+    assert!(text.contains("expected utility 2.3098, the best"), "{text}");
+    let mut command = fangs();
+    let decided = command.args(["decide", "--horizon", "9", "--nodes", "4"]).arg(&tiger).assert().success();
+    let text = String::from_utf8(decided.get_output().stdout.clone())?;
+    let numbers: Vec<&str> = text.split([' ', ',']).filter(|word| word.parse::<f64>().is_ok()).collect();
+    assert!(numbers.len() > 3 && numbers.iter().all(|number| number.len() < 17), "{text}");
     Ok(())
 }
 
