@@ -82,11 +82,8 @@ impl CsvFile {
         let file = AppendedFile::create(path).map_err(cannot)?;
         let mut writer = RowWriter::new(file, false);
         writer.push(&HEADER).map_err(cannot)?;
-        match writer.flush() {
-            // a pipe may get a reader later
-            Err(error) if error.kind() != ErrorKind::WouldBlock => Err(cannot(error)),
-            _ => Ok(CsvFile { writer, instance, seed }),
-        }
+        writer.begin().map_err(cannot)?;
+        Ok(CsvFile { writer, instance, seed })
     }
 
     /// Goes on with the file of a run that is resumed `time_s` seconds after its start: rows that came later are lost

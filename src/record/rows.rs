@@ -66,6 +66,19 @@ impl RowWriter {
         self.writer.flush()
     }
 
+    /// Writes the header, as far as that is possible before a run begins: a pipe may get a reader later, and a full
+    /// disk room.
+    ///
+    /// # Errors
+    /// The system's others.
+    pub fn begin(&mut self) -> io::Result<()> {
+        use io::ErrorKind::{QuotaExceeded, StorageFull, WouldBlock};
+        match self.writer.flush() {
+            Err(error) if !matches!(error.kind(), WouldBlock | StorageFull | QuotaExceeded) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// The path of the file.
     pub fn path(&self) -> &Path {
         self.writer.get_ref().path()

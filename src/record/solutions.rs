@@ -56,7 +56,7 @@ impl SolutionsFolder {
         let mut list = RowWriter::new(file, false);
         if known == 0 {
             list.push(&["number", "time_s", "cost", "bound", "gap", "source", "file"]).map_err(cannot)?;
-            list.flush().map_err(cannot)?;
+            list.begin().map_err(cannot)?;
         }
         Ok(SolutionsFolder { folder: folder.into(), list, written: known, waiting: Vec::new() })
     }
