@@ -2,6 +2,7 @@
 
 use super::first;
 use super::limid::{Found, Given, Limited, reachable};
+use super::magnitude::in_units;
 use super::pairs::{Pairs, Place, Plan, execute, plan};
 use super::{Method, Options, Solution};
 use crate::error::Error;
@@ -14,6 +15,15 @@ use rustc_hash::FxHashSet;
 /// # Errors
 /// A diagram that is not regular, options that do not fit, no memory; [`Error::Stopped`] where nothing was found.
 pub fn solve_diagram(
+    diagram: &Diagram,
+    options: &Options,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&Solution),
+) -> Result<Solution, Error> {
+    in_units(diagram, tell, |diagram, tell| solve(diagram, options, stop, tell))
+}
+
+fn solve(
     diagram: &Diagram,
     options: &Options,
     stop: &Stop,
@@ -174,15 +184,16 @@ impl Task<'_> {
             return Ok(false);
         };
         let normaliser = scale(outcome.normaliser.mantissa, outcome.normaliser.exponent);
-        if normaliser == 0.0 && solution.conditional {
-            return Err(Error::Usage("--observe: the observation is impossible".into()));
+        if outcome.normaliser.mantissa == 0.0 && solution.conditional {
+            return Err(impossible());
         }
         let (value, error) = outcome.worth(solution.conditional);
         solution.meu = Some(value);
         solution.bound = Some(value);
         solution.exact = true;
         solution.error_bound = error;
-        solution.normaliser = Some(normaliser);
+        // not a probability that is too small for a double
+        solution.normaliser = Some(normaliser).filter(|&p| p > 0.0 || outcome.normaliser.mantissa == 0.0);
         let mut rules = outcome.rules;
         rules.reverse();
         solution.set_rules(rules, diagram);
@@ -256,7 +267,7 @@ impl Task<'_> {
         if solution.conditional {
             let Some(own) = limited.observed(stop)? else { return Ok(solution) };
             if own.probability == 0.0 {
-                return Err(Error::Usage("--observe: the observation is impossible".into()));
+                return Err(impossible());
             }
             solution.normaliser = Some(own.probability);
             given = own;
@@ -290,6 +301,10 @@ impl Task<'_> {
         tell(&solution);
         Ok(solution)
     }
+}
+
+fn impossible() -> Error {
+    Error::Usage("--observe: the observation is impossible, or its probability is below the range of doubles".into())
 }
 
 /// Errors of elimination know a decision by its index only.

@@ -21,6 +21,7 @@ mod idid;
 #[cfg(test)]
 mod level_tests;
 mod limid;
+mod magnitude;
 #[cfg(test)]
 mod observation_tests;
 pub(crate) mod pairs;

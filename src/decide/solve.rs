@@ -4,6 +4,7 @@ use super::alpha::Vectors;
 use super::first;
 use super::flat::{flat, flat_pomdp};
 use super::idid::{Faced, Models};
+use super::magnitude::{in_units, others_in_units};
 use super::process::{Bounds, Process, bounds, dot};
 use super::team::solve_team;
 use super::tree::{Room, Tree};
@@ -40,7 +41,16 @@ pub fn solve_pomdp(
         return Err(Error::Usage(format!("--horizon: at most {STEPS} steps")));
     }
     let changed = changed(pomdp, options)?;
-    let pomdp = &changed;
+    in_units(&changed, tell, |pomdp, tell| solve_changed(pomdp, horizon, options, stop, tell))
+}
+
+fn solve_changed(
+    pomdp: &Pomdp,
+    horizon: usize,
+    options: &Options,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&Solution),
+) -> Result<Solution, Error> {
     let names = Names {
         actions: (0..pomdp.actions()).map(|action| pomdp.action_name(action)).collect(),
         observations: (0..pomdp.observed()).map(|seen| pomdp.observation_name(seen)).collect(),
@@ -105,7 +115,16 @@ pub fn solve_idid(
         }
         changed.horizon = horizon;
     }
-    let idid = &changed;
+    others_in_units(&mut changed);
+    in_units(&changed, tell, |idid, tell| solve_interactive(idid, options, stop, tell))
+}
+
+fn solve_interactive(
+    idid: &Idid,
+    options: &Options,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&Solution),
+) -> Result<Solution, Error> {
     let interval = first::of_process(&idid.frame, &idid.belief, idid.horizon);
     let solution = Solution { horizon: Some(idid.horizon), ..Solution::new("idid") }.within(interval);
     tell(&solution);
