@@ -1,29 +1,30 @@
 //! `fangs dcop`: agents that solve a problem by messages.
 
+mod case;
 mod flags;
+mod kept;
 mod report;
 
 use super::output::Rows;
 use super::{Exit, output, signals, values, worker};
+use case::Case;
 use fangs::dcop::{
     Clocks, Found, LocalSearch, Place, Processes, Traffic, run_agents, run_bounded, run_levels, run_local,
     run_processes,
 };
 use fangs::device::{Choice, Opening};
 use fangs::elimination::{Gpu, Limits, Plan};
-use fangs::files::{self, LARGEST_TEXT};
-use fangs::model::{Agents, Cost, Network, Problem};
-use fangs::order::{Method, PseudoTree, TreeSize, best_order, restarts};
+use fangs::model::{Cost, Network};
+use fangs::order::{PseudoTree, TreeSize};
 use fangs::record::{Console, ReplacedFile, seconds};
-use fangs::reduce::Reducer;
 use fangs::search::{Clock, gap};
 use fangs::stop::Stop;
-use fangs::{Error, check, formats, terminal};
+use fangs::{Error, check, formats};
 use flags::{Algorithm, Mode};
 pub use flags::{Config, DcopFlags, TreeChoice};
+use kept::Kept;
 use report::{Assignment, Limited, Messages, Report, Tree};
 use serde::Serialize;
-use std::collections::HashMap;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
@@ -37,13 +38,17 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let solution = config.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
     let mut trace = Rows::create(config.trace.clone())?;
     let config = Arc::new(config);
+    let kept = Kept::default();
     let work = {
-        let (config, stop) = (config.clone(), stop.clone());
-        move || solve(&config, &device, started, &stop)
+        let (config, stop, kept) = (config.clone(), stop.clone(), kept.clone());
+        move || solve(&config, &device, started, &kept, &stop)
     };
-    let ended = match worker::run(&stop, work, || ()) {
-        Ok(ended) => ended,
-        Err(error) if error.is_stop() => {
+    let result = worker::run(&stop, work, || ());
+    let ended = match (result, kept.take()) {
+        (Ok(ended), Some(best)) if ended.exit == Exit::NoSolution => best.instead_of(ended),
+        (Ok(ended), _) => ended,
+        (Err(error), Some(best)) if error.is_stop() => best.ended(),
+        (Err(error), None) if error.is_stop() => {
             let report = Report {
                 instance: config.input.name(),
                 version: fangs::VERSION,
@@ -58,9 +63,9 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             output::print_report(&report, config.json)?;
             return Ok(Exit::NoSolution);
         }
-        Err(error) => return Err(error),
+        (Err(error), _) => return Err(error),
     };
-    let Ended { mut report, rows, values, network, exit } = ended;
+    let Ended { mut report, rows, values, network, exit, .. } = ended;
     let console = Console::new(config.verbosity);
     // the result is printed even if a file cannot be written
     let mut written = true;
@@ -85,8 +90,9 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 struct Ended {
     report: Report,
     rows: Vec<Row>,
+    lower: Cost,
     values: Option<Vec<u32>>,
-    network: Network,
+    network: Arc<Network>,
     exit: Exit,
 }
 
@@ -107,172 +113,52 @@ struct Row {
     clock_s: Option<f64>,
 }
 
-/// The problem and what its variables are called.
-struct Case {
-    network: Network,
-    agents: Agents,
-    reducer: Reducer,
-    problem: Arc<Problem>,
-    /// The agent of each variable that functions read.
-    owner: Vec<u32>,
-}
-
-impl Case {
-    fn new(network: Network, stop: &Stop) -> Result<Case, Error> {
-        let named = || Agents::of_variables((0..network.variables().len()).map(|v| network.variable_name(v)));
-        let agents = network.agents().cloned().unwrap_or_else(named);
-        if network.is_relaxed() {
-            let what = "it has a sum with too many values for the tables that agents send";
-            return Err(Error::Usage(format!("{}: {what}", network.name)));
-        }
-        // only in the form that elimination takes: nothing is reduced
-        let reducer = Reducer::new(&network, false, stop)?;
-        let problem = Arc::new(reducer.fitting_problem(stop)?);
-        let owner = reducer.variables().iter().map(|&v| agents.owner[v as usize]).collect();
-        Ok(Case { network, agents, reducer, problem, owner })
-    }
-
-    /// The name of a variable of the problem.
-    fn name(&self, variable: u32) -> String {
-        self.network.variable_name(self.reducer.variables()[variable as usize] as usize)
-    }
-
-    /// The tree; variables that no function reads are roots of their own, and no part of it.
-    fn tree(&self, choice: &TreeChoice, root: Option<&str>, stop: &Stop) -> Result<PseudoTree, Error> {
-        let (problem, stop) = (&*self.problem, stop);
-        let root =
-            root.map(|name| self.variable(name).map_err(|what| Error::Usage(format!("--root: {what}")))).transpose()?;
-        match choice {
-            TreeChoice::DepthFirst(visit) => PseudoTree::depth_first(problem, *visit, root, stop),
-            TreeChoice::Best => PseudoTree::best(problem, root, stop),
-            TreeChoice::Order(method) => {
-                let all = Method::ALL.map(|(_, method)| method);
-                let methods = method.as_ref().map_or(&all[..], std::slice::from_ref);
-                let order = best_order(problem, methods, 1, restarts(problem), stop);
-                stop.check()?;
-                PseudoTree::of_order(problem, &order, stop)
-            }
-            TreeChoice::File(path) => {
-                let text = files::read_text(path, LARGEST_TEXT, stop)?;
-                let prefixed = |message: String| Error::Usage(format!("{}: {message}", terminal::path(path)));
-                let parents = self.parents(&text).map_err(prefixed)?;
-                let name = |scope: &[u32]| self.function(scope);
-                PseudoTree::of_parents(problem, parents, &name, stop).map_err(|error| match error {
-                    Error::Usage(message) => prefixed(message),
-                    other => other,
-                })
-            }
-        }
-    }
-
-    /// A variable of the problem by its name.
-    fn variable(&self, name: &str) -> Result<u32, String> {
-        let place = |&(_, &v): &(usize, &u32)| self.network.variable_name(v as usize) == name;
-        let found = self.reducer.variables().iter().enumerate().find(place);
-        found
-            .map(|(index, _)| index as u32)
-            .ok_or_else(|| format!("no function reads a variable {}", name.escape_debug()))
-    }
-
-    /// Lines of a variable and its parent, or of a root alone; `#` begins a comment.
-    fn parents(&self, text: &str) -> Result<Vec<Option<u32>>, String> {
-        let n = self.problem.variables();
-        let places: HashMap<String, u32> = (0..n as u32).map(|v| (self.name(v), v)).collect();
-        let mut parents = vec![None; n];
-        let mut known = vec![false; n];
-        for (number, line) in (1..).zip(text.lines()) {
-            let words: Vec<&str> = line.split('#').next().unwrap_or("").split_whitespace().collect();
-            let place = |word: &str| {
-                let found = places.get(word).copied();
-                found.ok_or_else(|| format!("line {number}: no function reads a variable {}", word.escape_debug()))
-            };
-            let (own, parent) = match words[..] {
-                [] => continue,
-                [own] => (place(own)?, None),
-                [own, parent] => (place(own)?, Some(place(parent)?)),
-                _ => return Err(format!("line {number}: {} words, expected a variable and its parent", words.len())),
-            };
-            if std::mem::replace(&mut known[own as usize], true) {
-                return Err(format!("line {number}: {} is there already", self.name(own)));
-            }
-            parents[own as usize] = parent;
-        }
-        match known.iter().position(|known| !known) {
-            Some(missing) => Err(format!("variable {} is missing", self.name(missing as u32))),
-            None => Ok(parents),
-        }
-    }
-
-    /// The file's function of a scope, for messages.
-    fn function(&self, scope: &[u32]) -> String {
-        let own = self.reducer.variables();
-        let mut wanted: Vec<u32> = scope.iter().map(|&v| own[v as usize]).collect();
-        wanted.sort_unstable();
-        let is_it = |function: &fangs::model::CostFunction| {
-            let mut scope = function.scope.to_vec();
-            scope.sort_unstable();
-            scope == wanted
-        };
-        let names: Vec<String> = scope.iter().map(|&v| self.name(v)).collect();
-        let place = self.network.functions().iter().position(is_it);
-        match place.map(|place| (place, self.network.function_name(place))) {
-            Some((_, Some(name))) => format!("function {name} ({})", names.join(", ")),
-            Some((place, None)) => format!("function {place} ({})", names.join(", ")),
-            None => names.join(", "),
-        }
-    }
-
-    /// The size with the variables that no function reads, each a root.
-    fn size(&self, tree: &PseudoTree) -> TreeSize {
-        let size = tree.size(&self.problem.domains);
-        TreeSize { roots: size.roots + self.network.variables().len() - self.problem.variables(), ..size }
-    }
-}
-
 /// The sizes of depth-first trees and of that of the best order, for `fangs info`.
 pub fn sizes(network: &Network, stop: &Stop) -> Result<Vec<(String, TreeSize)>, Error> {
-    let case = Case::new(network.clone(), stop)?;
+    let case = Case::new(Arc::new(network.clone()), stop)?;
     let rules = TreeChoice::DEPTH_FIRST.map(|(_, visit)| TreeChoice::DepthFirst(visit));
     let rules = rules.into_iter().chain([TreeChoice::Best, TreeChoice::Order(None)]);
     rules.map(|rule| Ok((rule.name(), case.size(&case.tree(&rule, None, stop)?)))).collect()
 }
 
-fn solve(config: &Config, device: &Opening, started: Instant, stop: &Stop) -> Result<Ended, Error> {
+fn solve(config: &Config, device: &Opening, started: Instant, kept: &Kept, stop: &Stop) -> Result<Ended, Error> {
     config.activity.step("reading");
     let console = Console::new(config.verbosity).progress(&config.activity, started, Some(config.time));
-    let network = config.input.load(&console, stop)?;
-    let load_s = started.elapsed().as_secs_f64();
-    let case = Case::new(network, stop)?;
+    let network = Arc::new(config.input.load(&console, stop)?);
     let mut report = Report {
-        instance: case.network.name.clone(),
+        instance: network.name.clone(),
         version: fangs::VERSION,
         algorithm: config.algorithm.name().into(),
         status: "unknown",
-        agents: case.agents.names.len(),
-        variables: case.network.variables().len(),
-        functions: case.network.functions().len(),
-        load_s: seconds(load_s),
+        variables: network.variables().len(),
+        functions: network.functions().len(),
+        load_s: seconds(started.elapsed().as_secs_f64()),
         device: "cpu".into(),
         threads: rayon::current_num_threads(),
-        label: case.network.objective(),
+        label: network.objective(),
         ..Report::default()
     };
+    kept.begin(&network, &report);
+    let case = Case::new(network, stop)?;
+    report.agents = case.agents.names.len();
     if let Algorithm::Local(algorithm) = config.algorithm {
         config.activity.step("local search");
-        return local(config, case, algorithm, report, stop);
+        return local(config, &case, algorithm, report, stop);
     }
+    kept.improve(&case, &report, config.local, stop)?;
     config.activity.step("pseudo-tree");
     let tree = case.tree(&config.tree, config.root.as_deref(), stop)?;
     report.pseudo_tree = Some(Tree { rule: config.tree.name(), size: case.size(&tree) });
     if case.reducer.infeasible() {
-        return Ok(ended(case, report, None, Vec::new()));
+        return Ok(ended(case.network, report, None, Vec::new()));
     }
     if let Some(limit) = config.message_limit {
         config.activity.step("messages");
         let gpu = gpu(device, f64::INFINITY, &mut report, stop)?;
-        return bounded(config, case, &tree, limit, gpu.as_ref(), report, stop);
+        return bounded(config, &case, &tree, limit, gpu.as_ref(), report, stop);
     }
     let plan = plan(config, &case, &tree, &console, &mut report, stop)?;
+    kept.eliminate(&case, &tree, &plan, stop)?;
     let gpu = gpu(device, plan.joint_entries as f64, &mut report, stop)?;
     config.activity.step("messages");
     let traffic = Traffic::new(&plan, &tree, &case.owner);
@@ -299,7 +185,7 @@ fn solve(config: &Config, device: &Opening, started: Instant, stop: &Stop) -> Re
     report.transfer_s = clocks.as_ref().map(|_| seconds(found.spent.iter().map(|spent| spent.transfer_s).sum()));
     (report.util_s, report.value_s) = (seconds(found.util_s), seconds(found.value_s));
     let rows = rows(&case, &tree, &traffic, &found, clocks.as_ref());
-    Ok(ended(case, report, Some((found.lower, Some(found.assignment))), rows))
+    Ok(ended(case.network, report, Some((found.lower, Some(case.reducer.lift(&found.assignment)))), rows))
 }
 
 /// Runs the agents as processes: each gets neighbours in the list of agents.
@@ -418,19 +304,25 @@ fn rows(case: &Case, tree: &PseudoTree, traffic: &Traffic, found: &Found, clocks
     (0..tree.parent.len() as u32).map(row).collect()
 }
 
-fn local(config: &Config, case: Case, algorithm: LocalSearch, mut report: Report, stop: &Stop) -> Result<Ended, Error> {
+fn local(
+    config: &Config,
+    case: &Case,
+    algorithm: LocalSearch,
+    mut report: Report,
+    stop: &Stop,
+) -> Result<Ended, Error> {
     let begun = Instant::now();
-    let initial: Vec<Option<u32>> = case.reducer.variables().iter().map(|&v| case.agents.initial[v as usize]).collect();
-    let found = run_local(&case.problem, algorithm, &initial, config.local, stop)?;
+    let found = run_local(&case.problem, algorithm, &case.initial(), config.local, stop)?;
     report.cycles = Some(found.cycles);
     report.messages.value = found.messages;
     report.util_s = seconds(begun.elapsed().as_secs_f64());
-    Ok(ended(case, report, Some((Cost::MIN, Some(found.assignment))), Vec::new()))
+    let values = case.reducer.lift(&found.assignment);
+    Ok(ended(case.network.clone(), report, Some((Cost::MIN, Some(values))), Vec::new()))
 }
 
 fn bounded(
     config: &Config,
-    case: Case,
+    case: &Case,
     tree: &PseudoTree,
     limit: u64,
     gpu: Option<&Arc<Gpu>>,
@@ -448,17 +340,16 @@ fn bounded(
     let (contexts, pruned, runs) = (found.contexts, found.pruned, found.runs);
     report.message_limit = Some(Limited { entries: limit, cut_variables, contexts, pruned, runs });
     report.util_s = seconds(begun.elapsed().as_secs_f64());
-    let values = found.assignment.map(|(_, values)| values);
-    Ok(ended(case, report, Some((found.lower, values)), Vec::new()))
+    let values = found.assignment.map(|(_, values)| case.reducer.lift(&values));
+    Ok(ended(case.network.clone(), report, Some((found.lower, values)), Vec::new()))
 }
 
 /// Completes the report: what the assignment costs is computed by the checker, from the file's own tables. `found` has
-/// a bound and values; nothing where there is no solution at all.
-fn ended(case: Case, mut report: Report, found: Option<(Cost, Option<Vec<u32>>)>, rows: Vec<Row>) -> Ended {
-    let Case { network, reducer, .. } = case;
+/// a bound and values of the network; nothing where there is no solution at all.
+fn ended(network: Arc<Network>, mut report: Report, found: Option<(Cost, Option<Vec<u32>>)>, rows: Vec<Row>) -> Ended {
     let (lower, values) = found.unwrap_or((network.top(), None));
     let lower = lower.max(network.least());
-    let solution = values.map(|values| reducer.lift(&values)).and_then(|values| {
+    let solution = values.and_then(|values| {
         let evaluation = check::evaluate(&network, &values);
         let value = evaluation.value(&network, &values).filter(|_| evaluation.is_solution())?;
         Some((evaluation.cost, value, values))
@@ -481,5 +372,5 @@ fn ended(case: Case, mut report: Report, found: Option<(Cost, Option<Vec<u32>>)>
     };
     report.precision_slack = network.units().precision_slack(report.cost.zip(report.bound).filter(|_| optimal));
     report.assignment = solution.as_ref().map(|(_, _, values)| Assignment::new(&network, values));
-    Ended { report, rows, values: solution.map(|(.., values)| values), network, exit }
+    Ended { report, rows, lower, values: solution.map(|(.., values)| values), network, exit }
 }

@@ -64,7 +64,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let ended = worker::run(&stop, work, || with(&told, Told::tick));
     let mut held = told.lock().unwrap_or_else(PoisonError::into_inner);
     match ended {
-        Err(error) if !error.is_stop() && held.solution.is_none() => return Err(error),
+        Err(error) if error.is_input() || !error.is_stop() && held.solution.is_none() => return Err(error),
         Err(error) if !error.is_stop() => console.warn(&format!("{error}: the run ends here")),
         _ => {}
     }
@@ -73,7 +73,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     }
     held.event(EventKind::End);
     let report = Report::new(&config, held.solution.as_ref(), device.name(), held.load_s, held.clock.seconds());
-    let found = held.solution.as_ref().is_some_and(|solution| solution.meu.is_some());
+    let found = held.solution.as_ref().is_some_and(|solution| solution.meu.is_some() || solution.lower.is_some());
     let mut written = true;
     if let (Some(mut policy), Some(solution)) = (policy, held.solution.as_ref())
         && let Err(error) = policy.write(&config, solution, &stop)

@@ -8,7 +8,8 @@ use fangs::check;
 use fangs::files::Identity;
 use fangs::formats::SolutionFormat;
 use fangs::model::{Cost, Network};
-use fangs::record::{AppendedFile, Console, ReplacedFile, Verbosity, beside_progress, end_progress, insist};
+use fangs::record::{AppendedFile, Console, ReplacedFile, RowWriter, Verbosity};
+use fangs::record::{beside_progress, end_progress, insist};
 use fangs::stop::Stop;
 use fangs::terminal;
 use serde::Serialize;
@@ -79,14 +80,14 @@ pub fn print_report(object: &(impl Serialize + Display), json: bool) -> Result<(
 }
 
 /// Rows of a measurement in a CSV file, on disk as they come; nothing where no file is wanted.
-pub struct Rows(Option<csv::Writer<AppendedFile>>);
+pub struct Rows(Option<RowWriter>);
 
 impl Rows {
     /// Creates the file.
     pub fn create(path: Option<PathBuf>) -> Result<Rows, Error> {
         path.iter().try_for_each(|path| named("--csv", path))?;
         let writer = path.map(|path| match AppendedFile::create(&path) {
-            Ok(file) => Ok(csv::Writer::from_writer(file)),
+            Ok(file) => Ok(RowWriter::new(file, true)),
             Err(source) => as_usage(Err(Error::Io { path, action: "cannot write", source })),
         });
         writer.transpose().map(Rows)
@@ -95,7 +96,7 @@ impl Rows {
     /// Adds a row. What cannot be written waits for the next one.
     pub fn push(&mut self, row: &impl Serialize) -> Result<(), Error> {
         let Some(writer) = &mut self.0 else { return Ok(()) };
-        writer.serialize(row).map_err(|error| Error::Internal(format!("CSV: {error}")))?;
+        writer.push(row).map_err(|error| Error::Internal(format!("CSV: {error}")))?;
         // reported at the end, if it still fails then
         drop(writer.flush());
         Ok(())
@@ -105,7 +106,7 @@ impl Rows {
     pub fn finish(self, stop: &Stop) -> Result<(), Error> {
         let Some(mut writer) = self.0 else { return Ok(()) };
         let result = insist(stop, || writer.flush());
-        result.map_err(|source| Error::Io { path: writer.get_ref().path().into(), action: "cannot write", source })
+        result.map_err(|source| Error::Io { path: writer.path().into(), action: "cannot write", source })
     }
 }
 

@@ -209,7 +209,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 fn solve(config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Result<Exit, Error> {
     let Config { input, mut options, warm_starts, .. } = config;
     let keepers = config.long_run.keepers(ranks, stop)?;
-    let resumed = keepers.resumed().cloned();
+    let (resumed, checkpoint) = (keepers.resumed().cloned(), keepers.checkpoint());
     let before = resumed.as_ref().map_or(0.0, |checkpoint| checkpoint.time_s);
     let clock = Clock::start(started, options.time, stop).after(before);
     options.device = Opening::start(options.device.choice().clone());
@@ -317,6 +317,7 @@ fn solve(config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Result
     let ended = recorder.finish(stop);
     let curve = ended.curve.map(|curve| Curve { optimal: summary.status == Status::Optimal, ..curve });
     written &= draw(curve, picture, stop) && ended.has_solution && ended.has_rows;
+    written &= checkpoint.is_none_or(|file| file.is_written());
     let lost = summary.solution.as_deref().filter(|_| !ended.has_solution);
     let lost = lost.map(|solution| formats::write_solution(&network, solution, config.output.solution_format));
     let solution_file = config.output.solution.filter(|_| ended.has_solution);

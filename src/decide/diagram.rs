@@ -1,6 +1,8 @@
 //! Influence diagrams: exact where tables have room, otherwise a policy from below and a relaxation from above.
 
+use super::first;
 use super::limid::{Found, Given, Limited, reachable};
+use super::magnitude::in_units;
 use super::pairs::{Pairs, Place, Plan, execute, plan};
 use super::{Method, Options, Solution};
 use crate::error::Error;
@@ -13,6 +15,15 @@ use rustc_hash::FxHashSet;
 /// # Errors
 /// A diagram that is not regular, options that do not fit, no memory; [`Error::Stopped`] where nothing was found.
 pub fn solve_diagram(
+    diagram: &Diagram,
+    options: &Options,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&Solution),
+) -> Result<Solution, Error> {
+    in_units(diagram, tell, |diagram, tell| solve(diagram, options, stop, tell))
+}
+
+fn solve(
     diagram: &Diagram,
     options: &Options,
     stop: &Stop,
@@ -36,13 +47,15 @@ pub fn solve_diagram(
     let decisions = diagram.nodes.iter().filter(|node| node.decision).count();
     let known = options.observe.len();
     let task = Task { diagram, options, irregular, stop };
+    let solution = Solution::new(diagram.kind.name()).within(first::of_diagram(diagram, known > 0, irregular));
     let mut solution = Solution {
         decisions: Some(decisions),
         chance: Some(diagram.nodes.len() - decisions - known),
         utilities: Some(diagram.utilities.len()),
         conditional: known > 0,
-        ..Solution::new(diagram.kind.name())
+        ..solution
     };
+    tell(&solution);
     match (diagram.kind, options.method) {
         (DiagramKind::Limited, Method::Eliminate) => {
             Err(Error::Usage("one elimination does not solve a LIMID: --method spu, or auto".into()))
@@ -171,15 +184,16 @@ impl Task<'_> {
             return Ok(false);
         };
         let normaliser = scale(outcome.normaliser.mantissa, outcome.normaliser.exponent);
-        if normaliser == 0.0 && solution.conditional {
-            return Err(Error::Usage("--observe: the observation is impossible".into()));
+        if outcome.normaliser.mantissa == 0.0 && solution.conditional {
+            return Err(impossible());
         }
         let (value, error) = outcome.worth(solution.conditional);
         solution.meu = Some(value);
         solution.bound = Some(value);
         solution.exact = true;
         solution.error_bound = error;
-        solution.normaliser = Some(normaliser);
+        // not a probability that is too small for a double
+        solution.normaliser = Some(normaliser).filter(|&p| p > 0.0 || outcome.normaliser.mantissa == 0.0);
         let mut rules = outcome.rules;
         rules.reverse();
         solution.set_rules(rules, diagram);
@@ -187,16 +201,12 @@ impl Task<'_> {
         Ok(true)
     }
 
-    /// The bound of a relaxation: as much is revealed as decisions do not influence, which makes tables smaller. Where
-    /// these have no room either, the sum of the largest utilities.
+    /// The bound of a relaxation: as much is revealed as decisions do not influence, which makes tables smaller.
     fn relaxed(&self, solution: &mut Solution) -> Result<(), Error> {
         let Task { diagram, options, irregular, stop } = *self;
         let most = |function: &Potential| function.table.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let trivial: f64 = diagram.utilities.iter().map(most).sum();
         // rows that do not sum to 1 count as they are
         let slack = irregular * diagram.utilities.iter().map(|f| most(f).abs()).sum::<f64>();
-        let distributions = misses(diagram).all(|miss| miss < DISTRIBUTION);
-        solution.bound = (distributions && !solution.conditional).then_some(trivial + slack);
         for diagram in [diagram, &revealed(diagram)] {
             let pairs = pairs_of(diagram);
             let plan = plan(&pairs, stop)?;
@@ -257,7 +267,7 @@ impl Task<'_> {
         if solution.conditional {
             let Some(own) = limited.observed(stop)? else { return Ok(solution) };
             if own.probability == 0.0 {
-                return Err(Error::Usage("--observe: the observation is impossible".into()));
+                return Err(impossible());
             }
             solution.normaliser = Some(own.probability);
             given = own;
@@ -291,6 +301,10 @@ impl Task<'_> {
         tell(&solution);
         Ok(solution)
     }
+}
+
+fn impossible() -> Error {
+    Error::Usage("--observe: the observation is impossible, or its probability is below the range of doubles".into())
 }
 
 /// Errors of elimination know a decision by its index only.

@@ -196,11 +196,10 @@ impl<'a> Limited<'a> {
         Ok(outcome.map(|outcome| (outcome, plan)))
     }
 
-    /// How far a sum of what is left may be from the exact one.
+    /// How far a sum of what is left may be from the exact one: of each product, the error of the utility times the
+    /// probability, and that of the probability times the utility.
     fn error(&self, outcome: &Outcome) -> f64 {
-        let probability: f64 = total(&outcome.left_probability);
-        let largest = outcome.utility.abs().max(total_abs(&outcome.left));
-        (outcome.error * probability).max(outcome.error) + 2.0 * outcome.normaliser_error * largest
+        outcome.error * total(&outcome.left_probability) + 2.0 * outcome.normaliser_error * total_abs(&outcome.left)
     }
 
     /// Values laid out by the ascending variables of `keep`, as rows of a decision's values by what it sees.

@@ -12,12 +12,16 @@ mod device;
 #[cfg(test)]
 mod device_tests;
 mod diagram;
+mod first;
+#[cfg(test)]
+mod first_tests;
 mod flat;
 mod front;
 mod idid;
 #[cfg(test)]
 mod level_tests;
 mod limid;
+mod magnitude;
 #[cfg(test)]
 mod observation_tests;
 pub(crate) mod pairs;
@@ -37,6 +41,7 @@ pub use flat::{flat_idid, flat_pomdp};
 pub use solve::{solve_idid, solve_pomdp};
 
 use crate::model::Policy;
+use first::Interval;
 use std::sync::Arc;
 
 /// How a problem is solved.
@@ -125,6 +130,8 @@ pub struct Solution {
     pub meu: Option<f64>,
     /// What no policy exceeds, but for `error_bound`.
     pub bound: Option<f64>,
+    /// What the best policy is worth at least: with `bound`, an interval before there is a policy.
+    pub lower: Option<f64>,
     /// Whether no policy is better.
     pub exact: bool,
     /// How far the value may be from that of exact arithmetic.
@@ -177,6 +184,7 @@ impl Solution {
             method: Method::Auto,
             meu: None,
             bound: None,
+            lower: None,
             exact: false,
             error_bound: 0.0,
             normaliser: None,
@@ -199,5 +207,10 @@ impl Solution {
             needed_bytes: None,
             policy: None,
         }
+    }
+
+    /// Takes an interval that holds the value of the best policy.
+    fn within(self, interval: Option<Interval>) -> Self {
+        Solution { lower: interval.map(|own| own.least), bound: interval.map(|own| own.most), ..self }
     }
 }

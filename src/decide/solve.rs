@@ -1,12 +1,14 @@
 //! Processes: the way that has room, and bounds where none has.
 
 use super::alpha::Vectors;
+use super::first;
 use super::flat::{flat, flat_pomdp};
 use super::idid::{Faced, Models};
+use super::magnitude::{in_units, others_in_units};
 use super::process::{Bounds, Process, bounds, dot};
 use super::team::solve_team;
 use super::tree::{Room, Tree};
-use super::tuning::FIRST;
+use super::tuning::{AT_ONCE, FIRST};
 use super::{Method, Options, Solution, solve_diagram};
 use crate::error::Error;
 use crate::model::{Idid, Policy, PolicyGraph, Pomdp};
@@ -39,13 +41,24 @@ pub fn solve_pomdp(
         return Err(Error::Usage(format!("--horizon: at most {STEPS} steps")));
     }
     let changed = changed(pomdp, options)?;
-    let pomdp = &changed;
+    in_units(&changed, tell, |pomdp, tell| solve_changed(pomdp, horizon, options, stop, tell))
+}
+
+fn solve_changed(
+    pomdp: &Pomdp,
+    horizon: usize,
+    options: &Options,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&Solution),
+) -> Result<Solution, Error> {
     let names = Names {
         actions: (0..pomdp.actions()).map(|action| pomdp.action_name(action)).collect(),
         observations: (0..pomdp.observed()).map(|seen| pomdp.observation_name(seen)).collect(),
         agents: pomdp.agents.iter().map(|agent| (agent.name.clone(), agent.actions.clone())).collect(),
     };
-    let solution = Solution { horizon: Some(horizon), ..Solution::new("pomdp") };
+    let interval = first::of_process(pomdp, &pomdp.start, horizon);
+    let solution = Solution { horizon: Some(horizon), ..Solution::new("pomdp") }.within(interval);
+    tell(&solution);
     let flat = || flat_pomdp(pomdp, horizon);
     let alpha = || Vectors::new(pomdp, horizon, options.nodes, stop);
     let shared = |tell: &mut dyn FnMut(&Solution)| match options.method {
@@ -60,7 +73,7 @@ pub fn solve_pomdp(
     match (pomdp.agents.len(), options.method) {
         (0..=1, Method::Team) => Err(Error::Usage("--method team is for processes of several agents".into())),
         (0..=1, _) | (_, Method::Spu) => shared(tell),
-        _ => solve_team(pomdp, horizon, options, &shared, stop, tell),
+        _ => solve_team(pomdp, &solution, options, &shared, stop, tell),
     }
 }
 
@@ -102,7 +115,19 @@ pub fn solve_idid(
         }
         changed.horizon = horizon;
     }
-    let idid = &changed;
+    others_in_units(&mut changed);
+    in_units(&changed, tell, |idid, tell| solve_interactive(idid, options, stop, tell))
+}
+
+fn solve_interactive(
+    idid: &Idid,
+    options: &Options,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&Solution),
+) -> Result<Solution, Error> {
+    let interval = first::of_process(&idid.frame, &idid.belief, idid.horizon);
+    let solution = Solution { horizon: Some(idid.horizon), ..Solution::new("idid") }.within(interval);
+    tell(&solution);
     let room = Room { nodes: options.nodes, bytes: options.memory / 2, device: &options.device };
     let Some(models) = Models::new(idid, room, stop)? else {
         return Err(Error::Memory(format!(
@@ -118,12 +143,11 @@ pub fn solve_idid(
         agents: vec![(own.name.clone(), own.actions.clone())],
     };
     let solution = Solution {
-        horizon: Some(idid.horizon),
         models_per_step: Some(models.per_step()),
         classes_per_step: Some(merged.per_step()),
         level0_s: Some(models.seconds.0),
         expand_s: Some(models.seconds.1),
-        ..Solution::new("idid")
+        ..solution
     };
     match options.method {
         // as the paper does it: only equal beliefs are merged
@@ -175,9 +199,12 @@ fn eliminated(
     tell: &mut dyn FnMut(&Solution),
 ) -> Result<Solution, Error> {
     let options = Options { horizon: None, belief: None, discount: None, ..options.clone() };
-    let found = solve_diagram(diagram, &options, stop, tell)?;
-    let Solution { kind, horizon, models_per_step, classes_per_step, level0_s, expand_s, .. } = solution;
-    Ok(Solution { kind, horizon, models_per_step, classes_per_step, level0_s, expand_s, ..found })
+    let of_process = |found: &Solution| {
+        let Solution { kind, horizon, models_per_step, classes_per_step, level0_s, expand_s, .. } = solution.clone();
+        Solution { kind, horizon, models_per_step, classes_per_step, level0_s, expand_s, ..found.clone() }
+    };
+    let found = solve_diagram(diagram, &options, stop, &mut |found| tell(&of_process(found)))?;
+    Ok(of_process(&found))
 }
 
 /// The way over linear functions, where there is one.
@@ -239,7 +266,9 @@ fn along<P: Process>(
     };
     let mut vectors = None;
     let wide = process.states(0) as f64 * process.states(horizon - 1) as f64;
-    if wide * (process.actions() * process.observations() * horizon) as f64 <= FIRST {
+    let work = wide * (process.actions() * process.observations() * horizon) as f64;
+    if work <= FIRST {
+        let stop = if work <= AT_ONCE { &stop.unheeded() } else { stop };
         let made = vectors.insert(bounds(process, horizon, stop)?);
         let _ = between(&mut solution, 0, &made[0])?;
         tell(&solution);

@@ -41,6 +41,9 @@ pub(super) const POLICY_TABLE: usize = 1 << 22;
 /// Steps of the bounds that are told before anything else: some hundredths of a second.
 pub(super) const FIRST: f64 = 1e8;
 
+/// Steps of a first policy that is computed even if the time is over: some milliseconds.
+pub(super) const AT_ONCE: f64 = 1e6;
+
 /// Products of a sweep of the ascent of joint policies, at most: some tenths of a second.
 pub(super) const ASCENT: f64 = 1e7;
 

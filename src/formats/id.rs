@@ -4,7 +4,7 @@
 use super::tokens::Tokens;
 use super::{Source, compressed_extensions, open, uai};
 use crate::error::{Error, Warning};
-use crate::model::{Diagram, DiagramKind, Node, Potential, Stated};
+use crate::model::{Diagram, DiagramKind, Node, Potential};
 use crate::stop::Stop;
 use crate::terminal::among;
 use std::path::{Path, PathBuf};
@@ -143,11 +143,11 @@ fn read_table(
     let mut table = Vec::with_capacity(entries.min(1 << 12));
     for _ in 0..entries {
         let expected = if utility { "a utility" } else { "a probability of at least 0" };
-        match tokens.number(expected)? {
-            Stated::Double(number) if number.is_finite() && (utility || number >= 0.0) => table.push(number),
-            // too small to matter beside others
-            Stated::Decimal(decimal) if decimal.exponent < 0 => table.push(0.0),
-            _ => return Err(tokens.error(expected)),
+        // utilities have a unit of their own, so that small ones are no 0
+        let number = std::str::from_utf8(tokens.word(expected)?).ok().and_then(|word| word.parse::<f64>().ok());
+        match number.filter(|number| number.is_finite() && (utility || *number >= 0.0)) {
+            Some(number) => table.push(number),
+            None => return Err(tokens.error(expected)),
         }
     }
     Ok(table.into())

@@ -21,6 +21,8 @@ pub struct CheckpointFile {
 struct State {
     file: ReplacedFile,
     last: Instant,
+    /// Whether the newest checkpoint could not be written.
+    behind: bool,
 }
 
 impl CheckpointFile {
@@ -29,8 +31,13 @@ impl CheckpointFile {
     /// # Errors
     /// A path that cannot be written.
     pub fn new(path: &Path, every: Duration) -> Result<Self, Error> {
-        let state = State { file: ReplacedFile::new(path)?.synced(), last: Instant::now() };
+        let state = State { file: ReplacedFile::new(path)?.synced(), last: Instant::now(), behind: false };
         Ok(CheckpointFile { every, state: Mutex::new(state) })
+    }
+
+    /// Whether the file has the newest checkpoint, if there was one.
+    pub fn is_written(&self) -> bool {
+        !self.state().behind
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -52,6 +59,8 @@ impl Keeper for CheckpointFile {
         state.last = Instant::now();
         let text = checkpoint.to_text().map_err(|error| error.to_string())?;
         let path = crate::terminal::path(state.file.path());
-        state.file.write(text.into_bytes()).map_err(|error| format!("the checkpoint {path} cannot be written: {error}"))
+        let written = state.file.write(text.into_bytes());
+        state.behind = written.is_err();
+        written.map_err(|error| format!("the checkpoint {path} cannot be written: {error}"))
     }
 }

@@ -1,8 +1,9 @@
 //! The convergence CSV: written row by row, read back for charts.
 
 use super::plot::{Curve, Point};
+use super::rows::original;
 use super::short_lines::ShortLines;
-use super::{AppendedFile, ReplacedFile, insist, seconds};
+use super::{AppendedFile, ReplacedFile, RowWriter, insist, seconds};
 use crate::error::{Error, ParseError};
 use crate::files::{self, cannot_read};
 use crate::model::Number;
@@ -69,7 +70,7 @@ impl<'a> Row<'a> {
 /// A CSV file that sends every row to the disk at once. Rows that cannot be written are kept for the next try.
 #[derive(Debug)]
 pub struct CsvFile {
-    writer: csv::Writer<AppendedFile>,
+    writer: RowWriter,
     instance: String,
     seed: Option<u64>,
 }
@@ -79,13 +80,10 @@ impl CsvFile {
     pub fn create(path: &Path, instance: String, seed: Option<u64>) -> Result<Self, Error> {
         let cannot = |source| Error::Io { path: path.into(), action: "cannot write", source };
         let file = AppendedFile::create(path).map_err(cannot)?;
-        let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(file);
-        writer.write_record(HEADER).map_err(|error| cannot(error.into()))?;
-        match writer.flush() {
-            // a pipe may get a reader later
-            Err(error) if error.kind() != ErrorKind::WouldBlock => Err(cannot(error)),
-            _ => Ok(CsvFile { writer, instance, seed }),
-        }
+        let mut writer = RowWriter::new(file, false);
+        writer.push(&HEADER).map_err(cannot)?;
+        writer.begin().map_err(cannot)?;
+        Ok(CsvFile { writer, instance, seed })
     }
 
     /// Goes on with the file of a run that is resumed `time_s` seconds after its start: rows that came later are lost
@@ -126,7 +124,7 @@ impl CsvFile {
         let kept = kept.into_inner().map_err(|error| cannot(error.into_error()))?;
         ReplacedFile::new(path)?.write(kept).map_err(cannot)?;
         let file = AppendedFile::resume(path).map_err(cannot)?;
-        let writer = csv::WriterBuilder::new().has_headers(false).from_writer(file);
+        let writer = RowWriter::new(file, false);
         Ok((CsvFile { writer, instance, seed }, lost))
     }
 
@@ -136,7 +134,7 @@ impl CsvFile {
     /// The file, and why it is not complete.
     pub fn finish(&mut self, stop: &Stop) -> Result<(), Error> {
         let result = insist(stop, || self.writer.flush());
-        result.map_err(|source| Error::Io { path: self.writer.get_ref().path().into(), action: "cannot write", source })
+        result.map_err(|source| Error::Io { path: self.writer.path().into(), action: "cannot write", source })
     }
 
     /// Appends an event.
@@ -144,7 +142,7 @@ impl CsvFile {
     /// # Errors
     /// The system's, such as a full disk; the row is then written with the next one, or at the end.
     pub fn write(&mut self, event: &Event) -> std::io::Result<()> {
-        self.writer.serialize(Row::of(event, &self.instance, self.seed))?;
+        self.writer.push(&Row::of(event, &self.instance, self.seed))?;
         self.writer.flush()
     }
 }
@@ -226,7 +224,7 @@ fn parse(input: impl Read, path: &Path) -> Result<Recorded, Error> {
             }
             _ => maximise = maximise.or_else(|| side(last?, point, text(event)?)),
         }
-        run.instance = text(instance).map(String::from).or(run.instance);
+        run.instance = text(instance).map(|text| original(text).into()).or(run.instance);
         run.seed = text(seed).map(String::from).or(run.seed);
         // the last row decides
         run.curve.optimal = text(gap).and_then(|gap| gap.parse().ok()) == Some(0.0);

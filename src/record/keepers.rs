@@ -14,6 +14,7 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub struct Keepers {
     all: Vec<Arc<dyn Keeper>>,
+    checkpoint: Option<Arc<CheckpointFile>>,
     exchange: Option<PathBuf>,
     resumed: Option<(PathBuf, Checkpoint)>,
 }
@@ -29,8 +30,15 @@ impl Keepers {
     /// # Errors
     /// A path that cannot be written.
     pub fn write(&mut self, path: &Path, every: Duration) -> Result<(), Error> {
-        self.keep(Arc::new(CheckpointFile::new(path, every)?));
+        let file = Arc::new(CheckpointFile::new(path, every)?);
+        self.checkpoint = Some(file.clone());
+        self.keep(file);
         Ok(())
+    }
+
+    /// The file of checkpoints, if there is one.
+    pub fn checkpoint(&self) -> Option<Arc<CheckpointFile>> {
+        self.checkpoint.clone()
     }
 
     /// Shares what is known with other processes through a folder.

@@ -19,6 +19,7 @@ mod ranks;
 mod recorder;
 #[cfg(feature = "cli")]
 mod report;
+mod rows;
 mod short_lines;
 mod solutions;
 pub mod text;
@@ -36,6 +37,7 @@ pub use ranks::Ranks;
 pub use recorder::{Ended, Recorder};
 #[cfg(feature = "cli")]
 pub use report::{BoundReport, SolveReport};
+pub use rows::RowWriter;
 pub use solutions::{LIST, SolutionsFolder};
 
 /// Seconds to the microsecond, so that rows and summaries show the same short number.

@@ -1,6 +1,6 @@
 //! A folder with every better solution of a run, a file each, and a list of them.
 
-use super::{AppendedFile, ReplacedFile, insist, seconds};
+use super::{AppendedFile, ReplacedFile, RowWriter, insist, seconds};
 use crate::error::Error;
 use crate::model::Number;
 use crate::search::Event;
@@ -28,7 +28,7 @@ struct Row<'a> {
 #[derive(Debug)]
 pub struct SolutionsFolder {
     folder: PathBuf,
-    list: csv::Writer<AppendedFile>,
+    list: RowWriter,
     written: u64,
     /// Files that could not be written yet, and what goes there.
     waiting: Vec<(PathBuf, Vec<u8>)>,
@@ -53,11 +53,10 @@ impl SolutionsFolder {
             Err(error) => return Err(cannot(error)),
         };
         let file = AppendedFile::resume(&path).map_err(cannot)?;
-        let mut list = csv::WriterBuilder::new().has_headers(false).from_writer(file);
+        let mut list = RowWriter::new(file, false);
         if known == 0 {
-            let header = ["number", "time_s", "cost", "bound", "gap", "source", "file"];
-            list.write_record(header).map_err(|error| cannot(error.into()))?;
-            list.flush().map_err(cannot)?;
+            list.push(&["number", "time_s", "cost", "bound", "gap", "source", "file"]).map_err(cannot)?;
+            list.begin().map_err(cannot)?;
         }
         Ok(SolutionsFolder { folder: folder.into(), list, written: known, waiting: Vec::new() })
     }
@@ -70,7 +69,7 @@ impl SolutionsFolder {
         self.written += 1;
         let name = format!("{:06}.sol", self.written);
         self.waiting.push((self.folder.join(&name), text.into()));
-        self.list.serialize(Row {
+        self.list.push(&Row {
             number: self.written,
             time_s: seconds(event.time_s),
             cost: event.cost,

@@ -107,6 +107,21 @@ fn there_may_be_no_solution() -> Result {
 }
 
 #[test]
+fn a_run_that_is_stopped_has_an_assignment_and_a_bound() -> Result {
+    let (folder, path) = super::hard()?;
+    let solution = folder.path().join("best.sol");
+    for more in [&["--algorithm", "adpop"][..], &["--mode", "agents"], &["--agents-over", "tcp"]] {
+        let limits = ["-t", "1s", "--bound-memory", "512M", "--solution", &solution.to_string_lossy()];
+        let found = run(&path, &[&limits[..], more].concat(), 0)?;
+        let (cost, bound) = (found["cost"].as_i64(), found["bound"].as_i64());
+        assert!(found["status"] == json!("bounded") && bound.is_some() && bound < cost, "{found}");
+        let checked = object(fangs().args(["check", "--json"]).arg(&path).arg(&solution), 0)?;
+        assert_eq!(checked["cost"].as_i64(), cost);
+    }
+    Ok(())
+}
+
+#[test]
 fn mistakes_are_told() -> Result {
     let (folder, path) = folder_with("lamps.yaml", LAMPS)?;
     let tree = folder.path().join("tree");
@@ -174,6 +189,87 @@ fn a_lost_agent_ends_the_run() -> Result {
     let message = String::from_utf8(ended.stderr)?;
     assert!(message.contains("agent process") && message.contains("was lost (signal: 9"), "{message}");
     assert!(ended.stdout.is_empty() && agents.iter().all(|agent| !Path::new("/proc").join(agent).join("exe").exists()));
+    Ok(())
+}
+
+/// An agent process that waits for the message of a child in another one, and its port.
+#[cfg(target_os = "linux")]
+fn waiting_agent() -> Result<(std::process::Child, u16)> {
+    use std::io::{Read, Write};
+    use std::process::{Command, Stdio};
+    let mut agent =
+        Command::new(super::program()).arg("dcop-agent").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut lengths = [0; 16];
+    let output = agent.stdout.as_mut().expect("it is piped");
+    output.read_exact(&mut lengths)?;
+    let mut head = vec![0; usize::from(lengths[0])];
+    output.read_exact(&mut head)?;
+    let port = serde_json::from_slice::<Value>(&head)?["Port"].as_u64().and_then(|port| u16::try_from(port).ok());
+    let child = json!({ "variable": 1, "process": 1, "separator": [0] });
+    let node = json!({ "variables": [0], "domains": [2], "unary": [0, 0], "functions": [], "steps": [], "receives": [],
+        "first_step": 0, "parent": null, "children": [child] });
+    let setup = json!({ "Setup": { "token": "0123456789abcdef".repeat(2), "longest": { "head": 1000, "tables": 1000 },
+        "threads": 1, "wide": true, "cap": 9, "top": 9, "ports": [port, 1], "own": 0, "nodes": [node] } });
+    let text = setup.to_string();
+    let input = agent.stdin.as_mut().expect("it is piped");
+    input.write_all(&(text.len() as u128).to_le_bytes())?;
+    input.write_all(text.as_bytes())?;
+    Ok((agent, port.expect("a port")))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn connections_without_a_token_cost_an_agent_neither_memory_nor_threads() -> Result {
+    use std::io::Write;
+    use std::net::{Ipv4Addr, TcpStream};
+    let (mut agent, port) = waiting_agent()?;
+    let status = |name: &str| -> u64 {
+        let text = fs::read_to_string(format!("/proc/{}/status", agent.id())).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+        line.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(u64::MAX)
+    };
+    let (mut most_threads, mut most_kilobytes) = (0, 0);
+    let (idle_kilobytes, mut open) = (status("VmPeak:"), Vec::new());
+    for number in 0..100 {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+        if number % 10 == 0 {
+            // a head of 4 GiB; an agent may have closed the connection
+            let _ = stream.write_all(&(1u128 << 32).to_le_bytes()).and_then(|()| stream.write_all(&[b' '; 1 << 16]));
+        }
+        open.push(stream);
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        most_threads = most_threads.max(status("Threads:"));
+        most_kilobytes = most_kilobytes.max(status("VmPeak:") - idle_kilobytes);
+    }
+    assert!(agent.try_wait()?.is_none(), "it goes on waiting");
+    assert!(most_threads < 10 && most_kilobytes < 1 << 20, "{most_threads} threads, {most_kilobytes} kB");
+    drop(agent.stdin.take());
+    assert!(agent.wait()?.success());
+    Ok(())
+}
+
+#[test]
+fn names_are_no_formulas_in_csv_files() -> Result {
+    let text = LAMPS.replace("[x, y, z]", "['=1+1', '+2*3', '@y']").replace("a: {", "'-a': {");
+    let text = text
+        .replace("1.5 * a", "1")
+        .replace("(a + b", "(b")
+        .replace("[a, b]", "['-a', m]")
+        .replace("0 2 | 2 0", "0 low");
+    let (folder, path) = folder_with("=lamps.yaml", &text)?;
+    let (trace, rows) = (folder.path().join("trace.csv"), folder.path().join("rows.csv"));
+    let traced = run(&path, &["--mode", "agents", "--trace", &trace.to_string_lossy()], 0)?;
+    assert_eq!(traced["assignment"]["-a"], json!(0));
+    let mut solve = fangs();
+    let _ = solve.current_dir(folder.path()).args(["solve", "=lamps.yaml", "--json", "--device", "cpu", "--csv"]);
+    assert_eq!(object(solve.arg(&rows), 0)?["status"], json!("optimal"));
+    for (path, names) in [(&trace, &["'=1+1", "'+2*3", "'@y", "'-a"][..]), (&rows, &["'=lamps.yaml"])] {
+        let text = fs::read_to_string(path)?;
+        let fields: Vec<&str> = text.lines().flat_map(|line| line.split(',')).collect();
+        assert!(names.iter().all(|name| fields.contains(name)), "{text}");
+        let formula = |field: &&&str| field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();
+        assert_eq!(fields.iter().find(formula), None, "{text}");
+    }
     Ok(())
 }
 

@@ -135,6 +135,54 @@ fn little_room_or_time_gives_bounds_or_nothing() -> Result {
     let _ = check_csv(&csv, true)?;
     let found = object(fangs().args(["decide", "--horizon", "9", "-t", "0", "--json"]).arg(&tiger), 3)?;
     assert!(found["meu"].is_null(), "{found}");
+    // the tables of 40 steps never fit
+    for method in ["eliminate", "alpha", "belief-tree"] {
+        let mut command = fangs();
+        let command = command.args(["decide", "--horizon", "40", "-t", "1s", "--json", "--method", method]);
+        let found = object(command.arg(&tiger), 0)?;
+        let lower = found["meu"].as_f64().or(found["lower"].as_f64()).ok_or("no value")?;
+        assert!(found["bound"].as_f64().is_some_and(|bound| lower <= bound), "{found}");
+        assert_eq!(found["lower"].is_null(), found["meu"].is_number(), "{found}");
+    }
+    Ok(())
+}
+
+#[test]
+fn utilities_may_have_any_magnitude() -> Result {
+    let (folder, _, coin) = folder()?;
+    let policy = folder.path().join("coin.json");
+    let plain = fs::read_to_string(&coin)?;
+    for (unit, value) in [("e-310", 1.625e-310), ("e-12", 1.625e-12), ("e307", 1.625e307)] {
+        fs::write(&coin, plain.replace("4 -1 0 2", &format!("4{unit} -1{unit} 0 2{unit}")))?;
+        let found = object(fangs().args(["decide", "--json", "--policy"]).arg(&policy).arg(&coin), 0)?;
+        let meu = found["meu"].as_f64().ok_or("no value")?;
+        assert!((meu - value).abs() <= 1e-13 * value + 1e-323 && found["exact"] == true, "{found}");
+        let _ = object(fangs().args(["check", "--json"]).arg(&coin).arg("--policy").arg(&policy), 0)?;
+        let choices = serde_json::from_str::<Value>(&fs::read_to_string(&policy)?)?["decisions"][0]["choices"].clone();
+        assert_eq!(choices, serde_json::json!([0, 1]), "{unit}");
+    }
+    fs::write(
+        &coin,
+        plain
+            .replace("4 -1 0 2", "1.7e308 1.7e308 1.7e308 1.7e308\n\n4\n1.7e308 1.7e308 1.7e308 1.7e308")
+            .replacen("\n3\n1 0", "\n4\n1 0", 1)
+            .replace("2 1 2\n", "2 1 2\n2 1 2\n"),
+    )?;
+    fs::write(coin.with_extension("id"), "3\nC D C\n4\nP P U U\n")?;
+    refused(fangs().arg("decide").arg(&coin), &["the utilities are too large"])
+}
+
+#[test]
+fn text_shows_no_digits_beyond_the_error() -> Result {
+    let (_folder, tiger, _) = folder()?;
+    let decided = fangs().args(["decide", "--horizon", "3"]).arg(&tiger).assert().success();
+    let text = String::from_utf8(decided.get_output().stdout.clone())?;
+    assert!(text.contains("expected utility 2.3098, the best"), "{text}");
+    let mut command = fangs();
+    let decided = command.args(["decide", "--horizon", "9", "--nodes", "4"]).arg(&tiger).assert().success();
+    let text = String::from_utf8(decided.get_output().stdout.clone())?;
+    let numbers: Vec<&str> = text.split([' ', ',']).filter(|word| word.parse::<f64>().is_ok()).collect();
+    assert!(numbers.len() > 3 && numbers.iter().all(|number| number.len() < 17), "{text}");
     Ok(())
 }
 

@@ -103,7 +103,7 @@ fn too_wide_for_bucket_elimination_says_so() -> Result {
 #[cfg(target_os = "linux")]
 #[test]
 fn full_disks_do_not_end_a_run() -> Result {
-    let (_folder, path) = folder_with("four.wcsp", FOUR)?;
+    let (folder, path) = folder_with("four.wcsp", FOUR)?;
     for command in ["solve", "bound"] {
         let run = |more: &[&str]| {
             let mut full = fangs();
@@ -122,7 +122,29 @@ fn full_disks_do_not_end_a_run() -> Result {
     }
     let plotted = tempfile::tempdir()?.path().join("gone").join("run.svg");
     refused(fangs().args(["solve", "--plot"]).arg(plotted).arg(&path), &["run.svg", "cannot write"])?;
-    refused(fangs().args(["solve", "--csv", "/dev/full"]).arg(&path), &["/dev/full"])?;
+    let (tiger, net) = (folder.path().join("tiger.POMDP"), folder.path().join("net.uai"));
+    fs::write(
+        &tiger,
+        "discount: 1\nstates: a b\nactions: l r\nobservations: o\nT: *\nidentity\nO: *\nuniform\n\
+        R: l : a : * : * 10\nR: r : b : * : * 4\n",
+    )?;
+    fs::write(&net, "MARKOV\n2\n2 2\n1\n2 0 1\n4\n1 2 3 4\n")?;
+    let policy = folder.path().join("policy.json");
+    std::os::unix::fs::symlink("/dev/full", &policy)?;
+    for (command, file, options) in [
+        ("solve", &path, &["--csv", "/dev/full"][..]),
+        ("solve", &path, &["--checkpoint", "/dev/full"]),
+        ("bound", &path, &["--csv", "/dev/full"]),
+        ("dcop", &path, &["--trace", "/dev/full"]),
+        ("dcop", &path, &["--algorithm", "dsa", "--solution", "/dev/full"]),
+        ("decide", &tiger, &["--horizon", "2", "--csv", "/dev/full"]),
+        ("decide", &tiger, &["--horizon", "2", "--policy", &policy.to_string_lossy()]),
+        ("marginals", &net, &["--time", "20", "--csv", "/dev/full"]),
+    ] {
+        let told = fangs().arg(command).arg(file).arg("--json").args(options).assert().code(1).get_output().clone();
+        assert!(serde_json::from_slice::<Value>(&told.stdout)?.is_object(), "{command} {options:?}");
+        assert!(String::from_utf8(told.stderr)?.contains("No space left on device"), "{command} {options:?}");
+    }
     let full = fs::OpenOptions::new().write(true).open("/dev/full")?;
     let status =
         std::process::Command::new(program()).arg("solve").arg(&path).stdout(full).stderr(Stdio::null()).status()?;

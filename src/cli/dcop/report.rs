@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 
 /// The JSON object.
-#[derive(Default, serde::Serialize)]
+#[derive(Clone, Default, serde::Serialize)]
 pub struct Report {
     pub instance: String,
     pub version: &'static str,
@@ -16,6 +16,9 @@ pub struct Report {
     /// Most variables of a mini-bucket; null where nothing is split.
     pub z: Option<u32>,
     pub status: &'static str,
+    /// What found the assignment if the agents chose none, as in a run that was stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignment_from: Option<&'static str>,
     pub cost: Option<Number>,
     pub bound: Option<Number>,
     pub gap: Option<f64>,
@@ -52,7 +55,7 @@ pub struct Report {
 }
 
 /// The tree that messages follow.
-#[derive(serde::Serialize)]
+#[derive(Clone, serde::Serialize)]
 pub struct Tree {
     pub rule: String,
     #[serde(flatten)]
@@ -60,7 +63,7 @@ pub struct Tree {
 }
 
 /// Numbers of messages between agents.
-#[derive(Default, serde::Serialize)]
+#[derive(Clone, Default, serde::Serialize)]
 pub struct Messages {
     pub util: u64,
     pub value: u64,
@@ -73,7 +76,7 @@ pub struct Messages {
 }
 
 /// What a limit of messages took.
-#[derive(serde::Serialize)]
+#[derive(Clone, serde::Serialize)]
 pub struct Limited {
     pub entries: u64,
     pub cut_variables: Vec<String>,
@@ -83,6 +86,7 @@ pub struct Limited {
 }
 
 /// Names and values of the file: numbers as numbers.
+#[derive(Clone)]
 pub struct Assignment(pub Vec<(String, String)>);
 
 impl Assignment {
@@ -116,6 +120,9 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let z = self.z.map_or(String::new(), |z| format!(", z = {z}"));
         writeln!(f, "{}: {} by {}{z} on {}", line(&self.instance), self.status, self.algorithm, self.device)?;
+        if let Some(from) = self.assignment_from {
+            writeln!(f, "  the agents have not chosen a solution: the values are from {from}")?;
+        }
         let gap = self.gap.map_or("-".into(), per_cent);
         writeln!(f, "  {} {}, bound {}, gap {gap}", self.label, or_dash(self.cost), or_dash(self.bound))?;
         let (agents, variables) = (counted(self.agents, "agent"), counted(self.variables, "variable"));

@@ -1,6 +1,7 @@
 //! The summary of `fangs decide`.
 
 use super::Config;
+use crate::cli::values::certain_digits;
 use fangs::decide::Solution;
 use fangs::record::seconds;
 use fangs::record::text::{counted, grouped, per_cent};
@@ -30,6 +31,8 @@ pub struct Report {
     meu: Option<f64>,
     bound: Option<f64>,
     gap: Option<f64>,
+    /// What the best policy is worth at least, while none is known.
+    lower: Option<f64>,
     exact: bool,
     error_bound: f64,
     normaliser: Option<f64>,
@@ -70,6 +73,7 @@ impl Report {
             meu,
             bound,
             gap: gap(meu, bound),
+            lower: of(&|s| s.lower).filter(|_| meu.is_none()),
             exact: solution.is_some_and(|s| s.exact),
             error_bound: solution.map_or(0.0, |s| s.error_bound),
             normaliser: of(&|s| s.normaliser),
@@ -101,13 +105,19 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = line(&self.instance);
-        match (self.meu, self.exact) {
-            (Some(meu), true) => writeln!(f, "{name}: expected utility {}, the best", grouped(meu))?,
-            (Some(meu), false) => writeln!(f, "{name}: expected utility {}, the best found", grouped(meu))?,
+        let found = self.meu.map(|meu| grouped(certain_digits(meu, self.error_bound)));
+        match (found, self.exact) {
+            (Some(meu), true) => writeln!(f, "{name}: expected utility {meu}, the best")?,
+            (Some(meu), false) => writeln!(f, "{name}: expected utility {meu}, the best found")?,
             (None, _) => writeln!(f, "{name}: no policy within the budget")?,
+        }
+        if let Some(lower) = self.lower {
+            writeln!(f, "the best policy has at least {}", grouped(lower))?;
         }
         if let (Some(bound), false) = (self.bound, self.exact) {
             let gap = self.gap.map(|gap| format!(" (gap {})", per_cent(gap))).unwrap_or_default();
+            // rounded up, beyond the error
+            let bound = certain_digits(bound + 2.0 * self.error_bound, self.error_bound);
             writeln!(f, "no policy has more than {}{gap}", grouped(bound))?;
         }
         for (decision, value) in &self.first_decision {

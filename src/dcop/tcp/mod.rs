@@ -3,7 +3,11 @@
 //!
 //! The process that reads the problem starts the others, tells each its part through a pipe, and hears the values that
 //! they choose. UTIL and VALUE messages go from agent to agent. One that is lost ends the run.
+//!
+//! Any process of the machine can connect to the port of an agent process. Only one that shows the token of the run is
+//! heard: see [`gate`].
 
+mod gate;
 mod serve;
 mod wire;
 
@@ -11,6 +15,7 @@ pub use serve::serve;
 
 use super::agent::Agent;
 use super::run::{Found, lower_bound};
+use super::traffic::Traffic;
 use crate::elimination::{Plan, Width};
 use crate::error::Error;
 use crate::model::Problem;
@@ -22,7 +27,7 @@ use std::io::{self, BufReader};
 use std::process::{Child as Process, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use wire::{Child, Head, Node, Setup, hear, say};
+use wire::{Child, Head, Longest, Node, Setup, hear, say};
 
 /// How often a waiting run reads the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
@@ -53,13 +58,14 @@ pub fn run_processes(
     stop: &Stop,
 ) -> Result<Found, Error> {
     let started = Instant::now();
-    let mut group = Group::start(processes)?;
+    let mut group = Group::start(processes, Longest::new(problem.variables() as u64, 0))?;
     let ports = group.ports(stop)?;
     let nodes = nodes(problem, plan, tree, &processes.of, processes.count);
-    let token = token();
+    let (token, longest) = (token(), longest(plan, tree, &processes.of));
     for (own, nodes) in nodes.into_iter().enumerate() {
         let setup = Setup {
             token: token.clone(),
+            longest,
             threads: processes.threads,
             wide: plan.costs.width == Width::I64,
             cap: plan.costs.cap,
@@ -111,6 +117,16 @@ fn nodes(problem: &Problem, plan: &Plan, tree: &PseudoTree, of: &[usize], count:
     nodes
 }
 
+/// The longest message of one process to another.
+fn longest(plan: &Plan, tree: &PseudoTree, of: &[usize]) -> Longest {
+    let owner: Vec<u32> = of.iter().map(|&process| process as u32).collect();
+    let traffic = Traffic::new(plan, tree, &owner);
+    let tables = traffic.agents.iter().map(|agent| agent.tables).max();
+    let values = tree.separators.iter().map(|separator| separator.len() as u64).max();
+    let bytes = traffic.largest_util_entries.saturating_mul(plan.costs.width.bytes());
+    Longest::new(tables.max(values).unwrap_or(0), bytes)
+}
+
 /// What only these processes know.
 fn token() -> String {
     let word = || RandomState::new().build_hasher().finish();
@@ -128,7 +144,7 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    fn start(processes: &'a Processes<'a>) -> Result<Self, Error> {
+    fn start(processes: &'a Processes<'a>, longest: Longest) -> Result<Self, Error> {
         let (sender, heard) = channel();
         let ended = vec![false; processes.count];
         let mut group = Group { processes, running: Vec::new(), open: Vec::new(), heard, ended };
@@ -142,7 +158,7 @@ impl<'a> Group<'a> {
             let listen = move || {
                 let mut output = BufReader::new(output);
                 loop {
-                    let head = hear(&mut output).ok().flatten().map(|(head, _)| head);
+                    let head = hear(&mut output, longest).ok().flatten().map(|(head, _)| head);
                     let is_end = head.is_none();
                     if sender.send((process, head)).is_err() || is_end {
                         break;

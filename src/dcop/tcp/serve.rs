@@ -1,6 +1,7 @@
 //! A process that runs the agents of some variables.
 
-use super::wire::{Head, Node, Setup, hear, say};
+use super::gate::{self, Gate, Message};
+use super::wire::{Head, LONGEST_SETUP, Node, Setup, hear, say};
 use crate::dcop::agent::{Agent, Place};
 use crate::elimination::run::CostTable;
 use crate::error::Error;
@@ -8,12 +9,12 @@ use crate::model::Cost;
 use crate::stop::Stop;
 use crate::tensor::Storage;
 use crate::threads;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
 /// Runs agents: `input` says which, `output` gets their values. Messages go to other processes over the loopback
@@ -26,7 +27,7 @@ pub fn serve(mut input: impl Read + Send + 'static, mut output: impl Write, orph
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
     let port = listener.local_addr().map_err(failed)?.port();
     say(&mut output, &Head::Port(port), &[]).map_err(failed)?;
-    let Some((Head::Setup(setup), _)) = hear(&mut input).map_err(failed)? else {
+    let Some((Head::Setup(setup), _)) = hear(&mut input, LONGEST_SETUP).map_err(failed)? else {
         return Err(Error::Agent("an agent process: nobody said what to do".into()));
     };
     drop(threads::start("orphan", move || {
@@ -36,31 +37,28 @@ pub fn serve(mut input: impl Read + Send + 'static, mut output: impl Write, orph
     }));
     threads::share(Some(setup.threads)).map_err(failed)?;
     let (sender, receiver) = channel();
-    let token = setup.token.clone();
-    drop(threads::start("messages", move || accept(&listener, &token, &sender)).map_err(failed)?);
+    let gate = Gate::new(listener, &setup.token, neighbours(&setup), setup.longest);
+    let admitted = sender.clone();
+    let admit = move || {
+        if let Err(error) = gate.admit(&admitted) {
+            let _ = admitted.send(Err(error));
+        }
+    };
+    drop(threads::start("messages", admit).map_err(failed)?);
     let result = if setup.wide { run::<i64>(&setup, &receiver) } else { run::<i32>(&setup, &receiver) };
     let head = result.unwrap_or_else(|error| Head::Failed(error.to_string()));
     say(&mut output, &head, &[]).map_err(failed)?;
     // others may still send; the end of `input` ends the process
     while receiver.recv().is_ok() {}
+    drop(sender);
     Ok(())
 }
 
-type Message = (Head, Vec<u8>);
-
-/// Hears all who know the token.
-fn accept(listener: &TcpListener, token: &str, sender: &Sender<Message>) {
-    for stream in listener.incoming().flatten() {
-        let (mut stream, sender, token) = (stream, sender.clone(), token.to_string());
-        drop(threads::start("peer", move || {
-            let known = matches!(hear(&mut stream), Ok(Some((Head::Hello(said), _))) if said == token);
-            while known && let Ok(Some(message)) = hear(&mut stream) {
-                if sender.send(message).is_err() {
-                    break;
-                }
-            }
-        }));
-    }
+/// The processes that send messages to this one: those of parents and of children.
+fn neighbours(setup: &Setup) -> FxHashSet<u32> {
+    let parents = setup.nodes.iter().filter_map(|node| node.parent).map(|(_, process)| process);
+    let children = setup.nodes.iter().flat_map(|node| &node.children).map(|child| child.process);
+    parents.chain(children).filter(|&process| process != setup.own).map(|process| process as u32).collect()
 }
 
 /// An agent and the messages that it has.
@@ -93,9 +91,7 @@ struct Peers<'a> {
 impl Peers<'_> {
     fn say(&mut self, process: usize, head: &Head, tables: &[&[u8]]) -> io::Result<()> {
         if !self.open.contains_key(&process) {
-            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.setup.ports[process]))?;
-            stream.set_nodelay(true)?;
-            say(&mut stream, &Head::Hello(self.setup.token.clone()), &[])?;
+            let stream = gate::connect(self.setup.ports[process], &self.setup.token, self.setup.own as u32)?;
             let _ = self.open.insert(process, stream);
         }
         let stream = self.open.get_mut(&process).expect("it is open");
@@ -111,7 +107,7 @@ struct Process<'a, E> {
     own: VecDeque<Message>,
 }
 
-fn run<E: CostTable>(setup: &Setup, receiver: &Receiver<Message>) -> Result<Head, Error> {
+fn run<E: CostTable>(setup: &Setup, receiver: &Receiver<io::Result<Message>>) -> Result<Head, Error> {
     let begun = Instant::now();
     let state = |node| State {
         node,
@@ -135,7 +131,10 @@ fn run<E: CostTable>(setup: &Setup, receiver: &Receiver<Message>) -> Result<Head
     while left > 0 {
         let message = match process.own.pop_front() {
             Some(message) => message,
-            None => receiver.recv().map_err(|_| Error::Agent("nobody sends messages any more".into()))?,
+            None => {
+                let received = receiver.recv().map_err(|_| Error::Agent("nobody sends messages any more".into()))?;
+                received.map_err(|error| Error::Agent(format!("messages: {error}")))?
+            }
         };
         match message {
             (Head::Util { to, constant: more, tables }, bytes) => {
@@ -202,7 +201,7 @@ impl<'a, E: CostTable> Process<'a, E> {
         let all: Vec<(u32, &[E])> = made.chain(passed.iter().map(|(number, table)| (*number, &table[..]))).collect();
         let tables = all.iter().map(|(number, table)| (*number, table.len() as u64)).collect();
         let bytes: Vec<&[u8]> = all.iter().map(|(_, table)| bytemuck::cast_slice(table)).collect();
-        self.send(process, Head::Util { to, constant: sum, tables }, &bytes);
+        self.send(process, Head::Util { to, constant: sum, tables }, &bytes)?;
         Ok(0)
     }
 
@@ -219,17 +218,28 @@ impl<'a, E: CostTable> Process<'a, E> {
         for child in &node.children {
             let of = |&v: &u32| if v == variable { (v, value) } else { (v, known(&v)) };
             let values = child.separator.iter().map(of).collect();
-            self.send(child.process, Head::Value { to: child.variable, values }, &[]);
+            self.send(child.process, Head::Value { to: child.variable, values }, &[])?;
         }
         Ok(())
     }
 
-    fn send(&mut self, process: usize, head: Head, tables: &[&[u8]]) {
+    fn send(&mut self, process: usize, head: Head, tables: &[&[u8]]) -> Result<(), Error> {
         if process == self.setup.own {
             self.own.push_back((head, tables.concat()));
-        } else {
-            // where the other is gone, whoever started both ends this one, too, and knows which was first
-            let _ = self.peers.say(process, &head, tables);
+            return Ok(());
+        }
+        match self.peers.say(process, &head, tables) {
+            // whoever started both ends this one, too, and knows which was first
+            Err(error) if !is_gone(error.kind()) => {
+                Err(Error::Agent(format!("a message to process {}: {error}", process + 1)))
+            }
+            _ => Ok(()),
         }
     }
+}
+
+/// Whether the process at the other end of a connection has ended.
+fn is_gone(kind: ErrorKind) -> bool {
+    use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(kind, BrokenPipe | ConnectionAborted | ConnectionRefused | ConnectionReset)
 }

@@ -7,8 +7,28 @@ use crate::model::{Cost, CostFunction, Problem, SparseTable, Table};
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Read, Write};
 
-/// Bytes of a head at most.
-const LONGEST_HEAD: u64 = 1 << 32;
+/// Bytes of a message, at most.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Longest {
+    pub head: u64,
+    pub tables: u64,
+}
+
+/// The longest description of what a process is to do: it comes through a pipe from the process that starts it.
+pub(super) const LONGEST_SETUP: Longest = Longest { head: 1 << 32, tables: 0 };
+/// Bytes of a head with a port, or the reason of a failure.
+const SHORT_HEAD: u64 = 1 << 16;
+/// Bytes in a head of two numbers with their brackets and commas, at most.
+const PAIR: u64 = 40;
+/// Bytes that are reserved before any has arrived, at most.
+const FIRST_BYTES: u64 = 1 << 16;
+
+impl Longest {
+    /// The longest head with so many pairs of numbers, and so many bytes of tables.
+    pub fn new(pairs: u64, tables: u64) -> Longest {
+        Longest { head: SHORT_HEAD + PAIR * pairs, tables }
+    }
+}
 
 /// What is said.
 #[derive(Debug, Serialize, Deserialize)]
@@ -17,8 +37,6 @@ pub(super) enum Head {
     Port(u16),
     /// What a process is to do.
     Setup(Box<Setup>),
-    /// The beginning of a connection: only who was told the token is heard.
-    Hello(String),
     /// A UTIL message; tables follow, each of so many entries.
     Util { to: u32, constant: Cost, tables: Vec<(u32, u64)> },
     /// A VALUE message: variables and their values.
@@ -32,7 +50,10 @@ pub(super) enum Head {
 /// What a process knows: the agents of its variables, and where their neighbours in the tree are.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Setup {
+    /// What a peer shows before it sends messages.
     pub token: String,
+    /// The longest message of one process to another.
+    pub longest: Longest,
     pub threads: usize,
     /// Whether entries have 64 bits, and what they are clamped to.
     pub wide: bool,
@@ -169,24 +190,38 @@ pub(super) fn say(out: &mut impl Write, head: &Head, tables: &[&[u8]]) -> io::Re
     out.flush()
 }
 
-/// Hears what is said; `None` at the end.
-pub(super) fn hear(input: &mut impl Read) -> io::Result<Option<(Head, Vec<u8>)>> {
+/// Receives a message; `None` at the end. Memory grows with the bytes that have arrived, not with those announced.
+///
+/// # Errors
+/// [`ErrorKind::InvalidData`] if the message is longer than `longest` or its head is not one.
+pub(super) fn hear(input: &mut impl Read, longest: Longest) -> io::Result<Option<(Head, Vec<u8>)>> {
     let mut lengths = [0u8; 16];
     match input.read_exact(&mut lengths) {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
         other => other?,
     }
     let length = |at: usize| u64::from_le_bytes(lengths[at..at + 8].try_into().expect("eight bytes"));
-    if length(0) > LONGEST_HEAD {
-        return Err(io::Error::new(ErrorKind::InvalidData, "this is no agent"));
+    let (head, tables) = (length(0), length(8));
+    if head > longest.head || tables > longest.tables {
+        let what = format!("a message of {head} + {tables} bytes, longer than agents send");
+        return Err(io::Error::new(ErrorKind::InvalidData, what));
     }
-    let mut bytes = |length: u64| {
-        let mut bytes = Vec::new();
-        memory::reserve(&mut bytes, length as usize).map_err(|error| io::Error::new(ErrorKind::OutOfMemory, error))?;
-        let read = input.by_ref().take(length).read_to_end(&mut bytes)?;
-        if read as u64 == length { Ok(bytes) } else { Err(io::Error::from(ErrorKind::UnexpectedEof)) }
-    };
-    let head = bytes(length(0))?;
-    let tables = bytes(length(8))?;
-    Ok(Some((serde_json::from_slice(&head)?, tables)))
+    let head = bytes(input, head)?;
+    let tables = bytes(input, tables)?;
+    let head = serde_json::from_slice(&head).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+    Ok(Some((head, tables)))
+}
+
+/// Reads `length` bytes.
+fn bytes(input: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while (bytes.len() as u64) < length {
+        let arrived = bytes.len() as u64;
+        let more = (length - arrived).min(arrived.max(FIRST_BYTES));
+        memory::reserve(&mut bytes, more as usize).map_err(|error| io::Error::new(ErrorKind::OutOfMemory, error))?;
+        if (input.by_ref().take(more).read_to_end(&mut bytes)? as u64) < more {
+            return Err(io::Error::from(ErrorKind::UnexpectedEof));
+        }
+    }
+    Ok(bytes)
 }

@@ -8,11 +8,11 @@ mod tests;
 
 use super::alpha::Vectors;
 use super::process::{bounds, dot};
-use super::tuning::{DIGITS, FIRST, TEAM_VECTORS, TIE};
+use super::tuning::{AT_ONCE, DIGITS, FIRST, TEAM_VECTORS, TIE};
 use super::{Method, Options, Solution};
 use crate::check;
 use crate::error::Error;
-use crate::model::{JointPolicy, Policy, PolicyGraph, Pomdp};
+use crate::model::{JointPolicy, Policy, PolicyGraph, PolicyNode, Pomdp};
 use crate::stop::Stop;
 use ascent::Ascent;
 use search::Team;
@@ -20,19 +20,26 @@ use search::Team;
 /// Solves the process in which all agents share their observations, and tells of each result on the way.
 type Shared<'a> = dyn Fn(&mut dyn FnMut(&Solution)) -> Result<Solution, Error> + 'a;
 
-/// Solves a process of several agents that do not share their observations. `shared` solves the one in which they do.
+/// Solves a process of several agents that do not share their observations, from an interval with its value. `shared`
+/// solves the one in which they do.
 ///
 /// # Errors
 /// Those of `shared` without a policy; [`Error::Stopped`] where nothing was found.
 pub(super) fn solve_team(
     pomdp: &Pomdp,
-    horizon: usize,
+    interval: &Solution,
     options: &Options,
     shared: &Shared<'_>,
     stop: &Stop,
     tell: &mut dyn FnMut(&Solution),
 ) -> Result<Solution, Error> {
-    let mut found = Solution { horizon: Some(horizon), method: Method::Team, ..Solution::new("pomdp") };
+    let horizon = interval.horizon.unwrap_or(1);
+    let mut found = Solution { method: Method::Team, ..interval.clone() };
+    if let Some(graphs) = constant(pomdp, horizon)
+        && found.offer(pomdp, graphs, &stop.unheeded())
+    {
+        tell(&found);
+    }
     Ascent::new(pomdp, horizon, stop).run(&mut |graphs| {
         if found.offer(pomdp, graphs, stop) {
             tell(&found);
@@ -40,7 +47,7 @@ pub(super) fn solve_team(
     });
     let lower = found.clone();
     let limited = |shared: &Solution| {
-        let bound = shared.bound.map(|bound| bound + shared.error_bound);
+        let bound = shared.bound.map(|bound| bound + shared.error_bound).or(lower.bound);
         Solution { bound, nodes: shared.nodes, ..lower.clone() }
     };
     match shared(&mut |shared| tell(&limited(shared))) {
@@ -51,6 +58,39 @@ pub(super) fn solve_team(
     tell(&found);
     improve(pomdp, horizon, options, &mut found, stop)?;
     Ok(found)
+}
+
+/// The joint policy of the joint action that is worth most if it is taken at every step; `None` if this takes long.
+fn constant(pomdp: &Pomdp, horizon: usize) -> Option<Vec<PolicyGraph>> {
+    let links: usize = pomdp.transitions.iter().chain(&pomdp.observations).map(|rows| rows.entries()).sum();
+    if links as f64 * horizon as f64 > AT_ONCE {
+        return None;
+    }
+    let worth = |action: usize| {
+        let (mut belief, mut weight, mut worth) = (pomdp.start.clone(), 1.0, 0.0);
+        for _ in 0..horizon {
+            worth += weight * dot(&belief, &pomdp.rewards[action]);
+            weight *= pomdp.discount;
+            let mut next = vec![0.0; belief.len()];
+            for (state, p) in belief.iter().enumerate() {
+                pomdp.transitions[action].row(state).iter().for_each(|&(to, t)| next[to as usize] += p * t);
+            }
+            belief = next;
+        }
+        worth
+    };
+    let mut rest = (0..pomdp.actions()).max_by(|&a, &b| worth(a).total_cmp(&worth(b)))?;
+    let mut graphs: Vec<PolicyGraph> = Vec::new();
+    for agent in pomdp.agents.iter().rev() {
+        let (action, seen) = (rest % agent.actions.len(), agent.observations.len());
+        rest /= agent.actions.len();
+        let next = |step: usize| vec![(step + 1 < horizon).then_some(step + 1); seen];
+        let nodes = (0..horizon).map(|step| PolicyNode { step, action, next: next(step) }).collect();
+        let (actions, observations) = (agent.actions.clone(), agent.observations.clone());
+        graphs.push(PolicyGraph { horizon, actions, observations, nodes });
+    }
+    graphs.reverse();
+    Some(graphs)
 }
 
 /// Searches for the best joint policy.

@@ -143,15 +143,22 @@ impl<'t> Reader<'t, '_, '_> {
         let Some((node, text)) = self.part("variables") else {
             return Err(first.error(Wrong::new(0..0, "`variables`").found("none")));
         };
-        let mut noise = None;
+        let (mut noise, mut extras) = (None, Vec::new());
         let pairs = node.map("a mapping of variables").map_err(|wrong| text.error(wrong))?;
         for pair in self.tokens.stop().each(pairs) {
             let (key, own) = pair?;
+            let mut extra = |key: &Node| left_out(key, &mut extras);
+            let keys = ["domain", "initial_value", "cost_function", "noise_level"];
+            own.extra_keys(&keys, "a variable", &mut extra).map_err(|wrong| text.error(wrong))?;
             self.variable(key, own, &mut types).map_err(|wrong| text.error(wrong))?;
             noise = noise.or(own.get("noise_level").map(|node| node.at.start));
         }
         self.all = self.draft.variables.iter().filter_map(|variable| variable.name.clone()).collect();
         self.all.extend(self.fixed.keys().map(|name| name.as_str().into()));
+        for (key, at) in extras {
+            let what = format!("the key {} of variables is left out: it says nothing of their costs", quote(&key));
+            self.tokens.warn(text.place(at), what);
+        }
         if let Some(at) = noise {
             let place = text.place(at);
             self.tokens.warn(place, "noise_level is left out: costs are those of the functions".into());
@@ -176,7 +183,6 @@ impl<'t> Reader<'t, '_, '_> {
 
     fn variable(&mut self, key: &Node, own: &Node, types: &mut Types) -> Result<(), Wrong> {
         let name = key.scalar("a name")?;
-        own.keys_are(&["domain", "initial_value", "cost_function", "noise_level"], "a variable")?;
         let (domain_name, domain) = domain_of(own, types)?;
         if self.fixed.contains_key(name) {
             return Err(key.wrong("a name that no external variable has"));
@@ -396,6 +402,14 @@ impl<'t> Reader<'t, '_, '_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Notes a key that is not read, with its first place.
+fn left_out(key: &Node, extras: &mut Vec<(String, usize)>) {
+    let name = key.scalar("a name").unwrap_or_default();
+    if extras.iter().all(|(known, _)| known != name) {
+        extras.push((name.into(), key.at.start));
     }
 }
 

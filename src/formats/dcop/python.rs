@@ -4,6 +4,7 @@
 //! doubles, `round` rounds halves to even, `//` and `%` round towards minus infinity, as in Python.
 
 mod compute;
+mod statements;
 #[cfg(test)]
 mod tests;
 
@@ -26,12 +27,18 @@ pub(super) enum Meaning<'a> {
     Fixed(Value<'a>),
 }
 
-/// An expression that has been read.
+/// An expression that has been read, or the lines of a function.
 #[derive(Debug)]
 pub(super) struct Expression<'a> {
-    root: Expr<'a>,
+    root: Root<'a>,
     /// The variables that it reads, ascending.
     pub variables: Vec<u32>,
+}
+
+#[derive(Debug)]
+enum Root<'a> {
+    Expr(Expr<'a>),
+    Body(statements::Body<'a>),
 }
 
 #[derive(Debug)]
@@ -139,22 +146,24 @@ enum Word<'a> {
     End,
 }
 
-/// Reads an expression; `meaning` says what names stand for, `all` lists the names that exist. Places are bytes of
-/// `text`.
+/// Reads an expression, or lines with a `return`; `meaning` says what names stand for, `all` lists the names that exist.
+/// Places are bytes of `text`.
 pub(super) fn parse<'a>(
     text: &'a str,
     meaning: &dyn Fn(&str) -> Option<Meaning<'a>>,
     all: &[Box<str>],
 ) -> Result<Expression<'a>, Wrong> {
-    let mut parser = Parser { text, place: 0, next: (Word::End, 0..0), depth: 0, meaning, all, variables: Vec::new() };
-    parser.advance()?;
-    let root = parser.ternary()?;
-    if parser.next.0 != Word::End {
-        return Err(parser.unexpected("an operator or the end of the expression"));
-    }
-    parser.variables.sort_unstable();
-    parser.variables.dedup();
-    Ok(Expression { root, variables: parser.variables })
+    let (root, mut variables) = if statements::is_body(text) {
+        let (body, variables) = statements::parse(text, meaning, all)?;
+        (Root::Body(body), variables)
+    } else {
+        let variables = Vec::new();
+        let mut parser = Parser { text, place: 0, next: (Word::End, 0..0), depth: 0, meaning, all, variables };
+        (Root::Expr(parser.whole()?), parser.variables)
+    };
+    variables.sort_unstable();
+    variables.dedup();
+    Ok(Expression { root, variables })
 }
 
 struct Parser<'a, 'b> {
@@ -168,12 +177,22 @@ struct Parser<'a, 'b> {
 }
 
 impl<'a> Parser<'a, '_> {
+    /// All that is left of the text.
+    fn whole(&mut self) -> Result<Expr<'a>, Wrong> {
+        self.advance()?;
+        let root = self.ternary()?;
+        match self.next.0 {
+            Word::End => Ok(root),
+            _ => Err(self.unexpected("an operator or the end of the expression")),
+        }
+    }
+
     fn unexpected(&self, expected: &str) -> Wrong {
         let wrong = Wrong::new(self.next.1.clone(), expected);
         match self.next.0 {
             Word::End => wrong.found("the end of the expression"),
             Word::Symbol("=") => wrong.hint("equality is `==`"),
-            Word::Name("if") => wrong.hint("a function is one expression: `x if c else y`; statements are not read"),
+            Word::Name("if") => wrong.hint("`x if c else y`, or lines with `return`"),
             _ => wrong,
         }
     }

@@ -46,6 +46,20 @@ agents: {x: {capacity: 9}, y: {}}
 distribution_hints: {must_host: {y: [a, sum]}}
 ";
 
+#[test]
+fn keys_of_other_programs_and_functions_of_several_lines_are_read() {
+    let text = "objective: min\ndomains:\n  d: {values: [0, 1, 2]}\nvariables:\n  \
+        u: {domain: d, size: 3, unit: [km]}\n  v: {domain: d}\nconstraints:\n  c:\n    type: intention\n    \
+        function: |\n      # apart\n      gap = abs(u - v)\n      if gap == 0:\n        return 10\n      \
+        return 3 - gap\nagents: [p]\n";
+    let network = read(text, Format::Yaml).expect("a problem");
+    let costs = [[0, 0], [0, 1], [2, 0]].map(|values| evaluate(&network, &values).value(&network, &values));
+    assert_eq!(costs.map(|cost| cost.map(Number::as_f64)), [Some(10.0), Some(2.0), Some(1.0)]);
+    let mistyped = text.replace("size", "domian");
+    let error = read(&mistyped, Format::Yaml).expect_err("mistyped").to_string();
+    assert!(error.contains("did you mean `domain`"), "{error}");
+}
+
 const RADIO: &str = "<instance>\r
 <presentation name=\"r\" maximize=\"false\" format=\"XCSP 2.1_FRODO\"/>\r
 <agents nbAgents=\"2\"><agent name=\"p\"/><agent name=\"q\"/></agents>\r
@@ -80,7 +94,7 @@ fn truth_values_are_the_same_however_they_are_written() {
     for (old, new, expected) in [
         ("initial_value: False", "initial_value: 'False'", "expected a value of its domain"),
         ("high if", "if", "f:5:49: found `if`, expected a number, a name"),
-        ("high if", "if", "statements are not read"),
+        ("high if", "if", "or lines with `return`"),
     ] {
         let error = read(&text.replace(old, new), Format::Yaml).expect_err("wrong").to_string();
         assert!(error.contains(expected), "{error}");

@@ -94,6 +94,21 @@ impl Node {
         Ok(())
     }
 
+    /// Calls `extra` with each key other than these. One that resembles one of them is refused as a mistake.
+    pub fn extra_keys(&self, known: &[&str], what: &str, extra: &mut dyn FnMut(&Node)) -> Result<(), Wrong> {
+        for (key, _) in self.map(what)? {
+            let text = key.scalar("a name")?;
+            if known.contains(&text) {
+                continue;
+            }
+            if known.iter().any(|own| strsim::damerau_levenshtein(own, text) <= MISTAKES) {
+                return self.keys_are(known, what);
+            }
+            extra(key);
+        }
+        Ok(())
+    }
+
     /// Where a scalar's text begins in the file, if it stands there as it is: without escapes, on one line.
     pub fn verbatim(&self, text: &Text) -> Option<usize> {
         let Kind::Scalar(own, plain) = &self.kind else { return None };
@@ -101,6 +116,9 @@ impl Node {
         text.text.get(start..)?.starts_with(&**own).then_some(start)
     }
 }
+
+/// Letters by which a mistyped key differs from the right one, at most.
+const MISTAKES: usize = 2;
 
 /// Parses a text of one document; an empty one is an empty mapping.
 pub(super) fn parse(text: &Text) -> Result<Node, Error> {

@@ -57,6 +57,12 @@ pub fn parse_pomdp(text: &str, name: &str, stop: &Stop) -> Result<(Pomdp, Vec<Wa
     reader.body(name)
 }
 
+/// The distribution that gives each chosen state the same probability.
+fn uniform_over(chosen: &[bool]) -> Vec<f64> {
+    let count = chosen.iter().filter(|&&chosen| chosen).count().max(1);
+    chosen.iter().map(|&chosen| if chosen { 1.0 / count as f64 } else { 0.0 }).collect()
+}
+
 /// The preamble as it is read.
 struct Reader<'a> {
     words: Words<'a>,
@@ -198,28 +204,22 @@ impl<'a> Reader<'a> {
         if let Some(how @ ("include" | "exclude")) = self.words.peek(0).map(|word| word.text) {
             let _ = self.words.take();
             self.words.colon()?;
-            let mut chosen = vec![false; n];
-            while self.words.peek(0).is_some() && !self.words.is(1, ":") {
-                for state in self.selection(0, "a state")? {
-                    chosen[state] = true;
-                }
-            }
+            let mut chosen = self.state_set()?;
             chosen.iter_mut().for_each(|chosen| *chosen ^= how == "exclude");
             let count = chosen.iter().filter(|&&chosen| chosen).count();
             if count == 0 {
                 return Err(self.words.error(self.words.peek(0), "a state that the process may start in", None));
             }
-            return Ok(chosen.into_iter().map(|chosen| if chosen { 1.0 / count as f64 } else { 0.0 }).collect());
+            return Ok(uniform_over(&chosen));
         }
         self.words.colon()?;
         let word = self.words.peek(0);
         let single = word.filter(|word| !WORDS.contains(&word.text) && (!word.is_number() || n > 1));
         // one number, before a keyword, is a state
-        if let Some(word) = single
-            && (!word.is_number() || self.words.is(2, ":") || self.words.peek(1).is_none())
-        {
-            let state = self.selection(0, "a state")?[0];
-            return Ok((0..n).map(|s| f64::from(u8::from(s == state))).collect());
+        let is_state = |word: Word<'_>| !word.is_number() || self.words.is(2, ":") || self.words.peek(1).is_none();
+        if single.is_some_and(is_state) {
+            // several names are those of `start include:`, as R's pomdp writes them
+            return Ok(uniform_over(&self.state_set()?));
         }
         match self.given(n, false)? {
             Given::Uniform => Ok(vec![1.0 / n as f64; n]),
@@ -232,6 +232,21 @@ impl<'a> Reader<'a> {
             }
             Given::Identity | Given::Reset => Err(self.words.error(word, "uniform, a state or probabilities", None)),
         }
+    }
+
+    /// Takes states up to the next keyword; returns whether each is among them.
+    fn state_set(&mut self) -> Result<Vec<bool>, Error> {
+        let mut chosen = vec![false; self.states.len()];
+        while let Some(word) = self.words.peek(0) {
+            let starts = word.text == "start" && (self.words.is(1, "include") || self.words.is(1, "exclude"));
+            if self.words.is(1, ":") || starts {
+                break;
+            }
+            for state in self.selection(0, "a state")? {
+                chosen[state] = true;
+            }
+        }
+        Ok(chosen)
     }
 
     /// Takes numbers, or a word for them.

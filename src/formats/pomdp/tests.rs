@@ -84,6 +84,27 @@ fn all_forms_are_read() {
 }
 
 #[test]
+fn several_states_may_be_the_first() {
+    let text = |start: &str| {
+        format!(
+            "discount: 1\nstates: a b c\nactions: l\nobservations: o\n{start}\nT: * uniform\nO: * uniform\nR: l : a : * : * 1\n"
+        )
+    };
+    for (start, expected) in [
+        ("start: a c", [0.5, 0.0, 0.5]),
+        ("start:\na b c", [1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0]),
+        ("start: b", [0.0, 1.0, 0.0]),
+        ("start: 2", [0.0, 0.0, 1.0]),
+        ("start: a b\nstart include: c", [0.0, 0.0, 1.0]),
+        ("start include: a 1", [0.5, 0.5, 0.0]),
+        ("start: 0.25 0.5 0.25", [0.25, 0.5, 0.25]),
+    ] {
+        assert_eq!(parse(&text(start)).expect(start).0.start, expected, "{start}");
+    }
+    assert!(parse(&text("start: a d")).is_err_and(|error| error.to_string().contains("found `d`")));
+}
+
+#[test]
 fn joint_actions_and_observations() {
     let (tiger, _) = parse(DEC_TIGER).expect("a process");
     assert_eq!((tiger.actions(), tiger.observed()), (9, 4));

@@ -1,10 +1,10 @@
 //! What expressions come to.
 
-use super::{Comparison, Expr, Expression, Function, Kind, Operator, Value};
+use super::{Comparison, Expr, Expression, Function, Kind, Operator, Root, Value};
 use crate::formats::text::{Wrong, quote};
 
 impl<'a> Value<'a> {
-    fn is_true(self) -> bool {
+    pub(super) fn is_true(self) -> bool {
         match self {
             Value::Number(number) => number != 0.0,
             Value::Truth(truth) => truth,
@@ -32,8 +32,10 @@ impl<'a> Value<'a> {
 impl<'a> Expression<'a> {
     /// The number that it is for these values of all variables.
     pub fn number(&self, value: &dyn Fn(u32) -> Value<'a>) -> Result<f64, Wrong> {
-        let number = self.root.number(value)?;
-        if number.is_nan() { Err(self.root.fails("not a number")) } else { Ok(number) }
+        match &self.root {
+            Root::Expr(root) => root.result(value),
+            Root::Body(body) => body.number(value),
+        }
     }
 }
 
@@ -43,12 +45,18 @@ impl<'a> Expr<'a> {
         Wrong::new(self.at.clone(), "an expression that can be computed for all values").found(found)
     }
 
+    /// The number of a whole expression.
+    pub(super) fn result(&self, value: &dyn Fn(u32) -> Value<'a>) -> Result<f64, Wrong> {
+        let number = self.number(value)?;
+        if number.is_nan() { Err(self.fails("not a number")) } else { Ok(number) }
+    }
+
     fn number(&self, value: &dyn Fn(u32) -> Value<'a>) -> Result<f64, Wrong> {
         let found = self.value(value)?;
         found.number().ok_or_else(|| Wrong::new(self.at.clone(), "a number").found(found.shown()))
     }
 
-    fn value(&self, value: &dyn Fn(u32) -> Value<'a>) -> Result<Value<'a>, Wrong> {
+    pub(super) fn value(&self, value: &dyn Fn(u32) -> Value<'a>) -> Result<Value<'a>, Wrong> {
         Ok(match &self.kind {
             &Kind::Value(constant) => constant,
             &Kind::Variable(variable) => value(variable),

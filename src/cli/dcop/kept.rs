@@ -1,0 +1,123 @@
+//! The best assignment before the agents have chosen theirs: the result of a run that is stopped.
+
+use super::case::Case;
+use super::report::Report;
+use super::{Ended, ended};
+use fangs::Error;
+use fangs::check;
+use fangs::dcop::{LocalOptions, LocalSearch, run_levels, run_local};
+use fangs::elimination::{Limits, Plan};
+use fangs::model::{Cost, Network};
+use fangs::order::PseudoTree;
+use fangs::stop::Stop;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Entries of functions that local search reads for the first assignment, at most: some hundredths of a second.
+const READS: usize = 1 << 22;
+/// Cycles of that local search, at most: MGM rarely improves after a hundred.
+const CYCLES: u64 = 200;
+/// Combinations of a plan that takes some hundredths of a second: a longer one is preceded by a smaller plan.
+const SHORT: u64 = 1 << 22;
+/// Bytes of the tables of that smaller plan.
+const SMALL: u64 = 1 << 18;
+
+/// The best assignment so far, shared with the thread that reports it.
+#[derive(Clone, Default)]
+pub struct Kept(Arc<Mutex<Option<Best>>>);
+
+/// An assignment, a bound, and where they are from.
+pub struct Best {
+    network: Arc<Network>,
+    report: Report,
+    lower: Cost,
+    solution: Option<(Cost, Vec<u32>)>,
+}
+
+impl Kept {
+    /// Begins with the values that the file gives the agents, else with the first ones.
+    pub fn begin(&self, network: &Arc<Network>, report: &Report) {
+        let value = |v: usize| network.agents().and_then(|agents| agents.initial[v]).unwrap_or(0);
+        let values = (0..network.variables().len()).map(value).collect();
+        let mut best = Best { network: network.clone(), report: report.clone(), lower: Cost::MIN, solution: None };
+        best.offer(values, "first values");
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(best);
+    }
+
+    /// Improves the assignment by a short local search.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn improve(&self, case: &Case, report: &Report, options: LocalOptions, stop: &Stop) -> Result<(), Error> {
+        self.with(|best| best.report = Report { assignment_from: best.report.assignment_from, ..report.clone() });
+        let domains = &case.problem.domains;
+        let reads = |scope: &[u32]| scope.iter().map(|&v| domains[v as usize] as usize).sum::<usize>();
+        let all = case.problem.functions.iter().map(|function| reads(&function.scope)).sum::<usize>().max(1);
+        let options = LocalOptions { cycles: Some(((READS / all) as u64).clamp(1, CYCLES)), ..options };
+        for (algorithm, name) in [(LocalSearch::Mgm, "mgm"), (LocalSearch::Dsa, "dsa")] {
+            match run_local(&case.problem, algorithm, &case.initial(), options, stop) {
+                Ok(found) => self.with(|best| best.offer(case.reducer.lift(&found.assignment), name)),
+                Err(error) if error.is_stop() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Improves the assignment and the bound by mini-buckets that take little time, if the plan takes much.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn eliminate(&self, case: &Case, tree: &PseudoTree, plan: &Plan, stop: &Stop) -> Result<(), Error> {
+        if plan.joint_entries <= SHORT {
+            return Ok(());
+        }
+        let short = || {
+            run_levels(&case.problem, Plan::until(&case.problem, &tree.order, &Limits::new(SMALL), stop)?, None, stop)
+        };
+        match short() {
+            Ok(found) => self.with(|best| {
+                best.lower = best.lower.max(found.lower);
+                best.offer(case.reducer.lift(&found.assignment), "adpop");
+            }),
+            Err(error) if error.is_stop() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// What was kept.
+    pub fn take(&self) -> Option<Best> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn with(&self, work: impl FnOnce(&mut Best)) {
+        if let Some(best) = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            work(best);
+        }
+    }
+}
+
+impl Best {
+    /// Takes an assignment of the network if it is a solution and costs less.
+    fn offer(&mut self, values: Vec<u32>, from: &'static str) {
+        let evaluation = check::evaluate(&self.network, &values);
+        let is_better = self.solution.as_ref().is_none_or(|(cost, _)| evaluation.cost < *cost);
+        if evaluation.is_solution() && is_better {
+            self.solution = Some((evaluation.cost, values));
+            self.report.assignment_from = Some(from);
+        }
+    }
+
+    /// The result of a run whose agents chose values that are no solution.
+    pub fn instead_of(self, other: Ended) -> Ended {
+        let Some((_, values)) = self.solution else { return other };
+        let report = Report { assignment_from: self.report.assignment_from, ..other.report };
+        ended(self.network, report, Some((other.lower.max(self.lower), Some(values))), other.rows)
+    }
+
+    /// The result of a run that was stopped.
+    pub fn ended(self) -> Ended {
+        let Best { network, report, lower, solution } = self;
+        ended(network, report, Some((lower, solution.map(|(_, values)| values))), Vec::new())
+    }
+}
