@@ -1,7 +1,7 @@
 //! YAML documents as trees whose parts know their places.
 
 use crate::error::Error;
-use crate::formats::text::{Text, Wrong, names};
+use crate::formats::text::{Text, Wrong};
 use rustc_hash::{FxHashMap, FxHashSet};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use std::ops::Range;
@@ -82,16 +82,15 @@ impl Node {
         self.get(key).ok_or_else(|| Wrong::new(start, format!("`{key}` of {what}")).found("none"))
     }
 
-    /// Checks that a mapping has no other keys than these.
-    pub fn keys_are(&self, known: &[&str], what: &str) -> Result<(), Wrong> {
+    /// The keys of a mapping that are none of these.
+    pub fn other_keys(&self, known: &[&str], what: &str) -> Result<Vec<&Node>, Wrong> {
+        let mut others = Vec::new();
         for (key, _) in self.map(what)? {
-            let text = key.scalar("a name")?;
-            if !known.contains(&text) {
-                let (known, hint) = names(known.iter().copied(), text);
-                return Err(key.wrong(format!("one of {known} in {what}")).hinted(hint));
+            if !known.contains(&key.scalar("a name")?) {
+                others.push(key);
             }
         }
-        Ok(())
+        Ok(others)
     }
 
     /// Where a scalar's text begins in the file, if it stands there as it is: without escapes, on one line.

@@ -64,6 +64,43 @@ fn numbers_are_pythons() {
     }
 }
 
+/// Each as Python 3 computes it.
+#[test]
+fn statements_are_pythons() {
+    for (text, expected) in [
+        ("return x", 3.0),
+        ("  if x > 2:\n    return 1\n  return 2\n", 1.0),
+        ("if x > 5: return 1\nelif x > 2: return 2\nelse: return 3", 2.0),
+        ("if x > 5:\n return 1\nelse:\n  if y > 0:\n    return 2\n  return 4 # the end\n# nothing", 4.0),
+        ("a = x\na += 2\na *= y\n\nreturn a - 1", -11.0),
+        ("if y > 0:\n    x = 7\nx -= 1\nreturn x", 2.0),
+        ("if x:\n\tpass\nelse:\n\ta = 1\nimport math\nreturn (math.floor(2.5) +\n1)", 3.0),
+        ("if s == '#':\n  a = ':'\nelse:\n  a = 'b'\nreturn a == 'b'", 1.0),
+        ("returned = 3\nreturn returned", 3.0),
+    ] {
+        let found = number(text).unwrap_or_else(|wrong| panic!("{text}: {wrong:?}"));
+        assert!(found == expected, "{text}: {found}, not {expected}");
+    }
+    for (text, at, part) in [
+        ("if x > 5:\n  return 1", 0, "a `return` for all values"),
+        ("if y > 5:\n  a = 1\nreturn a", 25, "a name that is assigned before"),
+        ("return a", 7, "a variable"),
+        ("a += 1\nreturn a", 0, "a name that is assigned before"),
+        ("for i in x:\n  return 1", 0, "an assignment"),
+        ("if x:\nreturn 1", 5, "a block of deeper lines"),
+        ("a = 1\n  return a", 8, "the indentation of those before"),
+        ("return 1 2", 9, "the end of the line"),
+        ("else: return 1", 0, "an assignment"),
+        ("if x return 1", 5, "`:`"),
+        ("x // 2\nreturn 1", 0, "an assignment"),
+    ] {
+        let wrong = number(text).expect_err(text);
+        assert!(wrong.at.start == at && wrong.expected.contains(part), "{text}: {wrong:?}");
+    }
+    let deep: String = (0..1000).map(|k| format!("{}if x:\n", " ".repeat(k))).collect();
+    assert!(number(&format!("{deep}{}return 1", " ".repeat(1000))).expect_err("too deep").expected.contains("levels"));
+}
+
 #[test]
 fn what_is_not_read_is_told_with_its_place() {
     for (text, at, part) in [
@@ -89,7 +126,7 @@ fn what_is_not_read_is_told_with_its_place() {
         ("s < 1", 0, "two numbers or two texts"),
         ("min(x)", 0, "at least 2 arguments"),
         ("1 if x", 6, "`else`"),
-        ("lambda: 1", 6, "a number, a name"),
+        ("lambda: 1", 0, "a variable"),
         ("x if", 4, "a number, a name"),
         ("float('a')", 6, "the text of a number"),
     ] {
