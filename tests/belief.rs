@@ -7,7 +7,7 @@
 mod common;
 
 use fangs::formats::read_potentials;
-use fangs::formats::{Source, read_evidence, read_variables};
+use fangs::formats::{ReadOptions, Source, read_evidence, read_variables};
 use fangs::marginals::{Evidence, Marginals, Options, PreparedMap, compute};
 use fangs::model::Potentials;
 use fangs::stop::Stop;
@@ -35,7 +35,7 @@ fn find(name: &str) -> Option<PathBuf> {
 }
 
 fn read(path: PathBuf) -> Potentials {
-    read_potentials(&Source::new(path), None, None, &Stop::new()).expect("it can be read")
+    read_potentials(&Source::new(path), None, &ReadOptions::default(), None, &Stop::new()).expect("it can be read")
 }
 
 /// Sum over variables that are not observed of the sum over k of (k + 1) p_k: exchanged axes change it.

@@ -3,7 +3,6 @@
 //! Each table has decimals of its own until the network is built, so that it is rounded once, however many digits the
 //! tables that follow need.
 
-use crate::error::{raised, usage};
 use crate::tables::{Numbers, Scale, of_double};
 use fangs::error::Error;
 use fangs::globals::{Decomposer, Refusal};
@@ -12,14 +11,14 @@ use fangs::model::{
     SparseTable, Table, Target, Units, ValueCount, Variable, rounding,
 };
 use fangs::stop::Stop;
-use pyo3::prelude::*;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// A network that is not built yet.
 #[derive(Clone, Debug)]
 pub struct Draft {
     pub name: String,
-    pub variables: Vec<Variable>,
+    pub variables: Arc<[Variable]>,
     /// Decimals asked for.
     pub decimals: Option<u32>,
     pub maximise: bool,
@@ -46,7 +45,7 @@ enum Body {
 impl Draft {
     pub fn new(
         name: String,
-        variables: Vec<Variable>,
+        variables: Arc<[Variable]>,
         decimals: Option<u32>,
         maximise: bool,
         top: Option<f64>,
@@ -63,19 +62,19 @@ impl Draft {
         scope.iter().map(|&v| self.variables[v as usize].domain as usize).collect()
     }
 
-    fn check(&self, scope: &[u32]) -> PyResult<()> {
+    fn check(&self, scope: &[u32]) -> Result<(), Error> {
         match (1..scope.len()).find(|&place| scope[..place].contains(&scope[place])) {
-            Some(place) => Err(usage(format!("a scope names variable {} twice", scope[place]))),
+            Some(place) => Err(refused(format!("a scope names variable {} twice", scope[place]))),
             None => Ok(()),
         }
     }
 
     /// Adds a function with a table of the shape of its domains. Returns its number.
-    pub fn add(&mut self, scope: Vec<u32>, table: &Numbers<'_>) -> PyResult<usize> {
+    pub fn add(&mut self, scope: Vec<u32>, table: &Numbers<'_>) -> Result<usize, Error> {
         self.check(&scope)?;
         let shape = self.shape(&scope);
         if table.shape() != shape {
-            return Err(usage(format!(
+            return Err(refused(format!(
                 "a table of {scope:?} has the shape {shape:?}, this one has {:?}",
                 table.shape()
             )));
@@ -84,21 +83,21 @@ impl Draft {
     }
 
     /// Adds a function for each scope, with a table for each in the first dimension. Returns the number of the first.
-    pub fn add_many(&mut self, scopes: Vec<Vec<u32>>, tables: &Numbers<'_>) -> PyResult<usize> {
+    pub fn add_many(&mut self, scopes: Vec<Vec<u32>>, tables: &Numbers<'_>) -> Result<usize, Error> {
         for (row, scope) in scopes.iter().enumerate() {
             self.check(scope)?;
             let shape = self.shape(scope);
             if tables.shape().first() != Some(&scopes.len()) || tables.shape()[1..] != shape {
                 let (m, found) = (scopes.len(), tables.shape());
                 let what = format!("tables of {m} scopes have the shape {m}, then {shape:?} for scope {row}");
-                return Err(usage(format!("{what}; these have {found:?}")));
+                return Err(refused(format!("{what}; these have {found:?}")));
             }
         }
         let size = tables.shape().iter().skip(1).product();
         self.push_all(scopes, tables, size)
     }
 
-    fn push_all(&mut self, scopes: Vec<Vec<u32>>, tables: &Numbers<'_>, size: usize) -> PyResult<usize> {
+    fn push_all(&mut self, scopes: Vec<Vec<u32>>, tables: &Numbers<'_>, size: usize) -> Result<usize, Error> {
         let first = self.functions.len();
         let scale = self.scale(tables.decimals(self.decimals)?);
         let parts = tables.parts(size, scale)?;
@@ -118,17 +117,17 @@ impl Draft {
         tuples: Vec<u32>,
         costs: &Numbers<'_>,
         default: f64,
-    ) -> PyResult<usize> {
+    ) -> Result<usize, Error> {
         self.check(&scope)?;
         let count = costs.shape().iter().product::<usize>();
         if costs.shape().len() != 1 || tuples.len() != count * scope.len() {
             let (arity, shape) = (scope.len(), costs.shape());
-            return Err(usage(format!("k tuples have the shape (k, {arity}), and their costs (k,), not {shape:?}")));
+            return Err(refused(format!("k tuples have the shape (k, {arity}), and their costs (k,), not {shape:?}")));
         }
         for (&v, &value) in scope.iter().cycle().zip(&tuples) {
             let domain = self.variables[v as usize].domain;
             if value >= domain {
-                return Err(usage(format!("variable {v} has no value {value}: 0 to {}", domain - 1)));
+                return Err(refused(format!("variable {v} has no value {value}: 0 to {}", domain - 1)));
             }
         }
         let known = costs.decimals(self.decimals)?;
@@ -144,9 +143,9 @@ impl Draft {
     }
 
     /// A price, which has to be exact: it is multiplied.
-    fn price(&self, price: f64, measure: Measure) -> PyResult<(Price, u32)> {
+    fn price(&self, price: f64, measure: Measure) -> Result<(Price, u32), Error> {
         if price.is_nan() || price < 0.0 {
-            return Err(usage(format!("{price} is no price: prices are 0 or more, or inf, which forbids")));
+            return Err(refused(format!("{price} is no price: prices are 0 or more, or inf, which forbids")));
         }
         if price == f64::INFINITY {
             return Ok((Price { cost: FORBIDDEN, measure }, self.decimals.unwrap_or(0)));
@@ -154,7 +153,9 @@ impl Draft {
         let decimals = self.decimals.unwrap_or_else(|| rounding::decimals(&[price], 0, crate::tables::MOST_CHOSEN));
         match of_double(price, Scale { decimals, maximise: false })? {
             (cost, true) => Ok((Price { cost, measure }, decimals)),
-            _ => Err(usage(format!("the price {price} has more than {decimals} decimals, and prices are not rounded"))),
+            _ => {
+                Err(refused(format!("the price {price} has more than {decimals} decimals, and prices are not rounded")))
+            }
         }
     }
 
@@ -166,12 +167,12 @@ impl Draft {
         target: Target,
         price: f64,
         measure: Measure,
-    ) -> PyResult<usize> {
+    ) -> Result<usize, Error> {
         self.check(&scope)?;
         let fits = |(weights, size): (&Vec<i64>, &usize)| weights.len() == *size;
         let shape = self.shape(&scope);
         if weights.len() != scope.len() || !weights.iter().zip(&shape).all(fits) {
-            return Err(usage("there is a weight for each value of each variable, or one to multiply the value by"));
+            return Err(refused("there is a weight for each value of each variable, or one to multiply the value by"));
         }
         let (price, decimals) = self.price(price, measure)?;
         let linear = Linear { weights, target, price, at_most_one: Vec::new() };
@@ -185,7 +186,7 @@ impl Draft {
         bounds: Vec<ValueCount>,
         price: f64,
         measure: Measure,
-    ) -> PyResult<usize> {
+    ) -> Result<usize, Error> {
         self.check(&scope)?;
         let (price, decimals) = self.price(price, measure)?;
         let counting = Counting { bounds, cost: CountCost::Each(price), classes: None };
@@ -193,13 +194,19 @@ impl Draft {
     }
 
     /// Adds a price for each pair of equal values.
-    pub fn all_different(&mut self, scope: Vec<u32>, price: f64) -> PyResult<usize> {
+    pub fn all_different(&mut self, scope: Vec<u32>, price: f64) -> Result<usize, Error> {
         self.check(&scope)?;
         let (price, decimals) = self.price(price, Measure::Linear)?;
         self.global(scope, "all_different", GlobalKind::EqualPairs { price: price.cost }, decimals)
     }
 
-    fn global(&mut self, scope: Vec<u32>, keyword: &'static str, kind: GlobalKind, decimals: u32) -> PyResult<usize> {
+    fn global(
+        &mut self,
+        scope: Vec<u32>,
+        keyword: &'static str,
+        kind: GlobalKind,
+        decimals: u32,
+    ) -> Result<usize, Error> {
         let body = Body::Global(keyword, kind);
         self.functions.push(Drafted { scope: scope.into(), body, decimals, rounded: false });
         Ok(self.functions.len() - 1)
@@ -214,7 +221,7 @@ impl Draft {
         let decimals = self.decimals.or_else(|| self.functions.iter().map(|function| function.decimals).max());
         let decimals = decimals.unwrap_or(0);
         let mut builder = Network::builder(self.name.clone());
-        for variable in &self.variables {
+        for variable in self.variables.iter() {
             let _ = builder.named_variable(variable.clone())?;
         }
         let rounded = self.functions.iter().filter(|function| function.rounded).count() as u64;
@@ -300,7 +307,6 @@ fn priced(kind: &GlobalKind, factor: Cost) -> GlobalKind {
     }
 }
 
-/// The exception of a network that cannot be built.
-pub fn built(draft: &Draft) -> PyResult<Network> {
-    draft.build().map_err(raised)
+fn refused(what: impl Into<String>) -> Error {
+    Error::Usage(what.into())
 }

@@ -1,6 +1,6 @@
 //! The one class of networks.
 
-use crate::draft::{Draft, built};
+use crate::draft::Draft;
 use crate::error::{raised, usage};
 use crate::event::number;
 use crate::names::{Names, named};
@@ -10,6 +10,7 @@ use crate::tables::{Numbers, integers};
 use crate::wait::wait;
 use fangs::check;
 use fangs::convert::convert;
+use fangs::error::Error;
 use fangs::formats::{Format, ReadOptions};
 use fangs::model::{self, Measure, Number, Target, ValueCount, Variable, rounding};
 use fangs::record::ReplacedFile;
@@ -17,15 +18,23 @@ use fangs::reduce::{Reducer, Size};
 use fangs::stop::Stop;
 use numpy::{PyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyMapping, PyString};
 use rayon::prelude::*;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A network of cost functions over variables with finite domains.
 #[pyclass(frozen, module = "fangs")]
 pub struct Network {
+    origin: Origin,
     inner: Mutex<Inner>,
+}
+
+/// Where the variables are, which do not change.
+enum Origin {
+    Read(Arc<model::Network>),
+    Made(Arc<[Variable]>),
 }
 
 struct Inner {
@@ -36,43 +45,56 @@ struct Inner {
 }
 
 impl Inner {
-    fn variables(&self) -> &[Variable] {
-        match (&self.draft, &self.built) {
-            (Some(draft), _) => &draft.variables,
-            (None, Some(network)) => network.variables(),
-            (None, None) => &[],
-        }
+    /// To be added to.
+    fn draft(&mut self) -> std::result::Result<&mut Draft, Error> {
+        self.built = self.built.take().filter(|_| self.draft.is_none());
+        let draft = self.draft.as_mut();
+        draft.ok_or_else(|| Error::Usage("a network that was read takes no further functions".into()))
     }
 
-    /// To be added to.
-    fn draft(&mut self) -> PyResult<&mut Draft> {
-        self.built = self.built.take().filter(|_| self.draft.is_none());
-        self.draft.as_mut().ok_or_else(|| usage("a network that was read takes no further functions"))
+    fn built(&mut self) -> std::result::Result<Arc<model::Network>, Error> {
+        let network = match (&self.built, &self.draft) {
+            (Some(network), _) => network.clone(),
+            (None, Some(draft)) => Arc::new(draft.build()?),
+            (None, None) => return Err(Error::Usage("there is no network".into())),
+        };
+        self.built = Some(network.clone());
+        Ok(network)
     }
 }
 
 impl Network {
     /// A network that was read.
     pub fn of(network: model::Network) -> Network {
-        Network { inner: Mutex::new(Inner { draft: None, built: Some(network.into()) }) }
+        let network = Arc::new(network);
+        let inner = Inner { draft: None, built: Some(network.clone()) };
+        Network { origin: Origin::Read(network), inner: Mutex::new(inner) }
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn variables(&self) -> &[Variable] {
+        match &self.origin {
+            Origin::Read(network) => network.variables(),
+            Origin::Made(variables) => variables,
+        }
+    }
+
+    /// Does something with what can change. No Python code runs meanwhile: another thread may wait for it.
+    fn with<T: Send>(&self, py: Python<'_>, change: impl FnOnce(&mut Inner) -> T + Send) -> T {
+        py.detach(|| change(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Adds to the draft, with numbers that belong to Python.
+    fn add_to<T>(&self, py: Python<'_>, add: impl FnOnce(&mut Draft) -> std::result::Result<T, Error>) -> PyResult<T> {
+        let added = {
+            let mut inner = self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+            inner.draft().and_then(add)
+        };
+        added.map_err(raised)
     }
 
     /// The network of the core.
     pub fn built(&self, py: Python<'_>) -> PyResult<Arc<model::Network>> {
-        py.detach(|| {
-            let mut inner = self.inner();
-            let network = match (&inner.built, &inner.draft) {
-                (Some(network), _) => network.clone(),
-                (None, Some(draft)) => Arc::new(built(draft)?),
-                (None, None) => return Err(usage("there is no network")),
-            };
-            inner.built = Some(network.clone());
-            Ok(network)
-        })
+        self.with(py, Inner::built).map_err(raised)
     }
 }
 
@@ -130,44 +152,44 @@ impl Network {
             Ok(Variable { domain, name: names, values })
         };
         let variables = sizes.into_iter().enumerate().map(variable).collect::<PyResult<Vec<_>>>()?;
-        let draft = Draft::new(name.into(), variables, decimals, maximize, top);
-        Ok(Network { inner: Mutex::new(Inner { draft: Some(draft), built: None }) })
+        let variables: Arc<[Variable]> = variables.into();
+        let draft = Draft::new(name.into(), variables.clone(), decimals, maximize, top);
+        let inner = Inner { draft: Some(draft), built: None };
+        Ok(Network { origin: Origin::Made(variables), inner: Mutex::new(inner) })
     }
 
     /// Adds a function by the table of its costs; returns its number.
-    fn add(&self, scope: &Bound<'_, PyAny>, table: &Bound<'_, PyAny>) -> PyResult<usize> {
+    fn add(&self, py: Python<'_>, scope: &Bound<'_, PyAny>, table: &Bound<'_, PyAny>) -> PyResult<usize> {
         let table = Numbers::of(table)?;
-        let mut inner = self.inner();
-        let scope = Names::new(inner.variables()).scope(scope)?;
-        inner.draft()?.add(scope, &table)
+        let scope = Names::new(self.variables()).scope(scope)?;
+        self.add_to(py, |draft| draft.add(scope, &table))
     }
 
     /// Adds many functions of as many variables; returns the number of the first.
-    fn add_many(&self, scopes: &Bound<'_, PyAny>, tables: &Bound<'_, PyAny>) -> PyResult<usize> {
+    fn add_many(&self, py: Python<'_>, scopes: &Bound<'_, PyAny>, tables: &Bound<'_, PyAny>) -> PyResult<usize> {
         let tables = Numbers::of(tables)?;
-        let mut inner = self.inner();
-        let scopes = match matrix(scopes, "variable", inner.variables().len())? {
+        let scopes = match matrix(scopes, "variable", self.variables().len())? {
             Some(rows) => rows,
             None => {
-                let names = Names::new(inner.variables());
+                let names = Names::new(self.variables());
                 scopes.try_iter()?.map(|scope| names.scope(&scope?)).collect::<PyResult<_>>()?
             }
         };
-        inner.draft()?.add_many(scopes, &tables)
+        self.add_to(py, |draft| draft.add_many(scopes, &tables))
     }
 
     /// Adds a function by the costs of some tuples of values, all others having the default.
     #[pyo3(signature = (scope, tuples, costs, default = 0.0))]
     fn add_sparse(
         &self,
+        py: Python<'_>,
         scope: &Bound<'_, PyAny>,
         tuples: &Bound<'_, PyAny>,
         costs: &Bound<'_, PyAny>,
         default: f64,
     ) -> PyResult<usize> {
         let costs = Numbers::of(costs)?;
-        let mut inner = self.inner();
-        let names = Names::new(inner.variables());
+        let names = Names::new(self.variables());
         let scope = names.scope(scope)?;
         let rows = match matrix(tuples, "value", u32::MAX as usize)? {
             Some(rows) => rows,
@@ -180,7 +202,7 @@ impl Network {
         if let Some(row) = rows.iter().find(|row| row.len() != scope.len()) {
             return Err(usage(format!("a tuple has {} values, its scope {}", row.len(), scope.len())));
         }
-        inner.draft()?.add_sparse(scope, rows.concat(), &costs, default)
+        self.add_to(py, |draft| draft.add_sparse(scope, rows.concat(), &costs, default))
     }
 
     /// Adds a price for the distance of a weighted sum from a range.
@@ -190,6 +212,7 @@ impl Network {
     #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn linear(
         &self,
+        py: Python<'_>,
         scope: &Bound<'_, PyAny>,
         weights: &Bound<'_, PyAny>,
         low: Option<i64>,
@@ -198,8 +221,7 @@ impl Network {
         price: f64,
         measure: &str,
     ) -> PyResult<usize> {
-        let mut inner = self.inner();
-        let scope = Names::new(inner.variables()).scope(scope)?;
+        let scope = Names::new(self.variables()).scope(scope)?;
         let weights: PyResult<Vec<Vec<i64>>> = weights
             .try_iter()?
             .zip(&scope)
@@ -207,7 +229,7 @@ impl Network {
                 let weight = weight?;
                 match weight.extract::<i64>() {
                     Ok(factor) => {
-                        let domain = i64::from(inner.variables()[v as usize].domain);
+                        let domain = i64::from(self.variables()[v as usize].domain);
                         let all = (0..domain).map(|value| value.checked_mul(factor)).collect::<Option<Vec<i64>>>();
                         all.ok_or_else(|| usage(format!("weights of {factor} pass 64 bits")))
                     }
@@ -221,20 +243,21 @@ impl Network {
             (low, high, None) => Target::Within(low.unwrap_or(i64::MIN / 4), high.unwrap_or(i64::MAX / 4)),
             _ => return Err(usage("other_than stands alone")),
         };
-        inner.draft()?.linear(scope, weights?, target, price, self::measure(measure)?)
+        let (weights, measure) = (weights?, self::measure(measure)?);
+        self.add_to(py, |draft| draft.linear(scope, weights, target, price, measure))
     }
 
     /// Adds bounds on how many variables have certain values.
     #[pyo3(signature = (scope, bounds, *, price = f64::INFINITY, measure = "hard"))]
     fn counting(
         &self,
+        py: Python<'_>,
         scope: &Bound<'_, PyAny>,
         bounds: &Bound<'_, PyMapping>,
         price: f64,
         measure: &str,
     ) -> PyResult<usize> {
-        let mut inner = self.inner();
-        let names = Names::new(inner.variables());
+        let names = Names::new(self.variables());
         let scope = names.scope(scope)?;
         let first = scope.first().copied().ok_or_else(|| usage("nothing is counted in an empty scope"))?;
         let mut counts = Vec::new();
@@ -246,21 +269,21 @@ impl Network {
             };
             counts.push(ValueCount { value, low, high });
         }
-        inner.draft()?.counting(scope, counts, price, self::measure(measure)?)
+        let measure = self::measure(measure)?;
+        self.add_to(py, |draft| draft.counting(scope, counts, price, measure))
     }
 
     /// Adds a price for each pair of equal values.
     #[pyo3(signature = (scope, *, price = f64::INFINITY))]
-    fn all_different(&self, scope: &Bound<'_, PyAny>, price: f64) -> PyResult<usize> {
-        let mut inner = self.inner();
-        let scope = Names::new(inner.variables()).scope(scope)?;
-        inner.draft()?.all_different(scope, price)
+    fn all_different(&self, py: Python<'_>, scope: &Bound<'_, PyAny>, price: f64) -> PyResult<usize> {
+        let scope = Names::new(self.variables()).scope(scope)?;
+        self.add_to(py, |draft| draft.all_different(scope, price))
     }
 
     /// Domain sizes, shape (n,).
     #[getter]
     fn domains<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        PyArray1::from_iter(py, self.inner().variables().iter().map(|variable| i64::from(variable.domain)))
+        PyArray1::from_iter(py, self.variables().iter().map(|variable| i64::from(variable.domain)))
     }
 
     /// Names of the variables: `x` and the index of those that have none.
@@ -270,17 +293,16 @@ impl Network {
             Some(name) => name.to_string(),
             None => format!("x{place}"),
         };
-        self.inner().variables().iter().enumerate().map(name).collect()
+        self.variables().iter().enumerate().map(name).collect()
     }
 
     /// Names of the values of each variable, None where they have none.
     #[getter]
     fn values(&self) -> Vec<Option<Vec<String>>> {
-        let inner = self.inner();
         let names = |variable: &Variable| {
             variable.values.as_ref().map(|values| values.iter().map(ToString::to_string).collect())
         };
-        inner.variables().iter().map(names).collect()
+        self.variables().iter().map(names).collect()
     }
 
     /// Where the network comes from.
@@ -302,18 +324,17 @@ impl Network {
     }
 
     /// The number of functions.
-    fn __len__(&self) -> usize {
-        let inner = self.inner();
-        match (&inner.draft, &inner.built) {
+    fn __len__(&self, py: Python<'_>) -> usize {
+        self.with(py, |inner| match (&inner.draft, &inner.built) {
             (Some(draft), _) => draft.functions(),
             (None, Some(network)) => network.function_count(),
             (None, None) => 0,
-        }
+        })
     }
 
-    fn __repr__(&self) -> String {
-        let functions = self.__len__();
-        let n = self.inner().variables().len();
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let functions = self.__len__(py);
+        let n = self.variables().len();
         format!("Network({n} variables, {functions} functions)")
     }
 
@@ -348,7 +369,7 @@ impl Network {
 
     /// An assignment by indices, shape (n,).
     fn indices<'py>(&self, py: Python<'py>, assignment: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let values = Names::new(self.inner().variables()).whole(assignment)?;
+        let values = Names::new(self.variables()).whole(assignment)?;
         Ok(crate::event::array(py, &values))
     }
 

@@ -148,15 +148,17 @@ impl Run {
         while self.advance(py)?.is_some() {
             self.look_for_interrupt(py)?;
         }
-        let mut state = self.state();
-        if let Some(failure) = state.failure.take() {
-            return Err(raised(failure));
-        }
-        match &state.outcome {
-            Some(Ok(summary)) => Ok(Result { summary: summary.clone(), network: self.network.clone() }),
-            Some(Err(text)) => Err(raised(Error::Internal(text.clone()))),
-            None => Err(raised(Error::Internal("a run ended without an outcome".into()))),
-        }
+        // exceptions are made once the lock is free: their classes are Python code
+        let outcome = py.detach(|| {
+            let mut state = self.state();
+            match (state.failure.take(), &state.outcome) {
+                (Some(failure), _) => Err(failure),
+                (None, Some(Ok(summary))) => Ok(summary.clone()),
+                (None, Some(Err(text))) => Err(Error::Internal(text.clone())),
+                (None, None) => Err(Error::Internal("a run ended without an outcome".into())),
+            }
+        });
+        outcome.map(|summary| Result { summary, network: self.network.clone() }).map_err(raised)
     }
 
     /// The events so far with the columns of the CSV: a DataFrame where pandas is installed, else a dict of lists.

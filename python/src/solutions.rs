@@ -83,18 +83,20 @@ impl Solutions {
         match told {
             Told::Solution(values, value) => Ok(Some((array(py, &values), number(py, value)?))),
             Told::End(ended) => {
-                let mut state = self.state();
-                state.told = None;
-                state.complete = ended.map_err(raised)?;
-                Ok(None)
+                py.detach(|| {
+                    let mut state = self.state();
+                    state.told = None;
+                    state.complete = matches!(ended, Ok(true));
+                });
+                ended.map(|_| None).map_err(raised)
             }
         }
     }
 
     /// Whether all solutions were given: known once the iterator has ended.
     #[getter]
-    fn complete(&self) -> bool {
-        self.state().complete
+    fn complete(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.state().complete)
     }
 
     /// Ends the search.
@@ -102,13 +104,12 @@ impl Solutions {
         self.stop.set(Cause::Signal);
     }
 
-    fn __repr__(&self) -> String {
-        let state = self.state();
-        let shown = match (&state.told, state.complete) {
-            (Some(_), _) => "searching",
-            (None, true) => "all given",
-            (None, false) => "stopped",
-        };
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let shown = py.detach(|| match &*self.state() {
+            State { told: Some(_), .. } => "searching",
+            State { complete: true, .. } => "all given",
+            State { complete: false, .. } => "stopped",
+        });
         format!("Solutions({shown})")
     }
 }

@@ -1,10 +1,12 @@
 //! Arrays of numpy as tables of costs.
 
 use crate::error::usage;
+use fangs::error::Error;
 use fangs::model::{COST_LIMIT, Cost, FORBIDDEN, rounding};
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::fmt::Display;
 
 /// Decimals that tables of doubles get at most where none are asked for.
 pub const MOST_CHOSEN: u32 = 6;
@@ -73,16 +75,16 @@ impl<'py> Numbers<'py> {
     }
 
     /// The decimals that hold all numbers, up to `MOST_CHOSEN`, or those that were asked for.
-    pub fn decimals(&self, asked: Option<u32>) -> PyResult<u32> {
+    pub fn decimals(&self, asked: Option<u32>) -> Result<u32, Error> {
         match (self, asked) {
             (_, Some(asked)) => Ok(asked),
             (Numbers::Integers(_), None) => Ok(0),
-            (Numbers::Doubles(array), None) => Ok(rounding::decimals(array.as_slice()?, 0, MOST_CHOSEN)),
+            (Numbers::Doubles(array), None) => Ok(rounding::decimals(slice(array.as_slice())?, 0, MOST_CHOSEN)),
         }
     }
 
     /// The costs, and whether one was rounded, of each part of `size` numbers.
-    pub fn parts(&self, size: usize, scale: Scale) -> PyResult<Vec<(Vec<Cost>, bool)>> {
+    pub fn parts(&self, size: usize, scale: Scale) -> Result<Vec<(Vec<Cost>, bool)>, Error> {
         match self {
             Numbers::Integers(array) => {
                 let factor = 10i64.pow(scale.decimals);
@@ -91,13 +93,13 @@ impl<'py> Numbers<'py> {
                     let cost = number.checked_mul(sign * factor).filter(|cost| cost.abs() < COST_LIMIT);
                     cost.ok_or_else(|| too_large(number as f64, scale))
                 };
-                let part = |part: &[i64]| Ok((part.iter().map(cost).collect::<PyResult<Vec<Cost>>>()?, false));
-                array.as_slice()?.chunks_exact(size.max(1)).map(part).collect()
+                let part = |part: &[i64]| Ok((part.iter().map(cost).collect::<Result<Vec<Cost>, Error>>()?, false));
+                slice(array.as_slice())?.chunks_exact(size.max(1)).map(part).collect()
             }
             Numbers::Doubles(array) => {
                 let part = |part: &[f64]| {
                     let mut rounded = false;
-                    let costs: PyResult<Vec<Cost>> = part
+                    let costs: Result<Vec<Cost>, Error> = part
                         .iter()
                         .map(|&number| {
                             let (cost, exact) = of_double(number, scale)?;
@@ -107,14 +109,19 @@ impl<'py> Numbers<'py> {
                         .collect();
                     Ok((costs?, rounded))
                 };
-                array.as_slice()?.chunks_exact(size.max(1)).map(part).collect()
+                slice(array.as_slice())?.chunks_exact(size.max(1)).map(part).collect()
             }
         }
     }
 }
 
+/// The numbers of an array, which lie one after the other.
+fn slice<T, E: Display>(numbers: Result<&[T], E>) -> Result<&[T], Error> {
+    numbers.map_err(|error| Error::Usage(error.to_string()))
+}
+
 /// A number as a cost, and whether it is exactly that.
-pub fn of_double(number: f64, scale: Scale) -> PyResult<(Cost, bool)> {
+pub fn of_double(number: f64, scale: Scale) -> Result<(Cost, bool), Error> {
     let least = if scale.maximise { -number } else { number };
     if least == f64::INFINITY {
         return Ok((FORBIDDEN, true));
@@ -124,11 +131,13 @@ pub fn of_double(number: f64, scale: Scale) -> PyResult<(Cost, bool)> {
         true => too_large(number, scale),
         false => {
             let forbids = if scale.maximise { "-inf" } else { "inf" };
-            usage(format!("{number} is no cost: costs are finite, or {forbids}, which forbids"))
+            Error::Usage(format!("{number} is no cost: costs are finite, or {forbids}, which forbids"))
         }
     })
 }
 
-fn too_large(number: f64, Scale { decimals, .. }: Scale) -> PyErr {
-    usage(format!("{number} with {decimals} decimals passes 64-bit costs: fewer decimals have room (decimals=…)"))
+fn too_large(number: f64, Scale { decimals, .. }: Scale) -> Error {
+    Error::Usage(format!(
+        "{number} with {decimals} decimals passes 64-bit costs: fewer decimals have room (decimals=…)"
+    ))
 }

@@ -6,7 +6,7 @@ use super::{Exit, help, signals, values};
 use clap::Args;
 use fangs::Error;
 use fangs::bench::cube::{CubeOptions, CubeRow, cube};
-use fangs::formats::{self, Source};
+use fangs::formats::{self, ReadOptions, Source};
 use fangs::record::{Console, Verbosity};
 use std::path::PathBuf;
 
@@ -38,7 +38,8 @@ pub fn run(flags: CubeFlags) -> Result<Exit, Error> {
     let options = CubeOptions { gpu: gpu.as_ref(), cpu, memory, repeats: flags.repeats.into() };
     let console = Console::new(Verbosity::Quiet);
     table.run(&flags.networks, |path| {
-        let potentials = formats::read_potentials(&Source::File(path.clone()), None, None, &stop)?;
+        let potentials =
+            formats::read_potentials(&Source::File(path.clone()), None, &ReadOptions::default(), None, &stop)?;
         console.warn_of(&potentials.warnings);
         let row = cube(&potentials, options, &stop)?;
         if let Some(trouble) = &row.trouble {

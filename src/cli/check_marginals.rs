@@ -26,7 +26,8 @@ pub fn run(input: &Input, path: &Path, json: bool, session: &Session) -> Result<
     }
     let Some(first) = objects.first() else { return Err(Error::Usage(format!("{name}: there is no object"))) };
     let temperature = first.get("temperature").and_then(Value::as_f64);
-    let potentials = formats::read_potentials(input.source(), Some(input.format()), temperature, stop)?;
+    let potentials =
+        formats::read_potentials(input.source(), Some(input.format()), input.options(), temperature, stop)?;
     console.warn_of(&potentials.warnings);
     let given = input.evidence(&potentials.variables, stop)?;
     activity.step("summing");

@@ -142,7 +142,7 @@ fn tree(config: &Config, stop: &Stop) -> Result<Option<Tree>, Error> {
     if !matches!(input.format(), Format::Uai | Format::Lg | Format::Bif) || input.path().is_none() {
         return Ok(None);
     }
-    let potentials = formats::read_potentials(input.source(), Some(input.format()), None, stop)?;
+    let potentials = formats::read_potentials(input.source(), Some(input.format()), input.options(), None, stop)?;
     let mut evidence = Evidence::default();
     if let Some(given) = input.evidence(&potentials.variables, stop)? {
         evidence.values = given.pairs;

@@ -4,7 +4,7 @@ use super::output::Files;
 use super::{help, values};
 use clap::Args;
 use fangs::Error;
-use fangs::formats::{self, Format, Source};
+use fangs::formats::{self, Format, ReadOptions, Source, Vartype};
 use fangs::marginals::Evidence;
 use fangs::model::Potentials;
 use fangs::record::Console;
@@ -22,6 +22,9 @@ pub struct PotentialsFlags {
     /// Take costs as potentials exp(-cost / T) [default: none, costs are refused]
     #[arg(long, value_name = "T", value_parser = positive, help_heading = help::INPUT)]
     temperature: Option<f64>,
+    /// Values of the variables of a .coo without a header: binary (0, 1) or spin (-1, +1) [default: by its header]
+    #[arg(long, value_name = "KIND", help_heading = help::INPUT)]
+    vartype: Option<Vartype>,
     #[command(flatten)]
     evidence: EvidenceFlags,
 }
@@ -50,6 +53,7 @@ fn positive(text: &str) -> Result<f64, String> {
 pub struct PotentialsInput {
     source: Source,
     format: Option<Format>,
+    options: ReadOptions,
     pub temperature: Option<f64>,
     evidence: Option<PathBuf>,
     observe: Vec<String>,
@@ -60,12 +64,14 @@ impl TryFrom<PotentialsFlags> for PotentialsInput {
     type Error = Error;
 
     fn try_from(flags: PotentialsFlags) -> Result<Self, Error> {
-        let PotentialsFlags { file, format, temperature, evidence: EvidenceFlags { evidence, observe, soft } } = flags;
+        let PotentialsFlags { file, format, temperature, vartype, evidence } = flags;
+        let EvidenceFlags { evidence, observe, soft } = evidence;
+        let options = ReadOptions::default().with(|options| options.vartype = vartype);
         let source = Source::new(file);
         if let (Source::File(path), None) = (&source, format) {
             let _ = Format::of_path(path)?;
         }
-        Ok(PotentialsInput { source, format, temperature, evidence, observe, soft })
+        Ok(PotentialsInput { source, format, options, temperature, evidence, observe, soft })
     }
 }
 
@@ -73,7 +79,7 @@ impl PotentialsInput {
     /// Reads the network and the evidence; `console` gets warnings. [`Error::Stopped`] or [`Error::Waiting`] once
     /// `stop` is set.
     pub fn load(&self, console: &Console, stop: &Stop) -> Result<(Potentials, Evidence), Error> {
-        let read = formats::read_potentials(&self.source, self.format, self.temperature, stop);
+        let read = formats::read_potentials(&self.source, self.format, &self.options, self.temperature, stop);
         let potentials = read.map_err(|error| match error {
             Error::Stopped if stop.cause() == Some(Cause::Memory) => {
                 Error::Memory(format!("{} could not be read to its end", self.source))

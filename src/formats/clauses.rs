@@ -235,6 +235,22 @@ mod tests {
     }
 
     #[test]
+    fn decimal_costs_are_written_as_decimal_weights() {
+        let text = "{problem:{name:t,mustbe:\"<9.00\"},variables:{a:2,b:2},functions:{f:{scope:[a],costs:[0.25,1.5]},\
+            g:{scope:[a,b],costs:[0.75,inf,0.5,2.25]}}}";
+        let read = |text: &str, format| {
+            read_from(text.as_bytes(), "t", format, &ReadOptions::default(), &Stop::new()).expect("a network")
+        };
+        let network = read(text, Format::Cfn);
+        let mut written = Vec::new();
+        crate::formats::write(&network, Format::Wcnf, &mut written).expect("weights");
+        let written = String::from_utf8(written).expect("text");
+        assert!(written.starts_with("p wcnf 2 4 5\n1.25 -1 0\n"), "{written}");
+        let again = read(&written, Format::Wcnf);
+        assert_eq!((costs(&again), again.units().decimals), (vec![100, 200, FORBIDDEN, 375], 2));
+    }
+
+    #[test]
     fn both_dialects_count_the_weight_that_is_not_satisfied() {
         // assignments in the order 00, x1, x2, x1 x2
         let old = "c old\np wcnf 2 4 10\n10 1 2 0\n3 -1\n0\n4 -2 0 c not 10\n2 1 -2 1 0\n";

@@ -7,7 +7,8 @@ use crate::error::Error;
 use crate::files::cannot_read;
 use crate::memory;
 use crate::model::{
-    Cost, Costs, FORBIDDEN, Factor, Network, Numbers, Potentials, ROUNDOFF, Scale, Scaled, Stated, Table,
+    Cost, Costs, FORBIDDEN, Factor, MOST_EXPONENTS, Network, Numbers, Potentials, ROUNDOFF, Scale, Scaled, Stated,
+    Table,
 };
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;
@@ -18,20 +19,24 @@ use std::sync::Arc;
 /// Powers of ten of a file's numbers, at most.
 const MOST_TENS: i64 = 100_000;
 
+/// The largest |logarithm| of a file's numbers.
+const MOST_LOGARITHM: f64 = (1u64 << 58) as f64;
+
 /// Reads the functions of a file as they are written: the potentials of `.uai`, `.LG` and Bayesian networks. A cost c
 /// of any other format has the potential exp(-c / `temperature`), an entry at or above its `top` has 0; that totals
-/// stay below `top` is not asked.
+/// stay below `top` is not asked. `options` are those of files of costs.
 ///
 /// # Errors
 /// As [`super::read`]; no temperature for a file of costs.
 pub fn read_potentials(
     source: &Source,
     format: Option<Format>,
+    options: &ReadOptions,
     temperature: Option<f64>,
     stop: &Stop,
 ) -> Result<Potentials, Error> {
     let format = super::format_of(source, format)?;
-    read_as(format, super::open(source, stop)?, temperature)
+    read_as(format, super::open(source, stop)?, options, temperature)
 }
 
 /// The same from a stream of bytes, compressed or not; `name` is its name in messages.
@@ -46,10 +51,15 @@ pub fn read_potentials_from(
     stop: &Stop,
 ) -> Result<Potentials, Error> {
     let source = input::decompress(Box::new(reader)).map_err(|error| cannot_read(name, error, stop))?;
-    read_as(format, Tokens::new(source, name.to_string(), stop), temperature)
+    read_as(format, Tokens::new(source, name.to_string(), stop), &ReadOptions::default(), temperature)
 }
 
-fn read_as(format: Format, mut tokens: Tokens<'_>, temperature: Option<f64>) -> Result<Potentials, Error> {
+fn read_as(
+    format: Format,
+    mut tokens: Tokens<'_>,
+    options: &ReadOptions,
+    temperature: Option<f64>,
+) -> Result<Potentials, Error> {
     let parts = match format.of_text(&mut tokens)? {
         Format::Uai => uai::parse(&mut tokens, Scale::Potentials)?,
         Format::Lg => uai::parse(&mut tokens, Scale::Logarithms)?,
@@ -62,7 +72,7 @@ fn read_as(format: Format, mut tokens: Tokens<'_>, temperature: Option<f64>) -> 
                 let what = format!("{}: costs become potentials by --temperature T: exp(-cost / T)", tokens.file());
                 return Err(Error::Usage(what));
             };
-            let network = super::read_as(format, tokens, &ReadOptions::default())?;
+            let network = super::read_as(format, tokens, options)?;
             return potentials_of(&network, temperature);
         }
     };
@@ -78,26 +88,55 @@ impl Parts {
         for variable in self.builder.build().variables() {
             let _ = potentials.variable(variable.clone())?;
         }
-        let mut known: FxHashMap<*const Numbers, (Vec<Factor>, f64)> = FxHashMap::default();
+        let mut known: FxHashMap<*const Numbers, (Factor, f64)> = FxHashMap::default();
+        let mut exponents = Exponents::default();
         for (scope, numbers) in self.scopes.iter().zip(&self.numbers) {
             stop.check()?;
-            let (factors, rounding) = match known.entry(Arc::as_ptr(numbers)) {
+            let (factor, rounding) = match known.entry(Arc::as_ptr(numbers)) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(new) => new.insert(factors(numbers, self.scale, file)?),
+                Entry::Vacant(new) => new.insert(factor(numbers, self.scale, file)?),
             };
-            potentials.functions.extend(factors.iter().map(|own| Factor { scope: scope.clone(), ..own.clone() }));
+            exponents.add(factor, file)?;
+            potentials.functions.push(Factor { scope: scope.clone(), ..factor.clone() });
             potentials.rounding += *rounding;
         }
         Ok(potentials)
     }
 }
 
-/// Tables of a file's numbers, and how far an entry is from what is written, relatively.
-fn factors(numbers: &Numbers, scale: Scale, file: &str) -> Result<(Vec<Factor>, f64), Error> {
+/// The sum of the largest |powers of two| of functions.
+#[derive(Default)]
+struct Exponents(i64);
+
+impl Exponents {
+    /// Refuses a sum beyond [`MOST_EXPONENTS`].
+    fn add(&mut self, factor: &Factor, file: &str) -> Result<(), Error> {
+        let (most, least) = factor.range();
+        self.0 = self.0.saturating_add(most.abs().max(least.abs()));
+        if self.0 <= MOST_EXPONENTS {
+            return Ok(());
+        }
+        Err(Error::Usage(format!("{file}: products of its numbers are beyond e to the power of +-{MOST_LOGARITHM:e}")))
+    }
+}
+
+/// A logarithm, unless it is too large.
+fn admitted(log: f64, file: &str) -> Result<f64, Error> {
+    if log == f64::NEG_INFINITY || log.abs() <= MOST_LOGARITHM {
+        return Ok(log);
+    }
+    let hint = "write -inf in .LG, or 0 in .uai, for what is impossible";
+    Err(Error::Usage(format!("{file}: a logarithm of {log:e}, read are those up to +-{MOST_LOGARITHM:e} ({hint})")))
+}
+
+/// The table of a file's numbers, and how far an entry is from what is written, relatively.
+fn factor(numbers: &Numbers, scale: Scale, file: &str) -> Result<(Factor, f64), Error> {
     let mut rounding = ROUNDOFF;
     for stated in numbers.iter() {
         rounding = rounding.max(match (scale, stated) {
-            (Scale::Logarithms, Stated::Double(log)) if log.is_finite() => (3.0 + 2.0 * log.abs()) * ROUNDOFF,
+            (Scale::Logarithms, Stated::Double(log)) if log.is_finite() => {
+                (3.0 + 2.0 * admitted(log, file)?.abs()) * ROUNDOFF
+            }
             (_, Stated::Decimal(decimal)) if decimal.exponent.abs() > MOST_TENS => {
                 let what =
                     format!("a potential has the power {} of ten, at most {MOST_TENS} are read", decimal.exponent);
@@ -112,8 +151,8 @@ fn factors(numbers: &Numbers, scale: Scale, file: &str) -> Result<(Vec<Factor>, 
         (_, stated) => Scaled::of(stated),
     };
     let made = match numbers.as_doubles() {
-        Some(doubles) => Factor::of(&[], doubles.len(), |index| value(Stated::Double(doubles[index]))),
-        None => Factor::of(&[], numbers.len(), |index| value(numbers.get(index))),
+        Some(doubles) => Factor::whole(&[], doubles.len(), |index| value(Stated::Double(doubles[index]))),
+        None => Factor::whole(&[], numbers.len(), |index| value(numbers.get(index))),
     };
     Ok((made, rounding))
 }
@@ -137,13 +176,15 @@ pub fn potentials_of(network: &Network, temperature: f64) -> Result<Potentials, 
     let entries = |scope: &[u32]| {
         scope.iter().fold(1u64, |product, &v| product.saturating_mul(u64::from(network.domains()[v as usize])))
     };
-    let mut known: FxHashMap<usize, Vec<Factor>> = FxHashMap::default();
+    let mut known: FxHashMap<usize, Factor> = FxHashMap::default();
+    let mut exponents = Exponents::default();
     for (scope, numbers) in network.reading().into_iter().flat_map(|reading| {
         let scopes = network.functions().iter().map(|function| &function.scope);
         scopes.zip(&reading.functions).map(|(scope, numbers)| (scope, (numbers, reading.scale)))
     }) {
-        let (factors, rounding) = factors(numbers.0, numbers.1, &network.name)?;
-        potentials.functions.extend(factors.into_iter().map(|own| Factor { scope: scope[..].into(), ..own }));
+        let (factor, rounding) = factor(numbers.0, numbers.1, &network.name)?;
+        exponents.add(&factor, &network.name)?;
+        potentials.functions.push(Factor { scope: scope[..].into(), ..factor });
         potentials.rounding += rounding;
     }
     for function in &network.functions()[stated..] {
@@ -162,13 +203,13 @@ pub fn potentials_of(network: &Network, temperature: f64) -> Result<Potentials, 
                 dense.into()
             }
         };
-        let factors = known.entry(function.table.address());
-        let factors = factors.or_insert_with(|| Factor::of(&[], dense.len(), |index| value(dense.get(index))));
-        potentials
-            .functions
-            .extend(factors.iter().map(|own| Factor { scope: function.scope[..].into(), ..own.clone() }));
-        let dearest = dense.iter().filter(|&cost| cost < FORBIDDEN).map(Cost::unsigned_abs).max();
-        potentials.rounding += (3.0 + 2.0 * dearest.unwrap_or(0) as f64 / unit) * ROUNDOFF;
+        let dearest = dense.iter().filter(|&cost| cost < FORBIDDEN).map(Cost::unsigned_abs).max().unwrap_or(0);
+        let largest = admitted(dearest as f64 / unit, &network.name)?;
+        let factor = known.entry(function.table.address());
+        let factor = factor.or_insert_with(|| Factor::whole(&[], dense.len(), |index| value(dense.get(index))));
+        exponents.add(factor, &network.name)?;
+        potentials.functions.push(Factor { scope: function.scope[..].into(), ..factor.clone() });
+        potentials.rounding += (3.0 + 2.0 * largest) * ROUNDOFF;
     }
     Ok(potentials)
 }
@@ -194,6 +235,23 @@ mod tests {
         let potentials = read(text, Format::Lg, None).expect("potentials");
         assert!((potentials.value(&[2]).ln() + 1999.5).abs() < 1e-12);
         assert_eq!(potentials.value(&[1]), Scaled::ZERO);
+    }
+
+    #[test]
+    fn logarithms_beyond_all_exponents_are_refused() {
+        let two = |first: &str, second: &str| read(&format!("MARKOV 1 2 1 1 0 2 {first} {second}"), Format::Lg, None);
+        let far = two("-123456789012345", "3").expect("potentials");
+        assert_eq!((far.functions.len(), far.functions[0].table.len()), (1, 2));
+        assert!((far.value(&[0]).ln() / -123_456_789_012_345.0 - 1.0).abs() < 1e-12);
+        assert!((far.value(&[1]).ln() - 3.0).abs() < 1e-12);
+        for (first, second) in [("-9223372036854775807", "-5e18"), ("0", "-1e300"), ("3e17", "0"), ("1e308", "1e308")] {
+            let error = two(first, second).expect_err("too large").to_string();
+            assert!(error.contains("a logarithm of") && error.contains("-inf"), "{first} {second}: {error}");
+        }
+        let many = format!("MARKOV 1 2 9 {}{}", "1 0 ".repeat(9), "2 1e17 -1e17 ".repeat(9));
+        assert!(read(&many, Format::Lg, None).expect_err("too large").to_string().contains("products"));
+        let cold = read("t 1 2 1 10\n2\n1 0 5 1\n1 3\n", Format::Wcsp, Some(1e-300)).expect_err("too large");
+        assert!(cold.to_string().contains("a logarithm of"), "{cold}");
     }
 
     #[test]

@@ -6,7 +6,6 @@
 //! A potential p becomes the cost -ln p in units of 10^-decimals, rounded to the nearest; p = 0 is forbidden.
 
 mod costs;
-mod reach;
 mod write;
 mod writers;
 

@@ -38,7 +38,10 @@ fn read_ahead(tokens: &mut Tokens<'_>, reach: Option<Reach>) -> Result<Network, 
     let variables = tokens.count("the number of variables")?;
     let _ = tokens.count("the largest domain size")?;
     let functions = tokens.count("the number of functions")?;
+    let written = tokens.peek()?.to_vec();
     let top = tokens.integer("the upper bound on costs")?;
+    // larger costs than 64 bits hold may be below such a bound
+    let beyond = (top == Cost::MAX).then_some(&written[..]);
 
     let mut builder = Network::builder(tokens.file());
     let _ = builder.top(if top > COST_LIMIT { FORBIDDEN } else { top });
@@ -50,7 +53,7 @@ fn read_ahead(tokens: &mut Tokens<'_>, reach: Option<Reach>) -> Result<Network, 
     let mut reader = Reader {
         tokens,
         builder,
-        form: Form::Wcsp { top },
+        form: Form::Wcsp { top, beyond },
         scope: Vec::new(),
         sizes: Vec::new(),
         ranges: Vec::new(),
@@ -79,11 +82,11 @@ fn read_ahead(tokens: &mut Tokens<'_>, reach: Option<Reach>) -> Result<Network, 
     Ok(builder.build())
 }
 
-struct Reader<'r, 't> {
+struct Reader<'r, 't, 'n> {
     tokens: &'r mut Tokens<'t>,
     builder: Builder,
     /// With `top` as the file has it; [`Network::top`] is [`FORBIDDEN`] where it exceeds every cost.
-    form: Form<'static>,
+    form: Form<'n>,
     scope: Vec<u32>,
     /// Domain sizes along the scope.
     sizes: Vec<u32>,
@@ -94,7 +97,7 @@ struct Reader<'r, 't> {
     decomposer: Decomposer,
 }
 
-impl Reader<'_, '_> {
+impl Reader<'_, '_, '_> {
     fn function(&mut self) -> Result<(), Error> {
         let arity = self.tokens.integer("the arity of a function")?;
         read_scope(self.tokens, self.builder.domains(), arity.unsigned_abs(), &mut self.scope, &mut self.sizes)?;
@@ -310,6 +313,22 @@ mod tests {
     fn negative_costs() {
         let network = parse("t 1 2 1 9 2 1 0 -1 1 0 -3").expect("a network");
         assert_eq!((cost(&network, &[0]), cost(&network, &[1])), (-3, -1));
+    }
+
+    #[test]
+    fn tops_of_any_length_are_compared_by_their_digits() {
+        for (top, forbidden, below) in [
+            ("9223372036854775807", "9223372036854775807", "9223372036854775806"),
+            ("36893488147419103232", "36893488147419103232", "36893488147419103231"),
+            ("1000000000000000000000000", "2000000000000000000000000", "999999999999999999999999"),
+            ("+00020000000000000000000", "20000000000000000000", "10000000000000000000"),
+        ] {
+            let text = |cost: &str| format!("t 1 2 1 {top}\n2\n1 0 7 1\n1 {cost}\n");
+            let network = parse(&text(forbidden)).expect(forbidden);
+            assert_eq!((cost(&network, &[0]), cost(&network, &[1])), (7, FORBIDDEN), "{top}");
+            let refused = parse(&text(below)).expect_err(below).to_string();
+            assert!(refused.contains("expected a cost within"), "{refused}");
+        }
     }
 
     #[test]

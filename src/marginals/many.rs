@@ -50,6 +50,10 @@ impl Prepared {
         let Some(sliced) = Sliced::new(potentials, evidence, |_| true, Keep::All, stop)? else {
             return Ok((vec![self.impossible(); cases.len()], None));
         };
+        if sliced.is_near {
+            let why = "the potentials differ too much for tables of all cases; going on on the CPU";
+            return Ok((done, Some(why.into())));
+        }
         let tabled = Tabled::new(sliced, &self.choice, true, stop)?;
         let mut most = cases.len();
         while done.len() < cases.len() {

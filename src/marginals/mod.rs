@@ -41,6 +41,7 @@ mod levels;
 mod many;
 mod map;
 mod measured;
+mod near;
 mod on_device;
 mod parts;
 mod peeling;

@@ -1,6 +1,7 @@
 //! What is left of a product once variables are observed: smaller tables over fewer variables, each scope once.
 
 use super::Evidence;
+use super::near::near;
 use super::simplify::{Keep, LeftOut, Simplifier};
 use crate::algebra::{OfNumbers, SumProduct};
 use crate::elimination::{Factors, Source, scatter};
@@ -31,6 +32,8 @@ pub(crate) struct Sliced {
     pub constant: Scaled,
     /// How far the product of constants and entries is from that of the file's numbers, relatively.
     pub rounding: f64,
+    /// Whether entries are left out that matter for other observations only.
+    pub is_near: bool,
 }
 
 impl Sliced {
@@ -57,17 +60,22 @@ impl Sliced {
             left_out: Vec::new(),
             constant: Scaled::ONE,
             rounding: potentials.rounding,
+            is_near: false,
         };
+        let weights = evidence
+            .weights
+            .iter()
+            .map(|(variable, weights)| Factor::whole(&[*variable], weights.len(), |index| Scaled::new(weights[index])));
+        let weights: Vec<Factor> = weights.collect();
+        sliced.rounding += weights.len() as f64 * ROUNDOFF;
+        let all = stop.each(potentials.functions.iter().chain(&weights));
         let mut functions = Functions::default();
-        for function in stop.each(&potentials.functions) {
+        for function in all {
             let factor = slice(function?, &potentials.domains, &observed);
             sliced.add(&mut functions, factor, &potentials.domains);
         }
-        for (variable, weights) in &evidence.weights {
-            for factor in Factor::of(&[*variable], weights.len(), |index| Scaled::new(weights[index])) {
-                let factor = slice(&factor, &potentials.domains, &observed);
-                sliced.add(&mut functions, factor, &potentials.domains);
-            }
+        if functions.list.iter().any(|factor| factor.depths.is_some()) {
+            (functions.list, sliced.is_near) = near(functions.list, &potentials.domains, &potentials.name, stop)?;
             sliced.rounding += ROUNDOFF;
         }
         sliced.functions = functions.list;
@@ -92,13 +100,18 @@ impl Sliced {
         sorted.sort_unstable();
         if let Some(&known) = functions.places.get(&sorted) {
             let other = &functions.list[known];
-            let own = arrange(&factor, &other.scope, domains);
-            let entry = |index: usize| other.entry(index).times(own.entry(index));
-            // where the product does not fit both stay
-            if let [product] = &mut Factor::of(&other.scope, own.table.len(), entry)[..] {
-                functions.list[known] = product.clone();
-                self.rounding += ROUNDOFF;
-                return;
+            let is_deep = factor.depths.is_some() || other.depths.is_some();
+            // entries with depths are multiplied as they lie
+            if !is_deep || factor.scope == other.scope {
+                let own = arrange(&factor, &other.scope, domains);
+                let entry = |index: usize| other.entry(index).times(own.entry(index));
+                let product = Factor::whole(&other.scope, own.table.len(), entry);
+                // where the product does not fit both stay
+                if is_deep || product.depths.is_none() {
+                    functions.list[known] = product;
+                    self.rounding += ROUNDOFF;
+                    return;
+                }
             }
         }
         let _ = functions.places.insert(sorted, functions.list.len());
@@ -210,8 +223,7 @@ impl Sliced {
 
     /// What is left as a product of its own, over indices among its variables.
     pub fn potentials(&self) -> Potentials {
-        let Scaled { mantissa, exponent } = self.constant;
-        let constant = Factor { scope: Box::default(), table: [mantissa].into(), exponent };
+        let constant = Factor::constant(self.constant);
         let variable = |&domain: &u32| Variable { domain, name: None, values: None };
         Potentials {
             variables: self.domains.iter().map(variable).collect(),
@@ -284,9 +296,7 @@ pub(super) fn slice(function: &Factor, domains: &[u32], observed: &[Option<u32>]
     }
     let scope: Vec<u32> = function.scope.iter().copied().filter(|&v| observed[v as usize].is_none()).collect();
     let places = places(function.scope.iter().map(|&v| (domains[v as usize] as usize, observed[v as usize])));
-    // a part of a table fits doubles as the whole does
-    let mut factors = Factor::of(&scope, places.len(), |index| function.entry(places[index]));
-    factors.swap_remove(0)
+    Factor::whole(&scope, places.len(), |index| function.entry(places[index]))
 }
 
 /// The same function with its variables in another order.
@@ -295,7 +305,7 @@ fn arrange(function: &Factor, scope: &[u32], domains: &[u32]) -> Factor {
         return function.clone();
     }
     let table = scatter(&function.table, &function.scope, scope, domains, SumProduct, |entry| entry);
-    Factor { scope: scope.into(), table: table.to_vec().into(), exponent: function.exponent }
+    Factor { scope: scope.into(), table: table.to_vec().into(), exponent: function.exponent, depths: None }
 }
 
 /// Whether the sums over a variable are 1, up to the rounding of the numbers added.

@@ -8,7 +8,11 @@ use std::sync::Arc;
 /// Entries of a table are 0, or at least a half times two to this power.
 pub const LEAST_EXPONENT: i64 = -1000;
 
-/// A function of some variables: the value of an entry is `table` times two to the power of `exponent`.
+/// The sum over the functions of their largest |power of two| is at most this, so that no product overflows.
+pub const MOST_EXPONENTS: i64 = 1 << 60;
+
+/// A function of some variables: the value of an entry is `table` times two to the power of `exponent`, and to that of
+/// its own in `depths` if there are such.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
     /// The variables it reads, all different; empty for a constant.
@@ -18,25 +22,35 @@ pub struct Factor {
     pub table: Arc<[f64]>,
     /// The power of two taken out of the table.
     pub exponent: i64,
+    /// The powers of two that are left of the entries, at most 0, if a table of doubles does not hold entries so
+    /// different; all entries but 0 are in [1/2, 1) then.
+    pub depths: Option<Arc<[i64]>>,
 }
 
 impl Factor {
+    /// A function that reads no variable.
+    pub fn constant(value: Scaled) -> Self {
+        Factor { scope: Box::default(), table: [value.mantissa].into(), exponent: value.exponent, depths: None }
+    }
+
+    /// Makes one factor with these entries, however different they are.
+    pub fn whole(scope: &[u32], entries: usize, entry: impl Fn(usize) -> Scaled) -> Factor {
+        let (most, least) = range(entries, &entry);
+        if least - most >= LEAST_EXPONENT {
+            return Factor::first(scope, entries, entry, most);
+        }
+        let table = (0..entries).map(|index| entry(index).mantissa).collect();
+        let depths = (0..entries).map(|index| (entry(index).exponent - most).min(0)).collect();
+        Factor { scope: scope.into(), table, exponent: most, depths: Some(depths) }
+    }
+
     /// Makes factors whose product has these entries: one, and more of the same scope where a table of doubles does not
     /// hold entries so different.
     pub fn of(scope: &[u32], entries: usize, entry: impl Fn(usize) -> Scaled) -> Vec<Factor> {
-        let all = || (0..entries).map(&entry).filter(|entry| entry.mantissa > 0.0);
-        let Some(most) = all().map(|entry| entry.exponent).max() else {
-            return vec![Factor { scope: scope.into(), table: vec![0.0; entries].into(), exponent: 0 }];
-        };
-        let mut factors = Vec::new();
-        let mut deepest = all().map(|entry| entry.exponent - most).min().unwrap_or(0);
-        let table = (0..entries).map(|index| {
-            let Scaled { mantissa, exponent } = entry(index);
-            scale(mantissa, (exponent - most).max(LEAST_EXPONENT))
-        });
-        factors.push(Factor { scope: scope.into(), table: table.collect(), exponent: most });
+        let (most, least) = range(entries, &entry);
+        let mut factors = vec![Factor::first(scope, entries, &entry, most)];
         let mut taken = LEAST_EXPONENT;
-        while deepest < LEAST_EXPONENT {
+        while least - most < taken {
             // what is left of each exponent; 1 where nothing is
             let rest = (0..entries).map(|index| match entry(index) {
                 Scaled { mantissa, exponent } if mantissa > 0.0 => {
@@ -44,17 +58,44 @@ impl Factor {
                 }
                 _ => 0.5,
             });
-            factors.push(Factor { scope: scope.into(), table: rest.collect(), exponent: 1 });
-            deepest -= LEAST_EXPONENT;
+            factors.push(Factor { scope: scope.into(), table: rest.collect(), exponent: 1, depths: None });
             taken += LEAST_EXPONENT;
         }
         factors
     }
 
+    /// How many factors [`Factor::of`] makes for entries between these powers of two.
+    pub fn tables(most: i64, least: i64) -> usize {
+        (most.saturating_sub(least).max(1) as u64).div_ceil(LEAST_EXPONENT.unsigned_abs()) as usize
+    }
+
+    /// As much of the entries as a table of doubles holds, by the power of two of the largest.
+    fn first(scope: &[u32], entries: usize, entry: impl Fn(usize) -> Scaled, most: i64) -> Factor {
+        let table = (0..entries).map(|index| {
+            let Scaled { mantissa, exponent } = entry(index);
+            scale(mantissa, (exponent - most).max(LEAST_EXPONENT))
+        });
+        Factor { scope: scope.into(), table: table.collect(), exponent: most, depths: None }
+    }
+
+    /// The powers of two of its largest and of its least entry but 0; 0 and 0 if all are 0.
+    pub fn range(&self) -> (i64, i64) {
+        range(self.table.len(), &|index| self.entry(index))
+    }
+
     /// An entry.
     pub fn entry(&self, index: usize) -> Scaled {
-        Scaled::with(self.table[index], self.exponent)
+        let depth = self.depths.as_ref().map_or(0, |depths| depths[index]);
+        Scaled::with(self.table[index], self.exponent + depth)
     }
+}
+
+fn range(entries: usize, entry: &impl Fn(usize) -> Scaled) -> (i64, i64) {
+    let exponents = (0..entries).map(entry).filter(|entry| entry.mantissa > 0.0).map(|entry| entry.exponent);
+    let wider = |range: Option<(i64, i64)>, own: i64| {
+        Some(range.map_or((own, own), |(most, least)| (most.max(own), least.min(own))))
+    };
+    exponents.fold(None, wider).unwrap_or((0, 0))
 }
 
 /// A product of functions, by the numbers that its file states.
@@ -66,7 +107,7 @@ pub struct Potentials {
     pub variables: Vec<Variable>,
     /// Domain sizes in file order.
     pub domains: Vec<u32>,
-    /// The functions; those that are equal share their tables.
+    /// The functions; those that are equal share their tables. Their powers of two total at most [`MOST_EXPONENTS`].
     pub functions: Vec<Factor>,
     /// How far the product of one entry of each function is from the product of the numbers as written, relatively.
     pub rounding: f64,
@@ -118,7 +159,7 @@ impl Potentials {
         if let Some(entry) = table.iter().position(|entry| !(0.0..f64::INFINITY).contains(entry)) {
             return Err(ModelError::NoPotential { function, entry });
         }
-        self.functions.extend(Factor::of(scope, table.len(), |index| Scaled::new(table[index])));
+        self.functions.push(Factor::whole(scope, table.len(), |index| Scaled::new(table[index])));
         self.rounding += ROUNDOFF;
         Ok(())
     }
@@ -176,6 +217,12 @@ mod tests {
             let product = factors.iter().fold(Scaled::ONE, |product, factor| product.times(factor.entry(index)));
             assert_eq!(product, entry, "{index}");
         }
+        let whole = Factor::whole(&[0], entries.len(), |index| entries[index]);
+        assert!(whole.depths.is_some());
+        entries.iter().enumerate().for_each(|(index, entry)| assert_eq!(whole.entry(index), *entry));
+        assert_eq!(whole.range(), (34, -3321));
+        let near = Factor::whole(&[0], 2, |index| entries[2 * index + 2]);
+        assert_eq!(near.depths, None);
         let zero = Factor::of(&[0], 2, |_| Scaled::ZERO);
         assert_eq!((zero.len(), &zero[0].table[..]), (1, &[0.0, 0.0][..]));
     }

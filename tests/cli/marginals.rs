@@ -254,6 +254,51 @@ fn costs_become_potentials_by_a_temperature() -> Result {
 }
 
 #[test]
+fn a_vartype_is_stated_for_files_without_one() -> Result {
+    let (_folder, path) = folder_with("pair.coo", "0 0 1\n0 1 -2\n")?;
+    let marginals = || {
+        let mut command = fangs();
+        let _ = command.arg("marginals").arg(&path).args(["--temperature", "1", "--json"]);
+        command
+    };
+    refused(&mut marginals(), &["--vartype"])?;
+    let sum = |costs: [f64; 4]| costs.iter().map(|cost| (-cost).exp()).sum::<f64>().ln();
+    for (kind, costs) in [("binary", [0.0, 0.0, 1.0, -1.0]), ("SPIN", [-3.0, 1.0, 3.0, -1.0])] {
+        let found = object(marginals().args(["--vartype", kind]), 0)?;
+        assert!((number(&found, "ln_z") - sum(costs)).abs() < 1e-12, "{kind}: {found}");
+    }
+    Ok(())
+}
+
+#[test]
+fn numbers_far_apart_are_summed_at_once() -> Result {
+    let (folder, path) = folder_with("far.LG", "MARKOV 2 2 3 2 1 0 2 0 1 2 7e9 0 6 0 -1 -inf 2 2 2")?;
+    let found = object(fangs().arg("marginals").arg(&path).arg("--json"), 0)?;
+    assert!((number(&found, "ln_z") - 7e9 - (1.0 + (-1f64).exp()).ln()).abs() < 1e-5, "{found}");
+    near(&found["marginals"]["0"], &[1.0, 0.0]);
+    let other = object(fangs().arg("marginals").arg(&path).args(["--observe", "0=1", "--json"]), 0)?;
+    assert!((number(&other, "ln_z") - 2.0 - 3f64.ln()).abs() < 1e-5, "{other}");
+    let constant = folder.path().join("constant.LG");
+    fs::write(&constant, "MARKOV 2 2 3 1 0 1 3e17")?;
+    for command in ["solve", "info", "bound"] {
+        refused(fangs().arg(command).arg(&constant), &["constant.LG", "64-bit costs"])?;
+    }
+    refused(fangs().arg("marginals").arg(&constant), &["constant.LG", "a logarithm of 3e17"])
+}
+
+#[test]
+fn a_sum_of_nothing_is_no_matter_of_evidence() -> Result {
+    let text = RAIN.replace("table 0.25, 0.75", "table 0, 0");
+    let (_folder, path) = folder_with("none.bif", &text)?;
+    let found = fangs().arg("marginals").arg(&path).output()?;
+    let [out, told] = [&found.stdout, &found.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    assert_eq!(found.status.code(), Some(4));
+    assert!(told.contains("the probabilities of rain are all 0"), "{told}");
+    assert!(out.contains("the sum is 0") && !out.contains("evidence"), "{out}");
+    Ok(())
+}
+
+#[test]
 fn wrong_names_and_devices_are_refused() -> Result {
     let (folder, path) = folder_with("rain.bif", RAIN)?;
     for (options, words) in [

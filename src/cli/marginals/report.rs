@@ -197,6 +197,12 @@ impl Serialize for Assigned {
     }
 }
 
+impl Weighed<'_> {
+    fn is_without_evidence(&self) -> bool {
+        self.1.values.is_empty() && self.1.weights.is_empty()
+    }
+}
+
 impl Serialize for Weighed<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Weighed(potentials, evidence) = self;
@@ -208,6 +214,9 @@ impl fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ended = match self.status {
             "exact" => "exact",
+            "impossible evidence" if self.soft.is_without_evidence() => {
+                "the sum is 0: no assignment has a product above 0"
+            }
             "impossible evidence" => "impossible evidence: no assignment has a product above 0",
             "memory" => "not enough memory",
             "bounds" => "bounded from both sides, as tables do not fit into memory",

@@ -1,23 +1,19 @@
 //! Writes `.wcnf`: a clause for each assignment of a function's variables that costs something.
 
 use crate::formats::as_tables;
-use crate::formats::writing::{entries, refuse, refuse_large, refuse_top, refuse_values};
+use crate::formats::writing::{decimal, entries, refuse, refuse_large, refuse_top, refuse_values};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, SUM_LIMIT, Table};
 use std::io::{self, Write};
 
 /// Writes a network of bits with the header `p wcnf`, which keeps variables that no clause has.
 ///
 /// # Errors
-/// Errors of writing; what clauses cannot hold: other variables, decimals, maximisation, a negative constant, a limit
-/// on totals.
+/// Errors of writing; what clauses cannot hold: other variables, maximisation, a negative constant, a limit on totals.
 pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     let network = as_tables(network)?;
     let units = network.units();
     if units.maximise {
         return refuse("maximisation: clauses have costs");
-    }
-    if units.decimals > 0 {
-        return refuse(format!("costs with {} decimals: weights are integers", units.decimals));
     }
     refuse_values(network)?;
     refuse_top(network)?;
@@ -52,13 +48,19 @@ pub(in crate::formats) fn write(network: &Network, out: &mut dyn Write) -> io::R
         1.. => clauses.push((Some(constant), Vec::new())),
         _ => return refuse(format!("a negative constant, {constant}: weights are at least 0")),
     }
-    let top = 1 + clauses.iter().filter_map(|(weight, _)| *weight).sum::<i128>();
-    if top as f64 >= SUM_LIMIT {
-        return refuse(format!("weights that total {}, which are too large to be read as 64-bit costs", top - 1));
+    let total = clauses.iter().filter_map(|(weight, _)| *weight).sum::<i128>();
+    if total as f64 + 1.0 >= SUM_LIMIT {
+        let total = decimal(total, units.decimals);
+        return refuse(format!("weights that total {total}, which are too large to be read as 64-bit costs"));
     }
+    // an integer, whatever the weights are
+    let top = total / 10i128.pow(units.decimals) + 1;
     writeln!(out, "p wcnf {} {} {top}", network.domains().len(), clauses.len())?;
     for (weight, literals) in &clauses {
-        write!(out, "{}", weight.unwrap_or(top))?;
+        match weight {
+            Some(weight) => write!(out, "{}", decimal(*weight, units.decimals))?,
+            None => write!(out, "{top}")?,
+        }
         for literal in literals {
             write!(out, " {literal}")?;
         }

@@ -1,7 +1,9 @@
 //! Reads pyDCOP's files (its documentation, "DCOP file format"; version 0.1.1's reader where that is silent).
 
-use super::draft::{Draft, VALUES, number, range};
-use super::python::{self, Meaning, Value};
+mod domains;
+
+use super::draft::{Draft, VALUES, number};
+use super::python::{self, Meaning};
 use super::yaml::{self, Kind, Node};
 use crate::error::Error;
 use crate::formats::ReadOptions;
@@ -9,7 +11,8 @@ use crate::formats::text::{Text, Wrong, names, quote};
 use crate::formats::tokens::Tokens;
 use crate::memory;
 use crate::model::{Agents, Network};
-use rustc_hash::FxHashMap;
+use domains::{Domain, Typed, domains};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Reads a problem that is in one file.
 pub(in crate::formats) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
@@ -36,7 +39,8 @@ pub(in crate::formats) fn read_parts(
         }
     }
     let first = &texts[0];
-    let mut reader = Reader { parts, draft: Draft::new(false), fixed: FxHashMap::default(), all: Vec::new(), tokens };
+    let (draft, fixed, unread) = (Draft::new(false), FxHashMap::default(), FxHashSet::default());
+    let mut reader = Reader { parts, draft, fixed, all: Vec::new(), unread, tokens };
     reader.objective(first)?;
     let typed = reader.variables(first)?;
     reader.constraints(&typed)?;
@@ -46,53 +50,6 @@ pub(in crate::formats) fn read_parts(
 }
 
 const TOO_MUCH: &str = "functions of at most 10^8 combinations of values in all";
-
-/// The values of a domain as expressions see them, and as the file writes them.
-struct Domain {
-    values: Vec<Typed>,
-    labels: Vec<Box<str>>,
-}
-
-impl Domain {
-    /// The place of a value that the file writes like one of these, or that PyYAML reads as the same.
-    fn place(&self, node: &Node) -> Result<usize, Wrong> {
-        let label = node.scalar("a value")?;
-        let typed = Typed::new(label, matches!(node.kind, Kind::Scalar(_, true)));
-        let written = self.labels.iter().position(|known| **known == *label);
-        let place = written.or_else(|| self.values.iter().position(|known| *known == typed));
-        place.ok_or_else(|| node.wrong("a value of its domain"))
-    }
-}
-
-/// A value as PyYAML reads it.
-#[derive(Clone, Debug, PartialEq)]
-enum Typed {
-    Number(f64),
-    Truth(bool),
-    Text(Box<str>),
-}
-
-impl Typed {
-    fn new(text: &str, plain: bool) -> Self {
-        if !plain {
-            return Typed::Text(text.into());
-        }
-        // YAML 1.1, as PyYAML has it
-        match text.to_ascii_lowercase().as_str() {
-            "true" | "yes" | "on" => Typed::Truth(true),
-            "false" | "no" | "off" => Typed::Truth(false),
-            _ => number(text).map_or_else(|| Typed::Text(text.into()), Typed::Number),
-        }
-    }
-
-    fn value(&self) -> Value<'_> {
-        match self {
-            Typed::Number(number) => Value::Number(*number),
-            Typed::Truth(truth) => Value::Truth(*truth),
-            Typed::Text(text) => Value::Text(text),
-        }
-    }
-}
 
 /// What variables, which do not change and which do, are for expressions: the domain of each by its number.
 struct Types {
@@ -110,6 +67,8 @@ struct Reader<'t, 'a, 'b> {
     fixed: FxHashMap<String, (Typed, Box<str>)>,
     /// The names of all variables, for hints.
     all: Vec<Box<str>>,
+    /// Keys without a meaning that warnings have named.
+    unread: FxHashSet<String>,
     tokens: &'b mut Tokens<'a>,
 }
 
@@ -138,27 +97,20 @@ impl<'t> Reader<'t, '_, '_> {
         };
         let mut types = Types { domains, of: Vec::new(), initial: Vec::new(), costs: Vec::new() };
         if let Some((node, text)) = self.part("external_variables") {
-            self.external(&node, &types).map_err(|wrong| text.error(wrong))?;
+            self.external(&node, &types, text).map_err(|wrong| text.error(wrong))?;
         }
         let Some((node, text)) = self.part("variables") else {
             return Err(first.error(Wrong::new(0..0, "`variables`").found("none")));
         };
-        let (mut noise, mut extras) = (None, Vec::new());
+        let mut noise = None;
         let pairs = node.map("a mapping of variables").map_err(|wrong| text.error(wrong))?;
         for pair in self.tokens.stop().each(pairs) {
             let (key, own) = pair?;
-            let mut extra = |key: &Node| left_out(key, &mut extras);
-            let keys = ["domain", "initial_value", "cost_function", "noise_level"];
-            own.extra_keys(&keys, "a variable", &mut extra).map_err(|wrong| text.error(wrong))?;
-            self.variable(key, own, &mut types).map_err(|wrong| text.error(wrong))?;
+            self.variable(key, own, &mut types, text).map_err(|wrong| text.error(wrong))?;
             noise = noise.or(own.get("noise_level").map(|node| node.at.start));
         }
         self.all = self.draft.variables.iter().filter_map(|variable| variable.name.clone()).collect();
         self.all.extend(self.fixed.keys().map(|name| name.as_str().into()));
-        for (key, at) in extras {
-            let what = format!("the key {} of variables is left out: it says nothing of their costs", quote(&key));
-            self.tokens.warn(text.place(at), what);
-        }
         if let Some(at) = noise {
             let place = text.place(at);
             self.tokens.warn(place, "noise_level is left out: costs are those of the functions".into());
@@ -170,10 +122,29 @@ impl<'t> Reader<'t, '_, '_> {
         Ok(types)
     }
 
-    fn external(&mut self, node: &Node, types: &Types) -> Result<(), Wrong> {
+    /// Warns once of each key that says nothing about costs, as pyDCOP reads past them. A key like one that is not
+    /// there is an error.
+    fn warn_of_others(&mut self, own: &Node, known: &[&str], what: &str, text: &Text) -> Result<(), Wrong> {
+        let absent: Vec<&str> = known.iter().copied().filter(|known| own.get(known).is_none()).collect();
+        for key in own.other_keys(known, what)? {
+            let name = key.scalar("a name")?;
+            let (_, hint) = names(absent.iter().copied(), name);
+            let known = known.join(", ");
+            if hint.is_some() {
+                return Err(key.wrong(format!("one of {known} in {what}")).hinted(hint));
+            }
+            if self.unread.insert(format!("{name} of {what}")) {
+                let told = format!("{} of {what} is left unread, its keys are {known}", quote(name));
+                self.tokens.warn(text.place(key.at.start), told);
+            }
+        }
+        Ok(())
+    }
+
+    fn external(&mut self, node: &Node, types: &Types, text: &Text) -> Result<(), Wrong> {
         for (key, own) in node.map("a mapping of external variables")? {
             let name = key.scalar("a name")?;
-            own.keys_are(&["domain", "initial_value"], "an external variable")?;
+            self.warn_of_others(own, &["domain", "initial_value"], "an external variable", text)?;
             let (_, domain) = domain_of(own, types)?;
             let place = domain.place(own.must_get("initial_value", "an external variable")?)?;
             let _ = self.fixed.insert(name.into(), (domain.values[place].clone(), domain.labels[place].clone()));
@@ -181,8 +152,10 @@ impl<'t> Reader<'t, '_, '_> {
         Ok(())
     }
 
-    fn variable(&mut self, key: &Node, own: &Node, types: &mut Types) -> Result<(), Wrong> {
+    fn variable(&mut self, key: &Node, own: &Node, types: &mut Types, text: &Text) -> Result<(), Wrong> {
         let name = key.scalar("a name")?;
+        let known = ["domain", "initial_value", "cost_function", "noise_level"];
+        self.warn_of_others(own, &known, "a variable", text)?;
         let (domain_name, domain) = domain_of(own, types)?;
         if self.fixed.contains_key(name) {
             return Err(key.wrong("a name that no external variable has"));
@@ -214,7 +187,7 @@ impl<'t> Reader<'t, '_, '_> {
         let kind = own.must_get("type", "the constraint")?;
         match kind.scalar("intention or extensional")? {
             "intention" => {
-                own.keys_are(&["type", "function", "variables"], "a constraint by intention")?;
+                self.warn_of_others(own, &["type", "function", "variables"], "a constraint by intention", text)?;
                 let scope = match own.get("variables") {
                     Some(list) => Some(self.scope(list)?.0.into_iter().flatten().collect()),
                     None => None,
@@ -222,7 +195,8 @@ impl<'t> Reader<'t, '_, '_> {
                 self.intention(name, own.must_get("function", "the constraint")?, scope, types, text)
             }
             "extensional" => {
-                own.keys_are(&["type", "variables", "default", "values"], "an extensional constraint")?;
+                let known = ["type", "variables", "default", "values"];
+                self.warn_of_others(own, &known, "an extensional constraint", text)?;
                 self.extensional(name, own)
             }
             _ => Err(kind.wrong("intention or extensional").into()),
@@ -405,14 +379,6 @@ impl<'t> Reader<'t, '_, '_> {
     }
 }
 
-/// Notes a key that is not read, with its first place.
-fn left_out(key: &Node, extras: &mut Vec<(String, usize)>) {
-    let name = key.scalar("a name").unwrap_or_default();
-    if extras.iter().all(|(known, _)| known != name) {
-        extras.push((name.into(), key.at.start));
-    }
-}
-
 /// A wrong place, or another error.
 enum Trouble {
     Wrong(Wrong),
@@ -445,42 +411,6 @@ fn quoted(source: &str, wrong: &Wrong) -> String {
         Some(part) => quote(part),
         None => "the end of the expression".into(),
     }
-}
-
-fn domains(node: &Node) -> Result<FxHashMap<String, Domain>, Wrong> {
-    let mut domains = FxHashMap::default();
-    for (key, own) in node.map("a mapping of domains")? {
-        let values = own.must_get("values", "the domain")?;
-        let mut domain = Domain { values: Vec::new(), labels: Vec::new() };
-        match values.items() {
-            [single] if single.scalar("a value").is_ok_and(|text| text.contains("..")) => {
-                let Some(labels) = range(single.scalar("a value")?) else {
-                    return Err(single.wrong(format!("a range such as `0 .. 9`, of at most {VALUES} values")));
-                };
-                for label in labels {
-                    domain.values.push(Typed::new(&label, true));
-                    domain.labels.push(label);
-                }
-            }
-            items => {
-                let mut known = rustc_hash::FxHashSet::default();
-                for item in items {
-                    let label = item.scalar("a value")?;
-                    if !known.insert(label) {
-                        return Err(item.wrong("each value once"));
-                    }
-                    let plain = matches!(item.kind, Kind::Scalar(_, true));
-                    domain.values.push(Typed::new(label, plain));
-                    domain.labels.push(label.into());
-                }
-            }
-        }
-        if domain.labels.is_empty() {
-            return Err(values.wrong("a list of values, or a range such as `0 .. 9`"));
-        }
-        let _ = domains.insert(key.scalar("a name")?.to_string(), domain);
-    }
-    Ok(domains)
 }
 
 fn domain_of<'t>(own: &Node, types: &'t Types) -> Result<(String, &'t Domain), Wrong> {

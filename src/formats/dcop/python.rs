@@ -1,4 +1,5 @@
 //! Python expressions of pyDCOP's files: numbers, texts and truth values, tabulated over the domains of variables.
+//! A text with `return` is the body of a function: assignments, `if` with `elif` and `else`, and `return`.
 //!
 //! The grammar is the part of Python's that such files use; all else is an error with its place. Arithmetic is done in
 //! doubles, `round` rounds halves to even, `//` and `%` round towards minus infinity, as in Python.
@@ -9,6 +10,7 @@ mod statements;
 mod tests;
 
 use crate::formats::text::{Wrong, names};
+use statements::Statement;
 use std::ops::Range;
 
 /// A value while an expression is computed.
@@ -27,30 +29,28 @@ pub(super) enum Meaning<'a> {
     Fixed(Value<'a>),
 }
 
-/// An expression that has been read, or the lines of a function.
+/// An expression that has been read.
 #[derive(Debug)]
 pub(super) struct Expression<'a> {
-    root: Root<'a>,
+    body: Vec<Statement<'a>>,
+    /// What the local names are at the beginning: the variables of these names.
+    locals: Vec<Option<Expr<'a>>>,
     /// The variables that it reads, ascending.
     pub variables: Vec<u32>,
 }
 
-#[derive(Debug)]
-enum Root<'a> {
-    Expr(Expr<'a>),
-    Body(statements::Body<'a>),
-}
-
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Expr<'a> {
     kind: Kind<'a>,
     at: Range<usize>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Kind<'a> {
     Value(Value<'a>),
     Variable(u32),
+    /// A name that statements assign.
+    Local(usize),
     Minus(Box<Expr<'a>>),
     Plus(Box<Expr<'a>>),
     Not(Box<Expr<'a>>),
@@ -125,14 +125,16 @@ const CONSTANTS: [(&str, Value<'static>); 5] = [
 ];
 
 /// Words that are no names.
-const WORDS: [&str; 5] = ["if", "else", "and", "or", "not"];
+const WORDS: [&str; 7] = ["if", "elif", "else", "and", "or", "not", "return"];
 
 /// Deepest nesting of expressions, so that no file overflows the stack.
 const DEPTH: u32 = 100;
 
 /// Operators of several characters come before their beginnings.
-const SYMBOLS: [&str; 18] =
-    ["**", "//", "<=", ">=", "==", "!=", "<>", "<", ">", "+", "-", "*", "/", "%", "(", ")", ",", "="];
+const SYMBOLS: [&str; 23] = [
+    "**", "//", "<=", ">=", "==", "!=", "<>", "+=", "-=", "*=", "/=", "<", ">", "+", "-", "*", "/", "%", "(", ")", ",",
+    "=", ":",
+];
 
 const OPERAND: &str = "a number, a name, a text in quotes, `(`, `-` or `not`";
 
@@ -146,24 +148,28 @@ enum Word<'a> {
     End,
 }
 
-/// Reads an expression, or lines with a `return`; `meaning` says what names stand for, `all` lists the names that exist.
-/// Places are bytes of `text`.
+/// Reads an expression; `meaning` says what names stand for, `all` lists the names that exist. Places are bytes of
+/// `text`.
 pub(super) fn parse<'a>(
     text: &'a str,
     meaning: &dyn Fn(&str) -> Option<Meaning<'a>>,
     all: &[Box<str>],
 ) -> Result<Expression<'a>, Wrong> {
-    let (root, mut variables) = if statements::is_body(text) {
-        let (body, variables) = statements::parse(text, meaning, all)?;
-        (Root::Body(body), variables)
-    } else {
-        let variables = Vec::new();
-        let mut parser = Parser { text, place: 0, next: (Word::End, 0..0), depth: 0, meaning, all, variables };
-        (Root::Expr(parser.whole()?), parser.variables)
+    let mut parser = Parser {
+        text,
+        place: 0,
+        next: (Word::End, 0..0),
+        depth: 0,
+        meaning,
+        all,
+        variables: Vec::new(),
+        names: Vec::new(),
+        locals: Vec::new(),
     };
-    variables.sort_unstable();
-    variables.dedup();
-    Ok(Expression { root, variables })
+    let body = if statements::are_in(text) { statements::body(&mut parser)? } else { vec![parser.whole()?] };
+    parser.variables.sort_unstable();
+    parser.variables.dedup();
+    Ok(Expression { body, locals: parser.locals, variables: parser.variables })
 }
 
 struct Parser<'a, 'b> {
@@ -174,17 +180,20 @@ struct Parser<'a, 'b> {
     meaning: &'b dyn Fn(&str) -> Option<Meaning<'a>>,
     all: &'b [Box<str>],
     variables: Vec<u32>,
+    /// Names that statements assign, and what they are before.
+    names: Vec<&'a str>,
+    locals: Vec<Option<Expr<'a>>>,
 }
 
 impl<'a> Parser<'a, '_> {
-    /// All that is left of the text.
-    fn whole(&mut self) -> Result<Expr<'a>, Wrong> {
+    /// One expression.
+    fn whole(&mut self) -> Result<Statement<'a>, Wrong> {
         self.advance()?;
         let root = self.ternary()?;
-        match self.next.0 {
-            Word::End => Ok(root),
-            _ => Err(self.unexpected("an operator or the end of the expression")),
+        if self.next.0 != Word::End {
+            return Err(self.unexpected("an operator or the end of the expression"));
         }
+        Ok(Statement::Return(root))
     }
 
     fn unexpected(&self, expected: &str) -> Wrong {
@@ -192,7 +201,7 @@ impl<'a> Parser<'a, '_> {
         match self.next.0 {
             Word::End => wrong.found("the end of the expression"),
             Word::Symbol("=") => wrong.hint("equality is `==`"),
-            Word::Name("if") => wrong.hint("`x if c else y`, or lines with `return`"),
+            Word::Name("if") => wrong.hint("an expression has `x if c else y`, statements end with `return`"),
             _ => wrong,
         }
     }
@@ -408,12 +417,8 @@ impl<'a> Parser<'a, '_> {
                 if self.next.0 == Word::Symbol("(") {
                     return self.call(name, at);
                 }
-                let kind = match (self.meaning)(name) {
-                    Some(Meaning::Variable(variable)) => {
-                        self.variables.push(variable);
-                        Kind::Variable(variable)
-                    }
-                    Some(Meaning::Fixed(value)) => Kind::Value(value),
+                let kind = match self.named(name) {
+                    Some(kind) => kind,
                     None => match CONSTANTS.iter().find(|(known, _)| *known == name) {
                         Some(&(_, value)) => Kind::Value(value),
                         None => {
@@ -426,6 +431,20 @@ impl<'a> Parser<'a, '_> {
             }
             _ => Err(self.unexpected(OPERAND)),
         }
+    }
+
+    /// What a name stands for that is assigned or not.
+    fn named(&mut self, name: &str) -> Option<Kind<'a>> {
+        if let Some(local) = self.names.iter().position(|known| *known == name) {
+            return Some(Kind::Local(local));
+        }
+        Some(match (self.meaning)(name)? {
+            Meaning::Variable(variable) => {
+                self.variables.push(variable);
+                Kind::Variable(variable)
+            }
+            Meaning::Fixed(value) => Kind::Value(value),
+        })
     }
 
     fn call(&mut self, name: &str, at: Range<usize>) -> Result<Expr<'a>, Wrong> {

@@ -46,20 +46,6 @@ agents: {x: {capacity: 9}, y: {}}
 distribution_hints: {must_host: {y: [a, sum]}}
 ";
 
-#[test]
-fn keys_of_other_programs_and_functions_of_several_lines_are_read() {
-    let text = "objective: min\ndomains:\n  d: {values: [0, 1, 2]}\nvariables:\n  \
-        u: {domain: d, size: 3, unit: [km]}\n  v: {domain: d}\nconstraints:\n  c:\n    type: intention\n    \
-        function: |\n      # apart\n      gap = abs(u - v)\n      if gap == 0:\n        return 10\n      \
-        return 3 - gap\nagents: [p]\n";
-    let network = read(text, Format::Yaml).expect("a problem");
-    let costs = [[0, 0], [0, 1], [2, 0]].map(|values| evaluate(&network, &values).value(&network, &values));
-    assert_eq!(costs.map(|cost| cost.map(Number::as_f64)), [Some(10.0), Some(2.0), Some(1.0)]);
-    let mistyped = text.replace("size", "domian");
-    let error = read(&mistyped, Format::Yaml).expect_err("mistyped").to_string();
-    assert!(error.contains("did you mean `domain`"), "{error}");
-}
-
 const RADIO: &str = "<instance>\r
 <presentation name=\"r\" maximize=\"false\" format=\"XCSP 2.1_FRODO\"/>\r
 <agents nbAgents=\"2\"><agent name=\"p\"/><agent name=\"q\"/></agents>\r
@@ -94,11 +80,43 @@ fn truth_values_are_the_same_however_they_are_written() {
     for (old, new, expected) in [
         ("initial_value: False", "initial_value: 'False'", "expected a value of its domain"),
         ("high if", "if", "f:5:49: found `if`, expected a number, a name"),
-        ("high if", "if", "or lines with `return`"),
+        ("high if", "if", "statements end with `return`"),
     ] {
         let error = read(&text.replace(old, new), Format::Yaml).expect_err("wrong").to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+#[test]
+fn keys_without_a_meaning_are_read_past_with_a_warning() {
+    let text = LAMPS
+        .replace("domain: level, cost_function", "domain: level, weight: 3, initial: 2, cost_function")
+        .replace("c: {domain: colour}", "c: {domain: colour, weight: [1, 2]}")
+        .replace("type: intention, function: c ==", "type: intention, comment: dusk, function: c ==")
+        .replace("sun: {", "sun: {height: high, ");
+    let network = read(&text, Format::Yaml).expect("a problem");
+    assert_eq!(value(&network, &[1, 2, 1]), Some(5.75));
+    let warnings: Vec<String> = network.warnings().iter().map(ToString::to_string).collect();
+    for part in [
+        "f:9:22: `weight` of a variable is left unread",
+        "`initial` of a variable is left unread",
+        "`height` of an external variable is left unread",
+        "`comment` of a constraint by intention is left unread, its keys are type, function, variables",
+    ] {
+        assert_eq!(warnings.iter().filter(|warning| warning.contains(part)).count(), 1, "{part}: {warnings:?}");
+    }
+}
+
+#[test]
+fn functions_of_several_lines() {
+    let function = "function: |\n        d = abs(a - 1)  # how far\n        if c == 'G':\n            d += b\n        \
+        elif c == 'R' and (a ==\n          0): return 100\n        return d\n";
+    let text = LAMPS
+        .replace("flag: {type: intention, function: c == 'G'}", &format!("flag:\n    type: intention\n    {function}"));
+    let network = read(&text, Format::Yaml).expect("a problem");
+    // without the function 4.75 and 11
+    assert_eq!(value(&network, &[1, 2, 1]), Some(4.75 + 2.0));
+    assert_eq!(value(&network, &[0, 3, 0]), Some(11.0 + 100.0));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! YAML documents as trees whose parts know their places.
 
 use crate::error::Error;
-use crate::formats::text::{Text, Wrong, names};
+use crate::formats::text::{Text, Wrong};
 use rustc_hash::{FxHashMap, FxHashSet};
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use std::ops::Range;
@@ -82,31 +82,15 @@ impl Node {
         self.get(key).ok_or_else(|| Wrong::new(start, format!("`{key}` of {what}")).found("none"))
     }
 
-    /// Checks that a mapping has no other keys than these.
-    pub fn keys_are(&self, known: &[&str], what: &str) -> Result<(), Wrong> {
+    /// The keys of a mapping that are none of these.
+    pub fn other_keys(&self, known: &[&str], what: &str) -> Result<Vec<&Node>, Wrong> {
+        let mut others = Vec::new();
         for (key, _) in self.map(what)? {
-            let text = key.scalar("a name")?;
-            if !known.contains(&text) {
-                let (known, hint) = names(known.iter().copied(), text);
-                return Err(key.wrong(format!("one of {known} in {what}")).hinted(hint));
+            if !known.contains(&key.scalar("a name")?) {
+                others.push(key);
             }
         }
-        Ok(())
-    }
-
-    /// Calls `extra` with each key other than these. One that resembles one of them is refused as a mistake.
-    pub fn extra_keys(&self, known: &[&str], what: &str, extra: &mut dyn FnMut(&Node)) -> Result<(), Wrong> {
-        for (key, _) in self.map(what)? {
-            let text = key.scalar("a name")?;
-            if known.contains(&text) {
-                continue;
-            }
-            if known.iter().any(|own| strsim::damerau_levenshtein(own, text) <= MISTAKES) {
-                return self.keys_are(known, what);
-            }
-            extra(key);
-        }
-        Ok(())
+        Ok(others)
     }
 
     /// Where a scalar's text begins in the file, if it stands there as it is: without escapes, on one line.
@@ -116,9 +100,6 @@ impl Node {
         text.text.get(start..)?.starts_with(&**own).then_some(start)
     }
 }
-
-/// Letters by which a mistyped key differs from the right one, at most.
-const MISTAKES: usize = 2;
 
 /// Parses a text of one document; an empty one is an empty mapping.
 pub(super) fn parse(text: &Text) -> Result<Node, Error> {

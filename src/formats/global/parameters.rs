@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::formats::cfn::Names;
-use crate::formats::{decimal, tokens::Tokens};
+use crate::formats::{decimal, real::is_at_least, tokens::Tokens};
 use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Measure, Price, Target};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,8 +14,10 @@ const FARTHEST: i64 = 2 * FORBIDDEN;
 pub(in crate::formats) enum Form<'n> {
     /// Numbers one after the other, counts before lists; costs from `top` on are forbidden.
     Wcsp {
-        /// The file's.
+        /// The file's, or the largest number of 64 bits.
         top: Cost,
+        /// The file's as it is written if it is larger than that.
+        beyond: Option<&'n [u8]>,
     },
     /// Tags before values where `tagged`, lists in brackets; costs are decimals, `inf` is forbidden.
     Cfn { tagged: bool, decimals: u32, maximise: bool, names: &'n Names, bound: &'n Bound },
@@ -44,9 +46,13 @@ impl Form<'_> {
     /// Takes a cost: in units, less is better.
     pub fn cost(self, tokens: &mut Tokens<'_>, expected: &str) -> Result<Cost, Error> {
         match self {
-            Form::Wcsp { top } => {
+            Form::Wcsp { top, beyond } => {
+                let is_below = match beyond {
+                    Some(top) => is_at_least(tokens.peek()?, top) == Some(false),
+                    None => false,
+                };
                 let cost = tokens.integer(expected)?;
-                if cost >= top {
+                if cost >= top && !is_below {
                     Ok(FORBIDDEN)
                 } else if cost.unsigned_abs() < COST_LIMIT as u64 {
                     Ok(cost)
@@ -76,7 +82,7 @@ impl Form<'_> {
     /// From where on costs are forbidden.
     pub fn limit(self) -> Cost {
         match self {
-            Form::Wcsp { top } => top.min(FORBIDDEN),
+            Form::Wcsp { top, .. } => top.min(FORBIDDEN),
             Form::Cfn { .. } => FORBIDDEN,
         }
     }

@@ -57,12 +57,6 @@ pub fn parse_pomdp(text: &str, name: &str, stop: &Stop) -> Result<(Pomdp, Vec<Wa
     reader.body(name)
 }
 
-/// The distribution that gives each chosen state the same probability.
-fn uniform_over(chosen: &[bool]) -> Vec<f64> {
-    let count = chosen.iter().filter(|&&chosen| chosen).count().max(1);
-    chosen.iter().map(|&chosen| if chosen { 1.0 / count as f64 } else { 0.0 }).collect()
-}
-
 /// The preamble as it is read.
 struct Reader<'a> {
     words: Words<'a>,
@@ -204,22 +198,20 @@ impl<'a> Reader<'a> {
         if let Some(how @ ("include" | "exclude")) = self.words.peek(0).map(|word| word.text) {
             let _ = self.words.take();
             self.words.colon()?;
-            let mut chosen = self.state_set()?;
-            chosen.iter_mut().for_each(|chosen| *chosen ^= how == "exclude");
-            let count = chosen.iter().filter(|&&chosen| chosen).count();
-            if count == 0 {
-                return Err(self.words.error(self.words.peek(0), "a state that the process may start in", None));
+            let mut chosen = self.listed_states()?;
+            if how == "exclude" {
+                chosen.iter_mut().for_each(|chosen| *chosen = !*chosen);
             }
-            return Ok(uniform_over(&chosen));
+            return self.uniform_over(&chosen);
         }
         self.words.colon()?;
         let word = self.words.peek(0);
-        let single = word.filter(|word| !WORDS.contains(&word.text) && (!word.is_number() || n > 1));
-        // one number, before a keyword, is a state
-        let is_state = |word: Word<'_>| !word.is_number() || self.words.is(2, ":") || self.words.peek(1).is_none();
-        if single.is_some_and(is_state) {
-            // several names are those of `start include:`, as R's pomdp writes them
-            return Ok(uniform_over(&self.state_set()?));
+        // names are states; so are numbers if there are too few for probabilities, but for a single state
+        let is_list =
+            word.is_some_and(|word| !WORDS.contains(&word.text) && (!word.is_number() || n > 1 && self.listed() == 1));
+        if is_list {
+            let chosen = self.listed_states()?;
+            return self.uniform_over(&chosen);
         }
         match self.given(n, false)? {
             Given::Uniform => Ok(vec![1.0 / n as f64; n]),
@@ -234,19 +226,34 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes states up to the next keyword; returns whether each is among them.
-    fn state_set(&mut self) -> Result<Vec<bool>, Error> {
+    /// The words before the next keyword, of which two are counted at most.
+    fn listed(&self) -> usize {
+        let is_one = |ahead: usize| {
+            let includes = self.words.is(ahead + 1, "include") || self.words.is(ahead + 1, "exclude");
+            let starts = includes && self.words.is(ahead, "start");
+            self.words.peek(ahead).is_some() && !self.words.is(ahead + 1, ":") && !starts
+        };
+        (0..2).take_while(|&ahead| is_one(ahead)).count()
+    }
+
+    /// Takes states up to the next keyword; whether each state is one of them.
+    fn listed_states(&mut self) -> Result<Vec<bool>, Error> {
         let mut chosen = vec![false; self.states.len()];
-        while let Some(word) = self.words.peek(0) {
-            let starts = word.text == "start" && (self.words.is(1, "include") || self.words.is(1, "exclude"));
-            if self.words.is(1, ":") || starts {
-                break;
-            }
+        while self.listed() > 0 {
             for state in self.selection(0, "a state")? {
                 chosen[state] = true;
             }
         }
         Ok(chosen)
+    }
+
+    /// The uniform distribution over the chosen states.
+    fn uniform_over(&self, chosen: &[bool]) -> Result<Vec<f64>, Error> {
+        let count = chosen.iter().filter(|&&chosen| chosen).count();
+        if count == 0 {
+            return Err(self.words.error(self.words.peek(0), "a state that the process may start in", None));
+        }
+        Ok(chosen.iter().map(|&chosen| if chosen { 1.0 / count as f64 } else { 0.0 }).collect())
     }
 
     /// Takes numbers, or a word for them.

@@ -128,6 +128,9 @@ fn starts() {
         ("start include: tiger-left", [1.0, 0.0]),
         ("start exclude: 0", [0.0, 1.0]),
         ("start include: 0 1", [0.5, 0.5]),
+        ("start: tiger-left tiger-right", [0.5, 0.5]),
+        ("start: tiger-right tiger-right", [0.0, 1.0]),
+        ("start: 1 0", [1.0, 0.0]),
         ("", [0.5, 0.5]),
     ] {
         assert_eq!(begin(line).expect("a start"), start, "{line}");

@@ -1,8 +1,7 @@
 //! The numbers of a `.uai` or `.LG` file as integer costs: minus their natural logarithms in units of 10^-decimals.
 
-use super::reach::{self, Reach};
 use crate::error::Error;
-use crate::model::{Builder, Cost, Decimal, FORBIDDEN, Network, Numbers, Reading, Scale, Stated, Units};
+use crate::model::{self, Builder, Cost, Decimal, FORBIDDEN, Network, Numbers, Reach, Reading, Scale, Stated, Units};
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
@@ -113,7 +112,8 @@ impl Parts {
     fn near_a_witness(&self, stop: &Stop) -> Result<Reach, Error> {
         let logs = |own: &Arc<Numbers>| own.iter().map(|stated| self.scale.minus_log(stated)).collect();
         let tables: Vec<Vec<f64>> = self.numbers.iter().map(logs).collect();
-        reach::near_a_witness(&self.builder, &self.scopes, &tables, &self.fixed, stop)
+        let scopes: Vec<&[u32]> = self.scopes.iter().map(|scope| &scope[..]).collect();
+        model::near_a_witness(self.builder.domains(), &scopes, &tables, &self.fixed, stop)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What expressions come to.
 
-use super::{Comparison, Expr, Expression, Function, Kind, Operator, Root, Value};
+use super::{Comparison, Expr, Function, Kind, Operator, Value};
 use crate::formats::text::{Wrong, quote};
 
 impl<'a> Value<'a> {
@@ -29,54 +29,48 @@ impl<'a> Value<'a> {
     }
 }
 
-impl<'a> Expression<'a> {
-    /// The number that it is for these values of all variables.
-    pub fn number(&self, value: &dyn Fn(u32) -> Value<'a>) -> Result<f64, Wrong> {
-        match &self.root {
-            Root::Expr(root) => root.result(value),
-            Root::Body(body) => body.number(value),
-        }
-    }
+/// The values of names.
+pub(super) struct Values<'a, 'v> {
+    /// Of variables by their numbers.
+    pub of: &'v dyn Fn(u32) -> Value<'a>,
+    /// Of local names by their numbers; `None` before they are assigned.
+    pub locals: Vec<Option<Value<'a>>>,
 }
 
 impl<'a> Expr<'a> {
     /// What computing it came to, in place of what can be computed.
-    fn fails(&self, found: impl Into<String>) -> Wrong {
+    pub fn fails(&self, found: impl Into<String>) -> Wrong {
         Wrong::new(self.at.clone(), "an expression that can be computed for all values").found(found)
     }
 
-    /// The number of a whole expression.
-    pub(super) fn result(&self, value: &dyn Fn(u32) -> Value<'a>) -> Result<f64, Wrong> {
-        let number = self.number(value)?;
-        if number.is_nan() { Err(self.fails("not a number")) } else { Ok(number) }
-    }
-
-    fn number(&self, value: &dyn Fn(u32) -> Value<'a>) -> Result<f64, Wrong> {
-        let found = self.value(value)?;
+    pub fn number(&self, values: &Values<'a, '_>) -> Result<f64, Wrong> {
+        let found = self.value(values)?;
         found.number().ok_or_else(|| Wrong::new(self.at.clone(), "a number").found(found.shown()))
     }
 
-    pub(super) fn value(&self, value: &dyn Fn(u32) -> Value<'a>) -> Result<Value<'a>, Wrong> {
+    pub fn value(&self, values: &Values<'a, '_>) -> Result<Value<'a>, Wrong> {
         Ok(match &self.kind {
             &Kind::Value(constant) => constant,
-            &Kind::Variable(variable) => value(variable),
-            Kind::Minus(inner) => Value::Number(-inner.number(value)?),
-            Kind::Plus(inner) => Value::Number(inner.number(value)?),
-            Kind::Not(inner) => Value::Truth(!inner.value(value)?.is_true()),
-            Kind::And(all) => self.first(all, false, value)?,
-            Kind::Or(all) => self.first(all, true, value)?,
-            Kind::If(parts) => parts[if parts[1].value(value)?.is_true() { 0 } else { 2 }].value(value)?,
+            &Kind::Variable(variable) => (values.of)(variable),
+            &Kind::Local(local) => values.locals[local]
+                .ok_or_else(|| Wrong::new(self.at.clone(), "a name that is assigned before, whatever the values"))?,
+            Kind::Minus(inner) => Value::Number(-inner.number(values)?),
+            Kind::Plus(inner) => Value::Number(inner.number(values)?),
+            Kind::Not(inner) => Value::Truth(!inner.value(values)?.is_true()),
+            Kind::And(all) => self.first(all, false, values)?,
+            Kind::Or(all) => self.first(all, true, values)?,
+            Kind::If(parts) => parts[if parts[1].value(values)?.is_true() { 0 } else { 2 }].value(values)?,
             Kind::Arithmetic(first, others) => {
-                let mut left = first.number(value)?;
+                let mut left = first.number(values)?;
                 for (operator, other) in others {
-                    left = self.arithmetic(*operator, left, other.number(value)?)?;
+                    left = self.arithmetic(*operator, left, other.number(values)?)?;
                 }
                 Value::Number(left)
             }
             Kind::Compared(first, others) => {
-                let mut left = first.value(value)?;
+                let mut left = first.value(values)?;
                 for (comparison, other) in others {
-                    let right = other.value(value)?;
+                    let right = other.value(values)?;
                     if !self.holds(*comparison, left, right)? {
                         return Ok(Value::Truth(false));
                     }
@@ -84,15 +78,15 @@ impl<'a> Expr<'a> {
                 }
                 Value::Truth(true)
             }
-            Kind::Call(function, arguments) => Value::Number(self.call(*function, arguments, value)?),
+            Kind::Call(function, arguments) => Value::Number(self.call(*function, arguments, values)?),
         })
     }
 
     /// The first of several values that is true, or is not; the last one where there is none.
-    fn first(&self, all: &[Expr<'a>], wanted: bool, value: &dyn Fn(u32) -> Value<'a>) -> Result<Value<'a>, Wrong> {
+    fn first(&self, all: &[Expr<'a>], wanted: bool, values: &Values<'a, '_>) -> Result<Value<'a>, Wrong> {
         let mut found = Value::Truth(!wanted);
         for one in all {
-            found = one.value(value)?;
+            found = one.value(values)?;
             if found.is_true() == wanted {
                 break;
             }
@@ -153,22 +147,22 @@ impl<'a> Expr<'a> {
         })
     }
 
-    fn call(&self, function: Function, arguments: &[Expr<'a>], value: &dyn Fn(u32) -> Value<'a>) -> Result<f64, Wrong> {
+    fn call(&self, function: Function, arguments: &[Expr<'a>], values: &Values<'a, '_>) -> Result<f64, Wrong> {
         let first = &arguments[0];
-        if let (Function::Float | Function::Int, Value::Text(text)) = (function, first.value(value)?) {
+        if let (Function::Float | Function::Int, Value::Text(text)) = (function, first.value(values)?) {
             let whole = |number: &f64| function == Function::Float || number.fract() == 0.0;
             let number = text.trim().parse::<f64>().ok().filter(whole);
             return number.ok_or_else(|| Wrong::new(first.at.clone(), "the text of a number").found(quote(text)));
         }
-        let x = first.number(value)?;
-        let second = arguments.get(1).map(|second| second.number(value)).transpose()?;
+        let x = first.number(values)?;
+        let second = arguments.get(1).map(|second| second.number(values)).transpose()?;
         let result = match function {
             Function::Abs => x.abs(),
             Function::Round => rounded(x, second.unwrap_or(0.0)),
             Function::Min | Function::Max => {
                 let mut best = x;
                 for other in &arguments[1..] {
-                    let y = other.number(value)?;
+                    let y = other.number(values)?;
                     if if function == Function::Min { y < best } else { y > best } {
                         best = y;
                     }

@@ -1,19 +1,18 @@
-//! The entries that matter where a file's values differ too much for 64-bit costs. An entry that costs more than all of
-//! a *witness*, whatever the other functions cost, is in no assignment as good as the witness.
+//! The entries that matter if the values of a network differ too much for 64-bit costs, or for sums. An entry that costs
+//! more than all of a *witness*, whatever the other functions cost, is in no assignment as good as the witness.
 
 use crate::error::Error;
-use crate::model::Builder;
 use crate::rng::Rng;
 use crate::stop::Stop;
 
-/// Work of the descents to a witness, in visits for each entry of the file.
+/// Work of the descents to a witness, in visits for each entry and each value of the network.
 const LOOKS: u64 = 64;
 
 /// Relative margin for sums of differences: far more than doubles lose, far less than what is left out.
 const MARGIN: f64 = 1.0 + 1.0 / (1 << 20) as f64;
 
 /// Entries within reach.
-pub(super) struct Reach {
+pub(crate) struct Reach {
     /// For each function the largest cost of an entry within reach.
     pub dear: Vec<f64>,
     /// The witness; none where all entries are within reach.
@@ -29,9 +28,9 @@ impl Reach {
 
 /// The reach of the best assignment of some descents that give the variables of `fixed` their values. Every entry is
 /// within reach where all of these assignments are impossible.
-pub(super) fn near_a_witness(
-    builder: &Builder,
-    scopes: &[Box<[u32]>],
+pub(crate) fn near_a_witness(
+    domains: &[u32],
+    scopes: &[&[u32]],
     tables: &[Vec<f64>],
     fixed: &[(u32, u32)],
     stop: &Stop,
@@ -40,8 +39,9 @@ pub(super) fn near_a_witness(
     let excess = |descent: &Descent<'_>| -> f64 {
         (0..tables.len()).map(|function| descent.entry(function) - least[function]).sum()
     };
-    let mut descent = Descent::new(builder, scopes, tables, fixed);
-    let looks = LOOKS.saturating_mul(tables.iter().map(|table| table.len() as u64).sum());
+    let mut descent = Descent::new(domains, scopes, tables, fixed);
+    let entries = tables.iter().map(|table| table.len() as u64).sum::<u64>();
+    let looks = LOOKS.saturating_mul(entries.saturating_add(domains.iter().copied().map(u64::from).sum()));
     let mut best: Option<(f64, Box<[u32]>)> = None;
     let mut rng = Rng::new(0);
     while best.is_none() || descent.looks < looks {
@@ -66,20 +66,19 @@ pub(super) fn near_a_witness(
 
 /// Coordinate descent on sums of doubles.
 struct Descent<'a> {
-    scopes: &'a [Box<[u32]>],
+    scopes: &'a [&'a [u32]],
     tables: &'a [Vec<f64>],
-    domains: Vec<u32>,
+    domains: &'a [u32],
     /// The functions of each variable.
     functions: Vec<Vec<usize>>,
     free: Vec<usize>,
     values: Vec<u32>,
-    /// Entries visited.
+    /// Visits of entries and values.
     looks: u64,
 }
 
 impl<'a> Descent<'a> {
-    fn new(builder: &Builder, scopes: &'a [Box<[u32]>], tables: &'a [Vec<f64>], fixed: &[(u32, u32)]) -> Self {
-        let domains: Vec<u32> = (0..).map_while(|v| builder.domain(v)).collect();
+    fn new(domains: &'a [u32], scopes: &'a [&'a [u32]], tables: &'a [Vec<f64>], fixed: &[(u32, u32)]) -> Self {
         let mut functions = vec![Vec::new(); domains.len()];
         for (function, scope) in scopes.iter().enumerate() {
             scope.iter().for_each(|&v| functions[v as usize].push(function));
@@ -110,7 +109,8 @@ impl<'a> Descent<'a> {
                 }
                 let v = self.free[k];
                 let costs: Vec<(u32, f64)> = (0..self.domains[v]).map(|value| self.cost(v, value)).collect();
-                self.looks += costs.len() as u64 * self.functions[v].len() as u64;
+                // a variable that no function reads takes time, too
+                self.looks += costs.len() as u64 * (1 + self.functions[v].len() as u64);
                 let (mut own, before) = (self.values[v], self.values[v]);
                 for (value, cost) in costs.iter().enumerate() {
                     if *cost < costs[own as usize] {

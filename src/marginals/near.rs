@@ -1,0 +1,108 @@
+//! Functions whose entries differ too much for a table of doubles: what no sum notices is left out, and the rest is a
+//! product of several tables.
+
+use crate::error::Error;
+use crate::model::{Factor, Scaled, near_a_witness};
+use crate::stop::Stop;
+
+/// Nepers that assignments with an entry that is left out are below the witness, all together: 2^-100 of the sum.
+const BELOW: f64 = 70.0;
+
+/// What doubles may lose of sums and differences of logarithms, relatively to these.
+const LOST: f64 = 1.0 / (1u64 << 48) as f64;
+
+/// Tables of a function that are always made, and entries of all others together.
+const TABLES: usize = 8;
+const ENTRIES: usize = 1 << 22;
+
+/// Functions with tables of doubles only, whose product has the same sum to all digits of a double, and whether entries
+/// were left out. Those are entries with which no assignment is near that of a witness, an assignment of a large
+/// product.
+///
+/// # Errors
+/// Entries that differ too much even so; [`Error::Stopped`].
+pub(super) fn near(
+    functions: Vec<Factor>,
+    domains: &[u32],
+    name: &str,
+    stop: &Stop,
+) -> Result<(Vec<Factor>, bool), Error> {
+    let costs = |own: &Factor| (0..own.table.len()).map(|index| -own.entry(index).ln()).collect();
+    let tables: Vec<Vec<f64>> = functions.iter().map(costs).collect();
+    let scopes: Vec<&[u32]> = functions.iter().map(|own| &own.scope[..]).collect();
+    let reach = near_a_witness(domains, &scopes, &tables, &[], stop)?;
+    let largest =
+        |table: &Vec<f64>| table.iter().filter(|cost| cost.is_finite()).fold(0.0, |m, cost| cost.abs().max(m));
+    let lost = tables.iter().map(largest).sum::<f64>() * LOST;
+    // as many assignments as there are may have an entry that is left out
+    let margin = BELOW + lost + domains.iter().map(|&domain| f64::from(domain).ln()).sum::<f64>();
+    let (mut near, mut is_near, mut entries) = (Vec::new(), false, 0usize);
+    for ((function, table), dear) in functions.iter().zip(&tables).zip(&reach.dear) {
+        stop.check()?;
+        let is_far = |index: usize| table[index].is_finite() && table[index] > dear + margin;
+        let far = (0..table.len()).any(is_far);
+        if !far && function.depths.is_none() {
+            near.push(function.clone());
+            continue;
+        }
+        is_near |= far;
+        let entry = |index: usize| if is_far(index) { Scaled::ZERO } else { function.entry(index) };
+        let (most, least) = Factor::whole(&function.scope, table.len(), entry).range();
+        let count = Factor::tables(most, least);
+        entries = entries.saturating_add(count.saturating_sub(TABLES).saturating_mul(table.len()));
+        if entries > ENTRIES {
+            let apart = (most - least) as f64 * std::f64::consts::LN_2;
+            return Err(Error::Usage(format!(
+                "{name}: potentials of a function whose logarithms differ by {apart:.3e} all matter, which is too much \
+                 for tables of sums (write 0, or -inf in .LG, for what is impossible)"
+            )));
+        }
+        near.extend(Factor::of(&function.scope, table.len(), entry));
+    }
+    Ok((near, is_near))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::marginals::{Evidence, Options, compute};
+    use crate::model::Potentials;
+
+    fn of(functions: &[(&[u32], &[f64])]) -> Potentials {
+        let mut potentials = Potentials::new("t");
+        for _ in 0..2 {
+            let _ = potentials.variable(crate::model::Variable { domain: 2, name: None, values: None });
+        }
+        let whole =
+            |(scope, logs): &(&[u32], &[f64])| Factor::whole(scope, logs.len(), |index| Scaled::exp(logs[index]));
+        potentials.functions = functions.iter().map(whole).collect();
+        potentials
+    }
+
+    fn sum(potentials: &Potentials, values: &[(u32, u32)]) -> Result<f64, Error> {
+        let evidence = Evidence { values: values.to_vec(), ..Evidence::default() };
+        Ok(compute(potentials, &evidence, &Options::default(), &Stop::new())?.ln_z)
+    }
+
+    #[test]
+    fn what_no_sum_notices_takes_no_tables() {
+        let first: (&[u32], &[f64]) = (&[0], &[3e9, 0.0]);
+        let potentials = of(&[first, (&[0, 1], &[0.5, 2.0, 0.0, 1.0])]);
+        let all = sum(&potentials, &[]).expect("a sum");
+        assert!((all - 3e9 - (0.5f64.exp() + 2f64.exp()).ln()).abs() < 1e-5, "{all}");
+        // what is left out matters for other observations
+        let other = sum(&potentials, &[(0, 1)]).expect("a sum");
+        assert!((other - (1.0 + 1f64.exp()).ln()).abs() < 1e-12, "{other}");
+        // so do weights, which leave a function of the same variable no other entry
+        let evidence = Evidence { weights: vec![(0, vec![0.0, 1.0])], ..Evidence::default() };
+        let found = compute(&potentials, &evidence, &Options::default(), &Stop::new()).expect("a sum");
+        assert!((found.ln_z - other).abs() < 1e-5, "{}", found.ln_z);
+        let same = sum(&of(&[first, (&[0], &[0.0, 3e9])]), &[]).expect("a sum");
+        assert!((same - 3e9 - 2f64.ln()).abs() < 1e-5, "{same}");
+        // each entry is made up for by the other function
+        let refused = sum(&of(&[first, (&[0, 1], &[0.0, 0.0, 3e9, 3e9])]), &[]).expect_err("too much");
+        assert!(refused.to_string().contains("all matter"), "{refused}");
+        let deep = sum(&of(&[(&[0], &[3e5, 0.0]), (&[0, 1], &[0.0, 0.0, 3e5, 3e5])]), &[]).expect("a sum");
+        assert!((deep - 3e5 - 4f64.ln()).abs() < 1e-6, "{deep}");
+    }
+}
