@@ -382,7 +382,8 @@ mod tests {
             assert_eq!(Choice::of_one(text).is_ok(), is_one, "{text}");
         }
         assert_eq!("cuda".parse(), Ok(Choice::Cuda(0)));
-        for text in ["", "gpu", "cuda:-1", "cuda:+1", "cuda:x", "cuda:99999999999999999999", "CPU", "cuda:0,", "0,1"] {
+        assert_eq!("CPU".parse(), Ok(Choice::Cpu));
+        for text in ["", "gpu", "cuda:-1", "cuda:+1", "cuda:x", "cuda:99999999999999999999", "cuda:0,", "0,1"] {
             let error = text.parse::<Choice>().expect_err(text);
             assert!(error.contains("cuda:all") && !Choice::of_one(text).expect_err(text).contains("all"), "{error}");
         }

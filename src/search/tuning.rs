@@ -138,6 +138,8 @@ pub(super) mod run {
     /// Work of a sweep of a core up to which bounds are worked on while a device opens: slices of larger ones may take
     /// longer than that.
     pub const MOST_MEANWHILE: u64 = 30_000;
+    /// Slices of bounds that count as a round while no driver searches: small networks are proved within three rounds.
+    pub const SLICES_OF_A_ROUND: u64 = 64;
     /// How often the greedy solution looks at all entries around a variable, on average and at most.
     pub const VISITS: u64 = 8;
     /// Entries that it looks at after kicks: less than a millisecond.

@@ -35,7 +35,10 @@ fn rounds_do_the_same_on_any_number_of_threads() -> Result {
         let run = |threads| {
             let options =
                 ["--driver", driver, "--heuristic", "coloring", "--rounds", rounds, "--assert", "--bound", "none"];
-            object(fangs().arg("solve").args(options).args(["--json", "--threads", threads]).arg(&path), 0)
+            object(
+                fangs().arg("solve").args(options).args(["--json", "--device", "cpu", "--threads", threads]).arg(&path),
+                0,
+            )
         };
         let (one, four) = (run("1")?, run("4")?);
         for key in ["cost", "solution", "moves", "ratings", "heuristic", "picks"] {
@@ -212,7 +215,7 @@ fn steers(folder: &tempfile::TempDir, path: &std::path::Path, text: &str) -> Res
     let run = |threads| {
         let options =
             ["--driver", "guided", "--rounds", "6", "--assert", "--bound", "none", "--json", "--threads", threads];
-        object(fangs().arg("solve").args(options).arg("--heuristic").arg(&file).arg(path), 0)
+        object(fangs().arg("solve").args(options).args(["--device", "cpu"]).arg("--heuristic").arg(&file).arg(path), 0)
     };
     let (one, four) = (run("1")?, run("4")?);
     for key in ["cost", "solution", "moves", "ratings", "heuristic", "picks"] {

@@ -391,7 +391,10 @@ pub const LINES: &[(&str, &str)] = &[
     ("rating = \"cost\"\n[groups]\nmin = [0]", "my.toml:3:1: found `min`, expected a name that means nothing yet"),
     ("rating = \"cost\"\n[groups]\n\"a b\" = [0]", "my.toml:3:1: found `\\\"a b\\\"`, expected a name of letters,"),
     ("rating = \"cost\"\n[groups]\na = [0]\n[let]\na = \"1\"", "my.toml:5:1: found `a`, expected a name that means"),
-    ("rating = \"cost\"\n[groups]\na = [99999999999]", "my.toml:3:6: found `99999999999`, expected a variable in"),
+    (
+        "rating = \"cost\"\n[groups]\na = [99999999999]",
+        "my.toml:3:6: found `99999999999`, expected a variable from 0 to 2 or",
+    ),
     ("rating = \"cost + t\"\n[groups]\nt = \"1\"", "my.toml:3:5: found a text, expected a list of variables, by"),
     ("rating = \"cost\" \"delta\"", "my.toml:1:17: found `\\\"`, expected TOML"),
     ("= \"cost\"", "my.toml:1:1: found `=`, expected TOML"),

@@ -1,6 +1,7 @@
 //! No run without moves or a proof: networks of all kinds of costs, domains, arities and densities, in each way in
 //! that a run has for them.
 
+use crate::device::{Choice, Opening};
 use crate::formats::{Format, ReadOptions, read_from};
 use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Network};
 use crate::rng::Rng;
@@ -66,7 +67,9 @@ fn has_moved(summary: &Summary) -> bool {
 
 /// Whether a run that need not be repeated makes a move within some rounds, or has nothing to do.
 fn moves(network: &Network, threads: usize) -> bool {
-    let (stop, options) = (Stop::new(), Options { threads: Some(threads), ..Options::default() });
+    // a device that is being opened leaves the first rounds without moves
+    let device = Opening::new(Choice::Cpu);
+    let (stop, options) = (Stop::new(), Options { threads: Some(threads), device, ..Options::default() });
     threads::pool(threads).expect("threads").install(|| {
         let mut tell = |_: Message| {};
         let first = InitialSolution::new(network, &options, network.least(), &stop, &mut tell);
@@ -155,16 +158,18 @@ fn dense_files_of_real_weights_are_searched_with_evidence_too() {
 
 #[test]
 fn a_driver_that_cannot_search_a_network_leaves_the_time_to_bounds() {
-    let kind = Kind { variables: 12, domain: 3, arity: 2, functions: 30, magnitude: 1, hard: 0 };
+    // not proved before the search begins
+    let kind = Kind { variables: 60, domain: 4, arity: 2, functions: 400, magnitude: 1, hard: 0 };
     let network = kind.network(&mut Rng::new(6));
     for driver in ["spins", "one-flip", "sums"] {
         let driver = DriverChoice::named(driver).expect("a driver");
-        let options = Options { driver, rounds: Some(400), ..Options::default() };
+        let options = Options { driver, rounds: Some(2), ..Options::default() };
         let mut warnings = Vec::new();
         let summary = solve(&network, &options, &Stop::new(), &mut |event| {
             warnings.extend(event.message.clone().filter(|message| message.contains("bounds work alone")));
         });
         assert_eq!(warnings.len(), 1, "{}: {warnings:?}", driver.name());
-        assert_eq!(summary.expect("nothing fails").status, Status::Optimal, "{}", driver.name());
+        let bound = summary.expect("nothing fails").bound.expect("a bound").as_f64();
+        assert!(bound > network.units().number(network.least()).as_f64(), "{}: {bound}", driver.name());
     }
 }

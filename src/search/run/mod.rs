@@ -45,7 +45,7 @@ use crate::reduce::{ReducedProblem, ValueBounds};
 use crate::rng::{Rng, mix};
 use crate::search::tuning::{
     POLLING,
-    run::{MOST_MEANWHILE, TIGHTEN_EVERY, WORTH_TIGHTENING},
+    run::{MOST_MEANWHILE, SLICES_OF_A_ROUND, TIGHTEN_EVERY, WORTH_TIGHTENING},
 };
 use crate::stop::Stop;
 use crate::threads;
@@ -95,6 +95,8 @@ pub(crate) struct Run<'a> {
     has_room: bool,
     /// Whether a driver searches the core.
     has_search: bool,
+    /// Slices of bounds while no driver searches the core.
+    idle_slices: u64,
     /// What of other processes was not taken: told once.
     refused: FxHashSet<String>,
 }
@@ -193,6 +195,7 @@ impl<'a> Run<'a> {
             cannot_split: false,
             has_room,
             has_search: has_room,
+            idle_slices: 0,
             refused: FxHashSet::default(),
         }))
     }
@@ -391,8 +394,10 @@ impl<'a> Run<'a> {
             None
         });
         self.tell_of_bounds();
-        // where no driver takes part a slice is a round
-        self.totals.rounds += u64::from(!self.has_search && self.has_room);
+        if !self.has_search && self.has_room {
+            self.idle_slices += 1;
+            self.totals.rounds += u64::from(self.idle_slices.is_multiple_of(SLICES_OF_A_ROUND));
+        }
         if let Some(step) = step {
             self.follow(step)?;
         }
