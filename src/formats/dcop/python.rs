@@ -146,8 +146,8 @@ enum Word<'a> {
     End,
 }
 
-/// Reads an expression, or lines with a `return`; `meaning` says what names stand for, `all` lists the names that exist.
-/// Places are bytes of `text`.
+/// Reads an expression, or lines with a `return`; `meaning` says what names stand for, `all` lists the names that
+/// exist. Places are bytes of `text`.
 pub(super) fn parse<'a>(
     text: &'a str,
     meaning: &dyn Fn(&str) -> Option<Meaning<'a>>,
