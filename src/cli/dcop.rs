@@ -44,10 +44,18 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         move || solve(&config, &device, started, &kept, &stop)
     };
     let result = worker::run(&stop, work, || ());
+    let console = Console::new(config.verbosity);
+    // the result is printed even if there is no memory for the messages, or a file cannot be written
+    let mut written = true;
     let ended = match (result, kept.take()) {
         (Ok(ended), Some(best)) if ended.exit == Exit::NoSolution => best.instead_of(ended),
         (Ok(ended), _) => ended,
         (Err(error), Some(best)) if error.is_stop() => best.ended(),
+        (Err(error @ Error::Memory(_)), Some(best)) => {
+            console.warn(&error.to_string());
+            written = false;
+            best.ended()
+        }
         (Err(error), None) if error.is_stop() => {
             let report = Report {
                 instance: config.input.name(),
@@ -66,9 +74,6 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         (Err(error), _) => return Err(error),
     };
     let Ended { mut report, rows, values, network, exit, .. } = ended;
-    let console = Console::new(config.verbosity);
-    // the result is printed even if a file cannot be written
-    let mut written = true;
     let mut heed = |outcome: Result<(), Error>| {
         if let Err(error) = outcome {
             console.warn(&error.to_string());

@@ -83,8 +83,8 @@ fn mass(diagram: &Diagram) -> Option<Interval> {
         parents[decision as usize] += sees.len();
         sees.iter().for_each(|&seen| children[seen as usize].push(decision));
     }
-    // summed from the last variables to the first, each function is a sum of its rows; one of two, or one of a decision,
-    // only has entries of which none exceeds that sum
+    // summed from the last variables to the first, each function is a sum of its rows; one of two, or one of a
+    // decision, only has entries of which none exceeds that sum
     let once = |v: usize| functions[v] == usize::from(!diagram.nodes[v].decision);
     if !(0..n).all(once) {
         all.least = 0.0;

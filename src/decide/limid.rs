@@ -3,7 +3,7 @@
 
 use super::Options;
 use super::pairs::{Outcome, Pairs, Place, Plan, execute, plan};
-use super::process::best;
+use super::process::best_beside;
 use super::tuning::POLICY_TABLE;
 use crate::error::Error;
 use crate::model::{DecisionRule, Diagram, Potential};
@@ -136,7 +136,10 @@ impl<'a> Limited<'a> {
                 let Some(plan) = &plans[k] else { return Ok(None) };
                 let Some(outcome) = execute(&pairs, plan, 0.0, self.place, stop)? else { return Ok(None) };
                 let rows = self.rows(&outcome.left, &keep, *variable);
-                let picks: Vec<(usize, f64)> = rows.iter().map(|row| best(row.iter().copied())).collect();
+                // what is observed may be unlikely, and so is all else then
+                let size = largest(rows.iter().flatten());
+                let pick = |row: &Vec<f64>| best_beside(row.iter().copied(), size);
+                let picks: Vec<(usize, f64)> = rows.iter().map(pick).collect();
                 let unsure = 2.0 * self.error(&outcome);
                 let sure = |(row, pick): (&Vec<f64>, &(usize, f64))| {
                     let others = row.iter().enumerate().filter(|&(value, _)| value != pick.0);
@@ -324,7 +327,9 @@ impl<'a> Limited<'a> {
                     worth[row * domain + value as usize] += weight;
                 }
             }
-            let picks: Vec<(usize, f64)> = worth.chunks(domain).map(|row| best(row.iter().copied())).collect();
+            let size = largest(&worth);
+            let pick = |row: &[f64]| best_beside(row.iter().copied(), size);
+            let picks: Vec<(usize, f64)> = worth.chunks(domain).map(pick).collect();
             let value: f64 = picks.iter().map(|pick| pick.1).sum();
             if top.as_ref().is_none_or(|(known, _)| value > *known) {
                 let mut policy = choices.clone();
@@ -352,6 +357,10 @@ impl<'a> Limited<'a> {
         let rules = self.rules(&policy, unknown);
         Ok(Some(Found { value, error: self.error(&outcome), rules, exact: true, plan: Some(plan) }))
     }
+}
+
+fn largest<'a>(values: impl IntoIterator<Item = &'a f64>) -> f64 {
+    values.into_iter().fold(0.0, |most, value| most.max(value.abs()))
 }
 
 fn total(values: &[f64]) -> f64 {

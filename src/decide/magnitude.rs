@@ -5,8 +5,8 @@ use super::Solution;
 use crate::error::Error;
 use crate::model::{Diagram, Idid, Other, Pomdp, scale};
 
-/// Exponents of the largest utility for which utilities stay as they are: sums and differences of them are in range, and
-/// absolute tolerances are relative ones at least.
+/// Exponents of the largest utility for which utilities stay as they are: sums and differences of them are in range,
+/// and absolute tolerances are relative ones at least.
 const USUAL: std::ops::RangeInclusive<i64> = 0..=200;
 
 /// What is counted in units.

@@ -94,8 +94,13 @@ pub(super) fn dot(belief: &[f64], values: &[f64]) -> f64 {
 
 /// The first index whose value is the largest, but for rounding, and the largest.
 pub(super) fn best(values: impl Iterator<Item = f64> + Clone) -> (usize, f64) {
+    best_beside(values, 1.0)
+}
+
+/// Like [`best`], but rounding is that of numbers of this size, which are 1 at most.
+pub(super) fn best_beside(values: impl Iterator<Item = f64> + Clone, size: f64) -> (usize, f64) {
     let most = values.clone().fold(f64::NEG_INFINITY, f64::max);
-    let tie = super::tuning::TIE * most.abs().max(1.0);
+    let tie = super::tuning::TIE * most.abs().max(size.min(1.0));
     let place = values.into_iter().position(|value| value >= most - tie).unwrap_or(0);
     (place, most)
 }

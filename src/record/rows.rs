@@ -1,8 +1,8 @@
 //! Rows of a CSV file, as every command writes them: on disk at once, and without formulas.
 //!
-//! Spreadsheets compute a field that begins with `=`, `+`, `-`, `@`, a tab or a carriage return, and names of variables,
-//! agents and files may do so. Such a text gets an apostrophe in front (OWASP, "CSV Injection"); numbers stay as they
-//! are.
+//! Spreadsheets compute a field that begins with `=`, `+`, `-`, `@`, a tab or a carriage return, and names of
+//! variables, agents and files may do so. Such a text gets an apostrophe in front (OWASP, "CSV Injection"); numbers
+//! stay as they are.
 
 use super::AppendedFile;
 use serde::Serialize;

@@ -118,6 +118,18 @@ fn a_run_that_is_stopped_has_an_assignment_and_a_bound() -> Result {
         let checked = object(fangs().args(["check", "--json"]).arg(&path).arg(&solution), 0)?;
         assert_eq!(checked["cost"].as_i64(), cost);
     }
+    // costs that limited messages cannot hold
+    let path = folder.path().join("large.wcsp");
+    let large = 1_i64 << 55;
+    fs::write(
+        &path,
+        format!(
+            "large 3 2 3 {}\n2 2 2\n2 0 1 {large} 1\n0 0 0\n2 1 2 1 1\n0 1 {large}\n2 0 2 2 1\n1 1 5\n",
+            large << 2
+        ),
+    )?;
+    let found = run(&path, &["--message-limit", "1"], 1)?;
+    assert!(found["cost"].is_number() && found["assignment_from"].is_string(), "{found}");
     Ok(())
 }
 

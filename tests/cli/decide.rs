@@ -172,6 +172,24 @@ fn utilities_may_have_any_magnitude() -> Result {
     refused(fangs().arg("decide").arg(&coin), &["the utilities are too large"])
 }
 
+/// What is observed has a probability of 1e-200, which must not make all choices alike.
+#[test]
+fn unlikely_observations_change_no_choice() -> Result {
+    let folder = tempfile::tempdir()?;
+    let (path, policy) = (folder.path().join("rare.uai"), folder.path().join("rare.json"));
+    let scopes = "1 0\n2 0 1\n2 2 0\n";
+    fs::write(&path, format!("LIMID\n3\n2 2 2\n3\n{scopes}\n2\n0.5 0.5\n\n4\n1 1e-200 1 1e-200\n\n4\n1 0 3 5\n"))?;
+    fs::write(path.with_extension("id"), "3\nC C D\n3\nP P U\n")?;
+    fs::write(path.with_extension("pvo"), "3;\n2;\n0 1;\n2;\n")?;
+    let mut command = fangs();
+    let command = command.args(["decide", "--json", "--observe", "1=1", "--policy"]).arg(&policy).arg(&path);
+    let found = object(command, 0)?;
+    assert!((found["meu"].as_f64().ok_or("none")? - 4.0).abs() < 1e-9 && found["exact"] == true, "{found}");
+    assert!(found["error_bound"].as_f64().is_some_and(|error| error < 1e-9), "{found}");
+    let _ = object(fangs().args(["check", "--json"]).arg(&path).arg("--policy").arg(&policy), 0)?;
+    Ok(())
+}
+
 #[test]
 fn text_shows_no_digits_beyond_the_error() -> Result {
     let (_folder, tiger, _) = folder()?;

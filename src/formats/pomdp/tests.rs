@@ -85,11 +85,9 @@ fn all_forms_are_read() {
 
 #[test]
 fn several_states_may_be_the_first() {
-    let text = |start: &str| {
-        format!(
-            "discount: 1\nstates: a b c\nactions: l\nobservations: o\n{start}\nT: * uniform\nO: * uniform\nR: l : a : * : * 1\n"
-        )
-    };
+    let body = "T: * uniform\nO: * uniform\nR: l : a : * : * 1\n";
+    let head = "discount: 1\nstates: a b c\nactions: l\nobservations: o\n";
+    let text = |start: &str| format!("{head}{start}\n{body}");
     for (start, expected) in [
         ("start: a c", [0.5, 0.0, 0.5]),
         ("start:\na b c", [1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0]),
