@@ -421,7 +421,8 @@ mod tests {
             own.table.iter().map(|p| (p * 1e12).round() / 1e12).collect::<Vec<f64>>()
         };
         let noisy = format!(
-            "<noisymax id=\"b\">{parents}<strengths>0 1</strengths><parameters>0.6 0.4 0 1 0.5 0.5</parameters></noisymax>"
+            "<noisymax id=\"b\">{parents}<strengths>0 1</strengths>\
+             <parameters>0.6 0.4 0 1 0.5 0.5</parameters></noisymax>"
         );
         assert_eq!(table(&noisy), [0.8, 0.2, 0.5, 0.5]);
         let fixed = |states: &str| {
