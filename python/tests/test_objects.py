@@ -6,6 +6,7 @@ import copy
 import faulthandler
 import pickle
 import threading
+from pathlib import Path
 
 import fangs
 import numpy as np
@@ -41,7 +42,7 @@ R: 0 : * : * : * 1
 """
 
 
-def objects(folder) -> list[object]:
+def objects(folder: Path) -> list[object]:
     net = made()
     run = net.solve(rounds=2, threads=1)
     events = list(run)
@@ -67,7 +68,7 @@ def objects(folder) -> list[object]:
     ]
 
 
-def test_texts_lengths_equality_and_copies(tmp_path):
+def test_texts_lengths_equality_and_copies(tmp_path: Path):
     for thing in objects(tmp_path):
         kind = type(thing).__name__
         assert repr(thing) and str(thing) and f"{thing}", kind
@@ -76,7 +77,8 @@ def test_texts_lengths_equality_and_copies(tmp_path):
                 assert getattr(thing, show)(), kind
         if hasattr(type(thing), "__len__"):
             assert len(thing) >= 0, kind
-        assert thing == thing and thing != made(), kind
+        same = thing
+        assert thing == same and thing != made(), kind
         assert hash(thing) == hash(thing), kind
         for copied in (copy.copy, copy.deepcopy, lambda own: pickle.loads(pickle.dumps(own))):
             try:
