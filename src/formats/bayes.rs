@@ -3,7 +3,7 @@
 use super::tokens::{Place, Tokens};
 use super::uai::Parts;
 use crate::error::Error;
-use crate::model::{Network, Numbers, Scale, Stated, Variable};
+use crate::model::{Diagram, Network, Node, Numbers, Scale, Stated, Variable};
 use rustc_hash::FxHashMap;
 use std::borrow::Borrow;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl File {
 
     /// Returns the network, after warnings of rows that are no distributions.
     pub fn parts(self, tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
-        warn_of_sums(&self.variables, self.tables.iter().flatten(), tokens);
+        warn_of_sums(&self.variables, self.tables.iter().flatten(), &mut |place, text| tokens.warn(place, text));
         let mut builder = Network::builder(tokens.file());
         for variable in self.variables {
             let _ = builder.named_variable(variable)?;
@@ -66,18 +66,35 @@ impl File {
     }
 }
 
+/// Warns of rows of probabilities of a diagram whose sum is not 1. The last variable of a scope is the one whose
+/// probabilities they are; each table has a place in the file.
+pub(super) fn warn_of_sums_of(diagram: &Diagram, places: &[Place], warn: &mut dyn FnMut(Place, String)) {
+    let variable = |node: &Node| {
+        let values = node.values.iter().map(|value| value.as_str().into()).collect();
+        let values = (!node.values.is_empty()).then_some(values);
+        Variable { domain: node.domain, name: Some(node.name.as_str().into()), values }
+    };
+    let variables: Vec<Variable> = diagram.nodes.iter().map(variable).collect();
+    let tables = diagram.probabilities.iter().zip(places).map(|(own, &place)| Conditional {
+        scope: own.scope.clone(),
+        numbers: Numbers::new(own.table.to_vec(), Vec::new()).into(),
+        places: vec![place],
+    });
+    warn_of_sums(&variables, tables, warn);
+}
+
 /// Warns of rows of probabilities whose sum is not 1.
 pub(super) fn warn_of_sums(
     variables: &[Variable],
     tables: impl IntoIterator<Item: Borrow<Conditional>>,
-    tokens: &mut Tokens<'_>,
+    warn: &mut dyn FnMut(Place, String),
 ) {
     let mut sums = RowSums::default();
     for table in tables {
-        sums.check(variables, table.borrow(), tokens);
+        sums.check(variables, table.borrow(), warn);
     }
     if let Some(place) = sums.further {
-        tokens.warn(place, format!("rows of probabilities that do not sum to 1: {} more", sums.rows - MOST_ROWS));
+        warn(place, format!("rows of probabilities that do not sum to 1: {} more", sums.rows - MOST_ROWS));
     }
 }
 
@@ -91,7 +108,7 @@ struct RowSums {
 
 impl RowSums {
     /// Checks all rows of a table.
-    fn check(&mut self, variables: &[Variable], table: &Conditional, tokens: &mut Tokens<'_>) {
+    fn check(&mut self, variables: &[Variable], table: &Conditional, warn: &mut dyn FnMut(Place, String)) {
         let Some((&own, parents)) = table.scope.split_last() else { return };
         let size = variables[own as usize].domain as usize;
         let value = |stated: Stated| match stated {
@@ -119,7 +136,7 @@ impl RowSums {
                 _ => format!("row ({}) of the probabilities of {name}", row_names(variables, parents, row)),
             };
             let verb = if parents.is_empty() { ["sum", "are"] } else { ["sums", "is"] };
-            tokens.warn(
+            warn(
                 place,
                 match sum {
                     0.0 => format!("{what} {} all 0", verb[1]),

@@ -245,7 +245,7 @@ mod tests {
         let mut written = Vec::new();
         crate::formats::write(&network, Format::Wcnf, &mut written).expect("weights");
         let written = String::from_utf8(written).expect("text");
-        assert!(written.starts_with("p wcnf 2 4 5\n1.25 -1 0\n"), "{written}");
+        assert!(written.starts_with("p wcnf 2 5 5\n1.25 -1 0\n"), "{written}");
         let again = read(&written, Format::Wcnf);
         assert_eq!((costs(&again), again.units().decimals), (vec![100, 200, FORBIDDEN, 375], 2));
     }

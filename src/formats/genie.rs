@@ -2,7 +2,7 @@
 //! `probabilities`, in which the variable itself runs fastest and the first parent slowest, a `deterministic` one its
 //! `resultingstates`, a `noisymax` one the parameters of each parent.
 
-mod noisy;
+pub(super) mod noisy;
 
 use super::ReadOptions;
 use super::bayes::{Conditional, File};
@@ -58,7 +58,10 @@ fn network(root: Node<'_, '_>, mut places: Places<'_>) -> Result<File, Wrong> {
         let scope = scope(&file, own as u32, node)?;
         let numbers = match node.tag_name().name() {
             "deterministic" => determined(&file, &scope, node)?,
-            "noisymax" => noisy::probabilities(&file, &scope, node)?,
+            "noisymax" => {
+                let sizes: Vec<usize> = scope.iter().map(|&v| file.variables[v as usize].domain as usize).collect();
+                Numbers::of(noisy::probabilities(&sizes, node)?.into_iter().map(Stated::Double))
+            }
             _ => probabilities(child(node, "probabilities")?, file.entries(&scope))?,
         };
         let (scope, numbers, places) = (scope.into(), numbers.into(), vec![places.of(node.range().start)]);

@@ -1,6 +1,7 @@
 //! Influence diagrams in three files of one stem: `.uai` with the header `ID` or `LIMID`, `.id` with the kinds of
 //! variables and functions, `.pvo` with blocks of variables (Lee, Marinescu, Dechter, 2021).
 
+use super::bayes::warn_of_sums_of;
 use super::tokens::Tokens;
 use super::{Source, compressed_extensions, open, uai};
 use crate::error::{Error, Warning};
@@ -90,11 +91,17 @@ fn parse(name: &str, [tables, kinds, blocks]: &mut [Tokens<'_>; 3]) -> Result<(D
         blocks: Vec::new(),
         informed: Vec::new(),
     };
+    let mut places = Vec::new();
     for (function, (scope, &utility)) in scopes.into_iter().zip(&utilities).enumerate() {
         let table = read_table(tables, function, &scope, &diagram.nodes, utility)?;
-        let list = if utility { &mut diagram.utilities } else { &mut diagram.probabilities };
-        list.push(Potential { scope, table });
+        if utility {
+            diagram.utilities.push(Potential { scope, table });
+        } else {
+            diagram.probabilities.push(Potential { scope, table });
+            places.push(tables.place());
+        }
     }
+    warn_of_sums_of(&diagram, &places, &mut |place, text| tables.warn(place, text));
     tables.leave_rest("the last table")?;
     diagram.blocks = read_blocks(blocks, &diagram.nodes)?;
     // a decision that forgets sees nothing if the block before its own is empty

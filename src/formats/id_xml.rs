@@ -1,6 +1,10 @@
 //! Influence diagrams with names: `.bifxml` as pyAgrum writes it, whose decisions see their parents and forget, and
 //! `.xdsl` of GeNIe, whose decisions remember.
 
+use super::bayes::warn_of_sums_of;
+use super::genie::noisy;
+use super::text::Wrong;
+use super::tokens::Place;
 use super::{Source, encoding, read_text};
 use crate::error::{Error, ParseError, Warning};
 use crate::model::{Diagram, DiagramKind, Node, Potential};
@@ -14,7 +18,7 @@ use rustc_hash::FxHashMap;
 /// A file that cannot be read or parsed, with line and column; [`Error::Stopped`].
 pub fn read_bifxml(source: &Source, stop: &Stop) -> Result<(Diagram, Vec<Warning>), Error> {
     let text = read_text(source, stop)?;
-    Ok((parse_bifxml(&encoding::document(text).0, &source.to_string())?, Vec::new()))
+    parse_bifxml(&encoding::document(text).0, &source.to_string())
 }
 
 /// Reads a diagram as GeNIe writes it.
@@ -23,7 +27,7 @@ pub fn read_bifxml(source: &Source, stop: &Stop) -> Result<(Diagram, Vec<Warning
 /// As [`read_bifxml`].
 pub fn read_xdsl(source: &Source, stop: &Stop) -> Result<(Diagram, Vec<Warning>), Error> {
     let text = read_text(source, stop)?;
-    Ok((parse_xdsl(&encoding::document(text).0, &source.to_string())?, Vec::new()))
+    parse_xdsl(&encoding::document(text).0, &source.to_string())
 }
 
 /// What a name stands for.
@@ -41,12 +45,14 @@ struct Reader<'a> {
     nodes: Vec<Node>,
     known: FxHashMap<String, Kind>,
     probabilities: Vec<Potential>,
+    /// Where the probabilities are defined.
+    places: Vec<Place>,
     utilities: Vec<Potential>,
     /// What each decision sees.
     informed: Vec<(u32, Vec<u32>)>,
 }
 
-fn parse_bifxml(text: &str, file: &str) -> Result<Diagram, Error> {
+fn parse_bifxml(text: &str, file: &str) -> Result<(Diagram, Vec<Warning>), Error> {
     // some of its comments begin and end with one dash, which XML does not have; places stay as they are
     let mut text = text.to_string();
     while let Some(begin) = text.match_indices("<!-").map(|(at, _)| at).find(|&at| !text[at..].starts_with("<!--")) {
@@ -80,7 +86,7 @@ fn parse_bifxml(text: &str, file: &str) -> Result<Diagram, Error> {
     reader.finish(DiagramKind::Limited)
 }
 
-fn parse_xdsl(text: &str, file: &str) -> Result<Diagram, Error> {
+fn parse_xdsl(text: &str, file: &str) -> Result<(Diagram, Vec<Warning>), Error> {
     let document = parse_xml(text, file)?;
     let mut reader = Reader::new(&document, file);
     if let Some(dynamic) = document.root_element().children().find(|c| c.has_tag_name("dynamic")) {
@@ -96,17 +102,13 @@ fn parse_xdsl(text: &str, file: &str) -> Result<Diagram, Error> {
         let states = element.children().filter(|c| c.has_tag_name("state"));
         let values = states.filter_map(|c| c.attribute("id")).map(String::from).collect();
         match element.tag_name().name() {
-            "cpt" | "deterministic" => reader.variable(element, name(&element), values, false)?,
+            "cpt" | "deterministic" | "noisymax" => reader.variable(element, name(&element), values, false)?,
             "decision" => reader.variable(element, name(&element), values, true)?,
             "utility" => reader.utility(element, name(&element))?,
             "mau" => {}
-            _ => return Err(reader.error(element, "a cpt, deterministic, decision, utility or mau")),
+            _ => return Err(reader.error(element, "a cpt, deterministic, noisymax, decision, utility or mau")),
         }
     }
-    let words = |element: Element<'_, '_>, tag: &str| -> String {
-        let child = element.children().find(|c| c.has_tag_name(tag));
-        child.and_then(|c| c.text()).unwrap_or_default().to_string()
-    };
     // weights of sums come first, as they change utilities
     for &element in elements.iter().filter(|element| element.has_tag_name("mau")) {
         let (parents, weights) = (words(element, "parents"), words(element, "weights"));
@@ -125,24 +127,19 @@ fn parse_xdsl(text: &str, file: &str) -> Result<Diagram, Error> {
     for &element in &elements {
         let parents = words(element, "parents");
         let given: Vec<&str> = parents.split_whitespace().collect();
-        let table = match element.tag_name().name() {
-            "mau" => continue,
-            "utility" => words(element, "utilities"),
-            "deterministic" => {
-                let states = words(element, "resultingstates");
-                let values: Vec<&str> =
-                    element.children().filter(|c| c.has_tag_name("state")).filter_map(|c| c.attribute("id")).collect();
-                let row = |state: &str| {
-                    let share = |value: &&str| if *value == state { "1" } else { "0" };
-                    values.iter().map(share).collect::<Vec<_>>().join(" ")
-                };
-                states.split_whitespace().map(row).collect::<Vec<_>>().join(" ")
-            }
-            _ => words(element, "probabilities"),
-        };
+        if element.has_tag_name("mau") {
+            continue;
+        }
+        let table = reader.table(element, &given)?;
         reader.define(element, &name(&element), &given, &table)?;
     }
     reader.finish(DiagramKind::Recall)
+}
+
+/// The text of a part of an element; empty if there is no such part.
+fn words(element: Element<'_, '_>, tag: &str) -> String {
+    let child = element.children().find(|c| c.has_tag_name(tag));
+    child.and_then(|c| c.text()).unwrap_or_default().to_string()
 }
 
 fn parse_xml<'a>(text: &'a str, file: &str) -> Result<Document<'a>, Error> {
@@ -162,6 +159,7 @@ impl<'a> Reader<'a> {
             nodes: Vec::new(),
             known: FxHashMap::default(),
             probabilities: Vec::new(),
+            places: Vec::new(),
             utilities: Vec::new(),
             informed: Vec::new(),
         }
@@ -172,6 +170,45 @@ impl<'a> Reader<'a> {
         let found = format!("<{}>", element.tag_name().name());
         let (line, column) = (u64::from(at.row), u64::from(at.col));
         ParseError { file: self.file.into(), line, column, found, expected: expected.into(), hint: None }.into()
+    }
+
+    fn wrong(&self, wrong: Wrong) -> Error {
+        let at = self.document.text_pos_at(wrong.at.start);
+        let (line, column) = (u64::from(at.row), u64::from(at.col));
+        let found = wrong.found.unwrap_or_else(|| "other text".into());
+        let (file, expected, hint) = (self.file.into(), wrong.expected, wrong.hint);
+        ParseError { file, line, column, found, expected, hint }.into()
+    }
+
+    /// The numbers of a node of GeNIe as words.
+    fn table(&self, element: Element<'_, '_>, given: &[&str]) -> Result<String, Error> {
+        let own = element.attribute("id").unwrap_or_default();
+        Ok(match element.tag_name().name() {
+            "utility" => words(element, "utilities"),
+            "deterministic" => {
+                let states = words(element, "resultingstates");
+                let values: Vec<&str> =
+                    element.children().filter(|c| c.has_tag_name("state")).filter_map(|c| c.attribute("id")).collect();
+                if let Some(other) = states.split_whitespace().find(|state| !values.contains(state)) {
+                    return Err(self.error(element, format!("states of {}, not `{other}`", own)));
+                }
+                let row = |state: &str| {
+                    let share = |value: &&str| if *value == state { "1" } else { "0" };
+                    values.iter().map(share).collect::<Vec<_>>().join(" ")
+                };
+                states.split_whitespace().map(row).collect::<Vec<_>>().join(" ")
+            }
+            "noisymax" => {
+                let size = |name: &&str| match self.known.get(*name) {
+                    Some(Kind::Variable(v)) => self.nodes[*v as usize].domain as usize,
+                    _ => 1,
+                };
+                let sizes: Vec<usize> = given.iter().chain([&own]).map(size).collect();
+                let table = noisy::probabilities(&sizes, element).map_err(|wrong| self.wrong(wrong))?;
+                table.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")
+            }
+            _ => words(element, "probabilities"),
+        })
     }
 
     fn text(&self, element: Element<'_, '_>, tag: &str) -> Result<String, Error> {
@@ -239,13 +276,17 @@ impl<'a> Reader<'a> {
                 numbers.iter_mut().for_each(|number| *number *= weight);
                 self.utilities.push(Potential { scope: scope.into(), table: numbers.into() });
             }
-            Kind::Variable(_) => self.probabilities.push(Potential { scope: scope.into(), table: numbers.into() }),
+            Kind::Variable(_) => {
+                self.probabilities.push(Potential { scope: scope.into(), table: numbers.into() });
+                let at = self.document.text_pos_at(element.range().start);
+                self.places.push((u64::from(at.row), u64::from(at.col)));
+            }
         }
         Ok(())
     }
 
     /// Orders decisions in time: each after those that it, or what it sees, depends on.
-    fn finish(self, kind: DiagramKind) -> Result<Diagram, Error> {
+    fn finish(self, kind: DiagramKind) -> Result<(Diagram, Vec<Warning>), Error> {
         let root = self.document.root_element();
         let n = self.nodes.len();
         let mut parents: Vec<Option<Vec<u32>>> = vec![None; n];
@@ -285,7 +326,7 @@ impl<'a> Reader<'a> {
             sees.sort_unstable();
             (v, sees)
         });
-        Ok(Diagram {
+        let diagram = Diagram {
             name: self.file.into(),
             kind,
             informed: informed.collect(),
@@ -293,7 +334,12 @@ impl<'a> Reader<'a> {
             probabilities: self.probabilities,
             utilities: self.utilities,
             blocks: blocks.into_iter().filter(|block: &Vec<u32>| !block.is_empty()).collect(),
-        })
+        };
+        let mut warnings = Vec::new();
+        warn_of_sums_of(&diagram, &self.places, &mut |(line, column), message| {
+            warnings.push(Warning { file: self.file.into(), line, column, message });
+        });
+        Ok((diagram, warnings))
     }
 }
 
@@ -334,14 +380,63 @@ mod tests {
 
     #[test]
     fn diagrams_of_both_kinds_are_read() {
-        let coin = parse_bifxml(BIFXML, "t").expect("a diagram");
+        let (coin, warnings) = parse_bifxml(BIFXML, "t").expect("a diagram");
+        assert!(warnings.is_empty(), "{warnings:?}");
         assert_eq!((coin.kind, &coin.informed), (DiagramKind::Limited, &vec![(2, vec![0])]));
         assert_eq!(coin.blocks, [vec![1], vec![2], vec![0]]);
         assert_eq!((&*coin.utilities[0].scope, coin.nodes[2].value_name(1)), (&[1, 2][..], "b".to_string()));
-        let venture = parse_xdsl(XDSL, "t").expect("a diagram");
+        let (venture, warnings) = parse_xdsl(XDSL, "t").expect("a diagram");
+        assert!(warnings.is_empty(), "{warnings:?}");
         assert_eq!((venture.kind, venture.decisions()), (DiagramKind::Recall, vec![(3, vec![2])]));
         assert_eq!(*venture.probabilities[2].table, [1.0, 0.0, 0.0, 1.0]);
         assert_eq!((*venture.utilities[1].table).to_vec(), [6.0]);
+    }
+
+    #[test]
+    fn rows_that_are_no_distributions_are_named() {
+        let xdsl = XDSL.replace("0.4 0.6 0.1 0.9", "0.4 0.5 0 0");
+        let (_, warnings) = parse_xdsl(&xdsl, "t").expect("a diagram");
+        let told: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(told.len(), 2);
+        assert_eq!(told[0], "t:4:1: row (yes) of the probabilities of forecast sums to 0.9, not 1; used as written");
+        assert_eq!(told[1], "t:4:1: row (no) of the probabilities of forecast is all 0");
+        let (_, warnings) = parse_bifxml(&BIFXML.replace("0.75 0.25", "0.75 0.75"), "t").expect("a diagram");
+        assert_eq!(warnings.len(), 1);
+        assert!(warnings[0].to_string().contains("the probabilities of coin sum to 1.5, not 1"), "{warnings:?}");
+    }
+
+    #[test]
+    fn canonical_nodes_of_genie_are_read_beside_decisions() {
+        let text = |node: &str| {
+            format!(
+                "<smile><nodes><cpt id=\"a\"><state id=\"y\"/><state id=\"n\"/><probabilities>0.25 0.75\
+                 </probabilities></cpt>{node}<decision id=\"d\"><state id=\"go\"/><state id=\"stay\"/></decision>\
+                 <utility id=\"u\"><parents>b d</parents><utilities>8 1 0 1</utilities></utility></nodes></smile>"
+            )
+        };
+        let parents = "<state id=\"t\"/><state id=\"f\"/><parents>a</parents>";
+        let table = |node: &str| {
+            let (diagram, _) = parse_xdsl(&text(node), "t").expect(node);
+            let own = diagram.probabilities.iter().find(|function| function.scope.len() == 2).expect("a table");
+            own.table.iter().map(|p| (p * 1e12).round() / 1e12).collect::<Vec<f64>>()
+        };
+        let noisy = format!(
+            "<noisymax id=\"b\">{parents}<strengths>0 1</strengths>\
+             <parameters>0.6 0.4 0 1 0.5 0.5</parameters></noisymax>"
+        );
+        assert_eq!(table(&noisy), [0.8, 0.2, 0.5, 0.5]);
+        let fixed = |states: &str| {
+            format!("<deterministic id=\"b\">{parents}<resultingstates>{states}</resultingstates></deterministic>")
+        };
+        assert_eq!(table(&fixed("f t")), [0.0, 1.0, 1.0, 0.0]);
+        for (node, part) in [
+            (fixed("f s"), "states of b, not `s`"),
+            (noisy.replace("0 1</strengths>", "0 2</strengths>"), "each state of a parent"),
+            (noisy.replace("noisymax", "noisyadder"), "found <noisyadder>, expected a cpt, deterministic, noisymax"),
+        ] {
+            let error = parse_xdsl(&text(&node), "t").expect_err(part).to_string();
+            assert!(error.contains(part), "{error}");
+        }
     }
 
     #[test]

@@ -37,17 +37,17 @@ impl Real {
 
     /// The number as a double.
     pub fn as_f64(self) -> f64 {
-        match i32::try_from(self.exponent) {
-            Ok(exponent) if exponent < 0 => self.digits as f64 / 10f64.powi(-exponent),
-            Ok(exponent) => self.digits as f64 * 10f64.powi(exponent),
-            Err(_) if self.exponent < 0 => 0.0,
-            Err(_) => self.digits as f64 * f64::INFINITY,
+        // beyond these powers of ten all numbers are 0 or infinite
+        match self.exponent.clamp(-1000, 1000) as i32 {
+            _ if self.digits == 0 => 0.0,
+            exponent if exponent < 0 => self.digits as f64 / 10f64.powi(-exponent),
+            exponent => self.digits as f64 * 10f64.powi(exponent),
         }
     }
 
     /// Its decimal digits behind the point.
     pub fn decimals(self) -> u32 {
-        u32::try_from(-self.exponent.min(0)).unwrap_or(u32::MAX)
+        u32::try_from(self.exponent.min(0).unsigned_abs()).unwrap_or(u32::MAX)
     }
 
     /// The nearest multiple of 10^-decimals, and whether it is the number itself.
@@ -202,6 +202,22 @@ mod tests {
 
     fn real(text: &str) -> Real {
         parse(text.as_bytes()).expect("a number")
+    }
+
+    #[test]
+    fn exponents_of_any_size_overflow_nothing() {
+        for (text, double, decimals) in [
+            ("1e-2147483648", 0.0, 1 << 31),
+            ("-1e-9223372036854775808", 0.0, u32::MAX),
+            ("0.001e-9223372036854775807", 0.0, u32::MAX),
+            ("-3e9223372036854775807", f64::NEG_INFINITY, 0),
+            ("0e-99999999999999999999", 0.0, 0),
+            ("25e-1", 2.5, 1),
+        ] {
+            let real = parse(text.as_bytes()).expect(text);
+            assert_eq!((real.as_f64(), real.decimals()), (double, decimals), "{text}");
+            let _ = real.units(3);
+        }
     }
 
     #[test]

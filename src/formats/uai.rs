@@ -102,7 +102,7 @@ pub(super) fn parse(tokens: &mut Tokens<'_>, scale: Scale) -> Result<Parts, Erro
             let (scope, numbers) = (scope.clone(), numbers.clone());
             Conditional { scope, numbers, places: vec![place] }
         });
-        warn_of_sums(&variables, tables, tokens);
+        warn_of_sums(&variables, tables, &mut |place, text| tokens.warn(place, text));
     }
     tokens.leave_rest(&format!("the last table (the file announces {})", scopes.len()))?;
     Ok(Parts { builder, scopes, numbers, scale, precision: None, fixed: Vec::new() })

@@ -1,5 +1,5 @@
-//! The entries that matter if the values of a network differ too much for 64-bit costs, or for sums. An entry that costs
-//! more than all of a *witness*, whatever the other functions cost, is in no assignment as good as the witness.
+//! The entries that matter if the values of a network differ too much for 64-bit costs, or for sums. An entry that
+//! costs more than all of a *witness*, whatever the other functions cost, is in no assignment as good as the witness.
 
 use crate::error::Error;
 use crate::rng::Rng;

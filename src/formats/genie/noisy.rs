@@ -2,17 +2,16 @@
 //! alone, and the leak, draws a value of the variable, and the largest one is taken. The first state is the largest,
 //! the last one means that nothing happens; parameters are those of one parent without the leak.
 
-use crate::formats::bayes::File;
 use crate::formats::text::{Wrong, quote};
 use crate::formats::xmlbif::{child, probabilities as numbers};
 use crate::memory;
-use crate::model::{Numbers, Stated};
+use crate::model::Stated;
 use roxmltree::Node;
 
-/// Returns the conditional probabilities of a noisy-MAX variable, the last of `scope`.
-pub(super) fn probabilities(file: &File, scope: &[u32], node: Node<'_, '_>) -> Result<Numbers, Wrong> {
-    let sizes: Vec<usize> = scope.iter().map(|&v| file.variables[v as usize].domain as usize).collect();
-    let Some((&size, parents)) = sizes.split_last() else { return Ok(Numbers::of([])) };
+/// Returns the conditional probabilities of a noisy-MAX variable, whose domain size is the last of `sizes`; the others
+/// are those of its parents.
+pub(in crate::formats) fn probabilities(sizes: &[usize], node: Node<'_, '_>) -> Result<Vec<f64>, Wrong> {
+    let Some((&size, parents)) = sizes.split_last() else { return Ok(Vec::new()) };
     let columns: usize = parents.iter().sum::<usize>() + 1;
     let element = child(node, "parameters")?;
     let parameters: Vec<f64> = numbers(element, columns * size)?
@@ -35,7 +34,7 @@ pub(super) fn probabilities(file: &File, scope: &[u32], node: Node<'_, '_>) -> R
         first += domain;
     }
     let leak = cumulative(column(first));
-    let entries = file.entries(scope);
+    let entries = sizes.iter().fold(1usize, |entries, &size| entries.saturating_mul(size));
     memory::must_fit(entries.saturating_mul(16) as u64, || "the table of a noisy-MAX".into())
         .map_err(|error| Wrong::new(node.range(), "a smaller table").found("a noisy-MAX").hint(error.to_string()))?;
     let mut table = Vec::with_capacity(entries);
@@ -46,9 +45,9 @@ pub(super) fn probabilities(file: &File, scope: &[u32], node: Node<'_, '_>) -> R
             row /= domain;
         }
         below.push(0.0);
-        table.extend(below.windows(2).map(|pair| Stated::Double((pair[0] - pair[1]).max(0.0))));
+        table.extend(below.windows(2).map(|pair| (pair[0] - pair[1]).max(0.0)));
     }
-    Ok(Numbers::of(table))
+    Ok(table)
 }
 
 /// Returns the probabilities of each state or a later one.
