@@ -9,7 +9,7 @@ use fangs::decide::{Device, Method, Options as Limits, Solution, solve_diagram, 
 use fangs::elimination::Gpu;
 use fangs::error::Error;
 use fangs::formats::{self, Decision as Problem, DecisionFormat, Source};
-use fangs::marginals::{self, Evidence, MapBounds, Options, Prepared, PreparedMap, SumBounds};
+use fangs::marginals::{Bounded, Evidence, MapBounds, Options, Prepared, PreparedMap, SumBounds, Sums};
 use fangs::memory;
 use fangs::search::Clock;
 use fangs::stop::Stop;
@@ -59,12 +59,6 @@ impl Marginals {
     }
 }
 
-/// What marginals come to.
-enum Sums {
-    Exact(marginals::Marginals),
-    Bounds(SumBounds),
-}
-
 #[pymethods]
 impl Network {
     /// The sum over all assignments of the product of all potentials, and the posterior of each variable.
@@ -101,26 +95,25 @@ impl Network {
             let gpu = Gpu::of(&device, entries, needed > allowed, stop)?;
             gpu.into_iter().for_each(|gpu| prepared.use_device(gpu));
             deadline.into_iter().for_each(|deadline| prepared.end_at(deadline));
-            match prepared.run(stop) {
-                Err(Error::Memory(_)) if deadline.is_some() => {}
-                Err(Error::Memory(what)) => {
-                    return Err(Error::Memory(format!("{what} (with time=… they are summed in slices or bounded)")));
-                }
-                exact => return exact.map(Sums::Exact),
-            }
             let mut tell = |bounds: &SumBounds| *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(*bounds);
-            marginals::bound(&potentials, &evidence, &options, stop, &mut tell).map(|last| Sums::Bounds(last.bounds))
+            let found = prepared.run_within((&potentials, &evidence, &options), stop, &mut tell);
+            found.map_err(|error| match error {
+                Error::Memory(what) if deadline.is_none() => {
+                    Error::Memory(format!("{what} (with time=… they are summed in slices or bounded)"))
+                }
+                error => error,
+            })
         });
         drop(clock);
         let sums = match (sums, *latest.lock().unwrap_or_else(PoisonError::into_inner)) {
             (Err(error), Some(last)) if !error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) => {
-                Sums::Bounds(last)
+                Sums::Bounds(last.into())
             }
             (sums, _) => sums?,
         };
         let posteriors = PyDict::new(py);
         Ok(match sums {
-            Sums::Bounds(SumBounds { lower, upper, open_parts, .. }) => Marginals {
+            Sums::Bounds(Bounded { bounds: SumBounds { lower, upper, open_parts, .. }, .. }) => Marginals {
                 ln_z: (open_parts == 0).then_some(lower / 2.0 + upper / 2.0),
                 error_bound: (open_parts == 0).then_some(upper - lower),
                 posterior_error: None,

@@ -131,7 +131,7 @@ pub(super) fn bound_by(
     let nothing = SumBounds { upper: f64::NEG_INFINITY, open_parts: 0, ..SumBounds::NONE };
     let slice = |keep| Sliced::new(potentials, evidence, |_| false, keep, stop);
     let (Some(whole), Some(sliced)) = (slice(Keep::All)?, slice(Keep::These(&|_| false))?) else {
-        return Ok(Bounded::new(nothing));
+        return Ok(nothing.into());
     };
     let (left, unobserved) = (sliced.potentials(), Evidence::default());
     let only_z = options.clone().with(|options| options.variables = Some(Vec::new()));

@@ -24,12 +24,13 @@ pub struct Bounded {
 /// The lower and the upper bound of a probability.
 pub type Interval = [f64; 2];
 
-impl Bounded {
-    /// Bounds on the sum alone.
-    pub(super) fn new(bounds: SumBounds) -> Self {
+impl From<SumBounds> for Bounded {
+    fn from(bounds: SumBounds) -> Self {
         Bounded { bounds, part: None }
     }
+}
 
+impl Bounded {
     /// Returns an interval for the posterior of each value of a variable.
     pub fn intervals(&self, variable: usize, domain: u32) -> Box<[Interval]> {
         let known = self.part.as_ref().and_then(|part| Some((part, part.posteriors.get(variable)?.as_deref()?)));

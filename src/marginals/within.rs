@@ -30,7 +30,7 @@ impl Prepared {
         tell: &mut dyn FnMut(&SumBounds),
     ) -> Result<Sums, Error> {
         let Some(until) = self.until else { return self.run(stop).map(Sums::Exact) };
-        let mut last = Bounded::new(SumBounds::NONE);
+        let mut last = Bounded::from(SumBounds::NONE);
         let mut bounds = |stop: &Stop| {
             let mut hear = |found: &SumBounds| {
                 last.bounds = last.bounds.and(*found);
