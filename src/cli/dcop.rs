@@ -150,7 +150,7 @@ fn solve(config: &Config, device: &Opening, started: Instant, kept: &Kept, stop:
         config.activity.step("local search");
         return local(config, &case, algorithm, report, stop);
     }
-    kept.improve(&case, &report, config.local, stop)?;
+    kept.improve(&case, &report, config.local, stop);
     config.activity.step("pseudo-tree");
     let tree = case.tree(&config.tree, config.root.as_deref(), stop)?;
     report.pseudo_tree = Some(Tree { rule: config.tree.name(), size: case.size(&tree) });
@@ -163,7 +163,7 @@ fn solve(config: &Config, device: &Opening, started: Instant, kept: &Kept, stop:
         return bounded(config, &case, &tree, limit, gpu.as_ref(), report, stop);
     }
     let plan = plan(config, &case, &tree, &console, &mut report, stop)?;
-    kept.eliminate(&case, &tree, &plan, stop)?;
+    kept.eliminate(&case, &tree, &plan, stop);
     let gpu = gpu(device, plan.joint_entries as f64, &mut report, stop)?;
     config.activity.step("messages");
     let traffic = Traffic::new(&plan, &tree, &case.owner);

@@ -113,6 +113,8 @@ pub(super) struct Bounds {
     /// What the process is worth where each state is seen, from above (Littman, Cassandra, Kaelbling, "Learning
     /// policies for partially observable environments", 1995).
     pub seen: Vec<f64>,
+    /// How far entries may be from those of exact arithmetic.
+    pub error: f64,
 }
 
 /// The bounds at each step up to the horizon, the last step's being exact from below.
@@ -123,7 +125,7 @@ pub(super) fn bounds<P: Process>(process: &P, horizon: usize, stop: &Stop) -> Re
         (0..q[0].len()).map(|s| q.iter().map(|q| q[s]).fold(f64::NEG_INFINITY, f64::max)).collect()
     };
     let last = rewards(horizon - 1);
-    let mut all = vec![Bounds { seen: seen(&last), blind: last }];
+    let mut all = vec![Bounds { seen: seen(&last), blind: last, error: 0.0 }];
     for step in (0..horizon - 1).rev() {
         stop.check()?;
         let after = &all[all.len() - 1];
@@ -147,9 +149,13 @@ pub(super) fn bounds<P: Process>(process: &P, horizon: usize, stop: &Stop) -> Re
         };
         let both: Vec<Vec<(f64, f64)>> = (0..actions).map(expected).collect();
         stop.check()?;
-        let blind = both.iter().map(|own| own.iter().map(|pair| pair.0).collect()).collect();
+        let blind: Vec<Vec<f64>> = both.iter().map(|own| own.iter().map(|pair| pair.0).collect()).collect();
         let q: Vec<Vec<f64>> = both.iter().map(|own| own.iter().map(|pair| pair.1).collect()).collect();
-        all.push(Bounds { blind, seen: seen(&q) });
+        // each sum has a term for each observation and next state, of three products
+        let sums = (process.observations() * wide + 6) as f64 * f64::EPSILON;
+        let most = q.iter().chain(&blind).flatten().fold(0.0f64, |most, value| most.max(value.abs()));
+        let error = process.discount() * after.error * (1.0 + sums) + sums * most;
+        all.push(Bounds { blind, seen: seen(&q), error });
     }
     all.reverse();
     Ok(all)

@@ -256,11 +256,12 @@ fn along<P: Process>(
                 None => return Ok(false),
             },
         };
+        let error = lower.error_bound + bounds.error;
         if solution.meu.is_none_or(|known| lower.value(0) > known) {
-            solution.take(lower.value(0), lower.error_bound, graph(&lower), names);
+            solution.take(lower.value(0), error, graph(&lower), names);
         }
         let known = solution.bound.unwrap_or(f64::INFINITY);
-        solution.bound = Some(known.min(upper + lower.error_bound));
+        solution.bound = Some(known.min(upper + error));
         (solution.method, solution.nodes) = (Method::BeliefTree, Some(lower.nodes()));
         Ok(true)
     };

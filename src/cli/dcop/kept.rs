@@ -3,7 +3,6 @@
 use super::case::Case;
 use super::report::Report;
 use super::{Ended, ended};
-use fangs::Error;
 use fangs::check;
 use fangs::dcop::{LocalOptions, LocalSearch, run_levels, run_local};
 use fangs::elimination::{Limits, Plan};
@@ -43,46 +42,32 @@ impl Kept {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(best);
     }
 
-    /// Improves the assignment by a short local search.
-    ///
-    /// # Errors
-    /// No memory.
-    pub fn improve(&self, case: &Case, report: &Report, options: LocalOptions, stop: &Stop) -> Result<(), Error> {
+    /// Improves the assignment by a short local search, if there is time and memory.
+    pub fn improve(&self, case: &Case, report: &Report, options: LocalOptions, stop: &Stop) {
         self.with(|best| best.report = Report { assignment_from: best.report.assignment_from, ..report.clone() });
         let domains = &case.problem.domains;
         let reads = |scope: &[u32]| scope.iter().map(|&v| domains[v as usize] as usize).sum::<usize>();
         let all = case.problem.functions.iter().map(|function| reads(&function.scope)).sum::<usize>().max(1);
         let options = LocalOptions { cycles: Some(((READS / all) as u64).clamp(1, CYCLES)), ..options };
         for (algorithm, name) in [(LocalSearch::Mgm, "mgm"), (LocalSearch::Dsa, "dsa")] {
-            match run_local(&case.problem, algorithm, &case.initial(), options, stop) {
-                Ok(found) => self.with(|best| best.offer(case.reducer.lift(&found.assignment), name)),
-                Err(error) if error.is_stop() => {}
-                Err(error) => return Err(error),
+            if let Ok(found) = run_local(&case.problem, algorithm, &case.initial(), options, stop) {
+                self.with(|best| best.offer(case.reducer.lift(&found.assignment), name));
             }
         }
-        Ok(())
     }
 
     /// Improves the assignment and the bound by mini-buckets that take little time, if the plan takes much.
-    ///
-    /// # Errors
-    /// No memory.
-    pub fn eliminate(&self, case: &Case, tree: &PseudoTree, plan: &Plan, stop: &Stop) -> Result<(), Error> {
+    pub fn eliminate(&self, case: &Case, tree: &PseudoTree, plan: &Plan, stop: &Stop) {
         if plan.joint_entries <= SHORT {
-            return Ok(());
+            return;
         }
-        let short = || {
-            run_levels(&case.problem, Plan::until(&case.problem, &tree.order, &Limits::new(SMALL), stop)?, None, stop)
-        };
-        match short() {
-            Ok(found) => self.with(|best| {
+        let small = Plan::until(&case.problem, &tree.order, &Limits::new(SMALL), stop);
+        if let Ok(found) = small.and_then(|small| run_levels(&case.problem, small, None, stop)) {
+            self.with(|best| {
                 best.lower = best.lower.max(found.lower);
                 best.offer(case.reducer.lift(&found.assignment), "adpop");
-            }),
-            Err(error) if error.is_stop() => {}
-            Err(error) => return Err(error),
+            });
         }
-        Ok(())
     }
 
     /// What was kept.
