@@ -1,6 +1,6 @@
-//! Lower bounds on a sum. If the variables of a cutset are fixed, the tables of the other variables fit into memory, and
-//! their sum is one term of the whole. The values of the cutset with the largest term are searched for by marginal MAP
-//! ([`Climb`]): first with a large cutset and small tables, then with smaller cutsets.
+//! Lower bounds on a sum. If the variables of a cutset are fixed, the tables of the other variables fit into memory,
+//! and their sum is one term of the whole. The values of the cutset with the largest term are searched for by marginal
+//! MAP ([`Climb`]): first with a large cutset and small tables, then with smaller cutsets.
 
 use super::bounds::{Fold, Found};
 use super::climb::Climb;
@@ -51,8 +51,8 @@ pub(super) struct Floor<'a> {
 }
 
 impl<'a> Floor<'a> {
-    /// Begins a search whose last terms have cliques of at most `most` entries together. Returns `None` if the whole sum
-    /// has no more than that, or if every product is 0.
+    /// Begins a search whose last terms have cliques of at most `most` entries together. Returns `None` if the whole
+    /// sum has no more than that, or if every product is 0.
     ///
     /// # Errors
     /// Returns [`Error::Stopped`] if `stop` is set.
