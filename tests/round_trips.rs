@@ -119,7 +119,6 @@ fn what_a_format_cannot_hold_is_named() {
         ("t 1 3 0 9\n3\n", Format::Wcsp, Format::Wcnf, "the domain of x0, 3, as bits have 2 values"),
         ("2 1\n1 2\n", Format::Rud, Format::Wcnf, "maximisation"),
         ("2 1\n1 2\n", Format::Rud, Format::Sparse, "maximisation"),
-        ("1 1\n1 1 0.5\n", Format::Sparse, Format::Wcnf, "costs with 1 decimals"),
         ("1 1\n1 1 -5\n", Format::Sparse, Format::Wcnf, "a negative constant, -5"),
         ("1 -1 0\nh 1 0\n", Format::Wcnf, Format::Qpbo, "which forbids values"),
         ("3 -1 0\n2 1 0\n", Format::Wcnf, Format::Sparse, "a constant, 2"),

@@ -1,5 +1,5 @@
-//! Functions whose entries differ too much for a table of doubles: what no sum notices is left out, and the rest is a
-//! product of several tables.
+//! Functions whose entries differ too much for a table of doubles become products of several tables, without entries
+//! that no sum notices if there would be too many tables.
 
 use crate::error::Error;
 use crate::model::{Factor, Scaled, near_a_witness};
@@ -15,9 +15,10 @@ const LOST: f64 = 1.0 / (1u64 << 48) as f64;
 const TABLES: usize = 8;
 const ENTRIES: usize = 1 << 22;
 
-/// Functions with tables of doubles only, whose product has the same sum to all digits of a double, and whether entries
-/// were left out. Those are entries with which no assignment is near that of a witness, an assignment of a large
-/// product.
+/// Returns functions with tables of doubles only, whose product has the same sum to all digits of a double, and whether
+/// entries are left out. A function that takes at most [`TABLES`] tables keeps all entries, so that posteriors keep
+/// their relative precision. Of other functions, entries are left out if all assignments with them together are below
+/// 2^-100 of the product of a witness, an assignment with a large product.
 ///
 /// # Errors
 /// Entries that differ too much even so; [`Error::Stopped`].
@@ -27,29 +28,35 @@ pub(super) fn near(
     name: &str,
     stop: &Stop,
 ) -> Result<(Vec<Factor>, bool), Error> {
+    let range_of = |own: &Factor| own.depths.as_ref().map(|_| own.range());
+    let tables = |own: &Factor| range_of(own).map_or(1, |(most, least)| Factor::tables(most, least));
+    let all = |own: &Factor| Factor::of(&own.scope, own.table.len(), |index| own.entry(index));
+    if functions.iter().all(|own| tables(own) <= TABLES) {
+        let split = |own: Factor| if own.depths.is_some() { all(&own) } else { vec![own] };
+        return Ok((functions.into_iter().flat_map(split).collect(), false));
+    }
     let costs = |own: &Factor| (0..own.table.len()).map(|index| -own.entry(index).ln()).collect();
-    let tables: Vec<Vec<f64>> = functions.iter().map(costs).collect();
+    let costs: Vec<Vec<f64>> = functions.iter().map(costs).collect();
     let scopes: Vec<&[u32]> = functions.iter().map(|own| &own.scope[..]).collect();
-    let reach = near_a_witness(domains, &scopes, &tables, &[], stop)?;
+    let reach = near_a_witness(domains, &scopes, &costs, &[], stop)?;
     let largest =
         |table: &Vec<f64>| table.iter().filter(|cost| cost.is_finite()).fold(0.0, |m, cost| cost.abs().max(m));
-    let lost = tables.iter().map(largest).sum::<f64>() * LOST;
+    let lost = costs.iter().map(largest).sum::<f64>() * LOST;
     // as many assignments as there are may have an entry that is left out
     let margin = BELOW + lost + domains.iter().map(|&domain| f64::from(domain).ln()).sum::<f64>();
     let (mut near, mut is_near, mut entries) = (Vec::new(), false, 0usize);
-    for ((function, table), dear) in functions.iter().zip(&tables).zip(&reach.dear) {
+    for ((function, costs), dear) in functions.iter().zip(&costs).zip(&reach.dear) {
         stop.check()?;
-        let is_far = |index: usize| table[index].is_finite() && table[index] > dear + margin;
-        let far = (0..table.len()).any(is_far);
-        if !far && function.depths.is_none() {
-            near.push(function.clone());
+        if tables(function) <= TABLES {
+            near.extend(if function.depths.is_some() { all(function) } else { vec![function.clone()] });
             continue;
         }
-        is_near |= far;
+        let is_far = |index: usize| costs[index].is_finite() && costs[index] > dear + margin;
+        is_near |= (0..costs.len()).any(is_far);
         let entry = |index: usize| if is_far(index) { Scaled::ZERO } else { function.entry(index) };
-        let (most, least) = Factor::whole(&function.scope, table.len(), entry).range();
+        let (most, least) = Factor::whole(&function.scope, costs.len(), entry).range();
         let count = Factor::tables(most, least);
-        entries = entries.saturating_add(count.saturating_sub(TABLES).saturating_mul(table.len()));
+        entries = entries.saturating_add(count.saturating_sub(TABLES).saturating_mul(costs.len()));
         if entries > ENTRIES {
             let apart = (most - least) as f64 * std::f64::consts::LN_2;
             return Err(Error::Usage(format!(
@@ -57,7 +64,7 @@ pub(super) fn near(
                  for tables of sums (write 0, or -inf in .LG, for what is impossible)"
             )));
         }
-        near.extend(Factor::of(&function.scope, table.len(), entry));
+        near.extend(Factor::of(&function.scope, costs.len(), entry));
     }
     Ok((near, is_near))
 }

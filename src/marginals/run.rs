@@ -156,6 +156,7 @@ impl Prepared {
             *posterior = None;
         }
         marginals.posterior_error = 2.0 * tree.sliced.rounding + error + added;
+        marginals.underflow = tree.sliced.is_near;
     }
 
     /// The result where no assignment has a product above 0.

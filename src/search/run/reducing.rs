@@ -202,6 +202,7 @@ pub(super) fn first_core(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::{Choice, Opening};
     use crate::generate::generate;
     use crate::search::run::initial::InitialSolution;
     use std::sync::mpsc::channel;
@@ -210,7 +211,8 @@ mod tests {
     fn the_search_finds_solutions_before_the_reductions_end_and_goes_on_after() {
         let settings = [("n", "22000"), ("d", "2"), ("functions", "66000")];
         let network = generate("large-sparse", &settings, 4).expect("a family");
-        let options = Options { threads: Some(2), facts: true, ..Options::default() };
+        let device = Opening::new(Choice::Cpu);
+        let options = Options { threads: Some(2), facts: true, device, ..Options::default() };
         assert!(Reducing::suits(&network, &options));
         assert!(!Reducing::suits(&network, &Options { rounds: Some(9), ..options.clone() }), "it is to be repeated");
         let stop = Stop::new();

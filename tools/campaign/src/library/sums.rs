@@ -27,9 +27,18 @@ pub fn run(call: &Call) -> Result<Report, Error> {
         order.into_iter().for_each(|(_, method)| options.order = Ordering::Rule(method));
     });
     let stop = stop(call);
-    if let Some(maximised) = settings.numbers("maximize") {
-        let prepared = PreparedMap::new(&potentials, &evidence, &maximised, &options, &stop)?;
+    let maximised = settings.numbers("maximize");
+    // as in the command: values of a largest sum come with its lower bound
+    let seek = options.seek.filter(|_| maximised.is_none());
+    let quick = options.clone().with(|options| options.seek = seek);
+    let first = time(call).map(|_| first_bound(&potentials, &evidence, &quick, &stop)).transpose()?;
+    if let Some(maximised) = maximised {
+        let prepared = match PreparedMap::new(&potentials, &evidence, &maximised, &options, &stop) {
+            Err(Error::Stopped) if first.is_some() => return Ok(first.map_or_else(Report::default, bounded)),
+            prepared => prepared?,
+        };
         return match prepared.run(&stop) {
+            Err(Error::Stopped) if first.is_some() => Ok(first.map_or_else(Report::default, bounded)),
             Ok(found) => {
                 let mut report = exact(found.ln_value, found.error_bound);
                 report.solution = (found.ln_value > f64::NEG_INFINITY).then_some(found.values);
@@ -37,15 +46,13 @@ pub fn run(call: &Call) -> Result<Report, Error> {
             }
             Err(Error::Memory(_)) if time(call).is_some() => {
                 let found = prepared.bound(&stop, &mut |_| ())?;
-                let mut report = bounded(found.bounds);
+                let mut report = bounded(first.map_or(found.bounds, |first| first.and(found.bounds)));
                 report.solution = (!found.values.is_empty()).then_some(found.values);
                 Ok(report)
             }
             Err(error) => Err(error),
         };
     }
-    // as the command: what comes before orders and tables is told if there is no time for more
-    let first = time(call).map(|_| first_bound(&potentials, &evidence, &options, &stop)).transpose()?;
     let prepared = Prepared::new(&potentials, &evidence, &options, &stop);
     let until = time(call).map(|time| Instant::now() + time);
     let run = |mut prepared: Prepared| {
