@@ -219,7 +219,7 @@ impl fmt::Display for Report<'_> {
             }
             "impossible evidence" => "impossible evidence: no assignment has a product above 0",
             "memory" => "not enough memory",
-            "bounds" => "bounded from both sides, as tables do not fit into memory",
+            "bounds" => "bounded from both sides: exact tables have too little memory or time",
             _ => "stopped before there was a result",
         };
         writeln!(f, "{}: {ended}", line(self.instance))?;
