@@ -12,7 +12,7 @@ const BELOW: f64 = 70.0;
 const LOST: f64 = 1.0 / (1u64 << 48) as f64;
 
 /// Tables of a function that are always made, and entries of all others together.
-const TABLES: usize = 8;
+const TABLES: usize = 32;
 const ENTRIES: usize = 1 << 22;
 
 /// Returns functions with tables of doubles only, whose product has the same sum to all digits of a double, and whether
