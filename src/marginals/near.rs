@@ -13,6 +13,8 @@ const LOST: f64 = 1.0 / (1u64 << 48) as f64;
 
 /// Tables of a function that are always made, and entries of all others together.
 const TABLES: usize = 32;
+/// Entries of all tables beyond the first of their functions, up to which no entry is left out: half a megabyte.
+const KEPT: usize = 1 << 16;
 const ENTRIES: usize = 1 << 22;
 
 /// Returns functions with tables of doubles only, whose product has the same sum to all digits of a double, and whether
@@ -31,7 +33,8 @@ pub(super) fn near(
     let range_of = |own: &Factor| own.depths.as_ref().map(|_| own.range());
     let tables = |own: &Factor| range_of(own).map_or(1, |(most, least)| Factor::tables(most, least));
     let all = |own: &Factor| Factor::of(&own.scope, own.table.len(), |index| own.entry(index));
-    if functions.iter().all(|own| tables(own) <= TABLES) {
+    let added = |own: &Factor| (tables(own) - 1).saturating_mul(own.table.len());
+    if functions.iter().map(added).fold(0, usize::saturating_add) <= KEPT {
         let split = |own: Factor| if own.depths.is_some() { all(&own) } else { vec![own] };
         return Ok((functions.into_iter().flat_map(split).collect(), false));
     }
