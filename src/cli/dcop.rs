@@ -350,7 +350,7 @@ fn bounded(
 }
 
 /// Completes the report: what the assignment costs is computed by the checker, from the file's own tables. `found` has
-/// a bound and values of the network; nothing where there is no solution at all.
+/// a bound and values of the network; `None` if the problem has no solution.
 fn ended(network: Arc<Network>, mut report: Report, found: Option<(Cost, Option<Vec<u32>>)>, rows: Vec<Row>) -> Ended {
     let (lower, values) = found.unwrap_or((network.top(), None));
     let lower = lower.max(network.least());

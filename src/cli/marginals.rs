@@ -11,13 +11,11 @@ use cases::Cases;
 use curves::Curves;
 use fangs::device::Opening;
 use fangs::elimination::Gpu;
-use fangs::marginals::{
-    Evidence, MapBounds, Marginals, Options, Prepared, PreparedMap, Seek, SumBounds, Sums, first_bound,
-};
+use fangs::marginals::{Evidence, MapBounds, Marginals, Options, Prepared, PreparedMap, SumBounds, Sums, first_bound};
 use fangs::model::Potentials;
 use fangs::order::Ordering;
 use fangs::record::{Console, CsvFile, ReplacedFile, seconds};
-use fangs::search::{Clock, assignment};
+use fangs::search::{Clock, seek};
 use fangs::stop::Stop;
 use fangs::{Error, formats};
 pub use flags::{Config, MarginalsFlags};
@@ -30,8 +28,6 @@ use std::time::{Duration, Instant};
 
 /// Cases that are read before the first of them are printed, for each thread.
 const BATCH: usize = 16;
-/// Time of the local search that begins lower bounds.
-const SEEKING: Duration = Duration::from_millis(50);
 /// Time beyond the limit in which a run may finish reading and compute its first bound.
 const READING: Duration = Duration::from_millis(500);
 /// Cases of a batch for a device.
@@ -192,7 +188,7 @@ impl Work {
         let asked = Asked { variables: variables.is_some(), none };
         let options = Options::default().with(|options| {
             (options.variables, options.order, options.memory) = (variables, order, Some(config.memory));
-            options.seek = config.time.map(|limit| Seek { search: assignment, time: SEEKING.min(limit / 20) });
+            options.seek = config.time.map(seek);
         });
         let load_s = seconds(clock.seconds());
         Ok(Work { config, potentials, evidence, options, asked, device, printed, load_s })

@@ -16,7 +16,7 @@ fn stopped() -> Stop {
 fn told(solve: impl FnOnce(&Stop, &mut dyn FnMut(&Solution))) -> Solution {
     let mut last = None;
     solve(&stopped(), &mut |solution| last = Some(solution.clone()));
-    last.expect("something is told")
+    last.expect("an interval is reported")
 }
 
 #[test]

@@ -203,8 +203,8 @@ pub fn potentials_of(network: &Network, temperature: f64) -> Result<Potentials, 
                 dense.into()
             }
         };
-        let dearest = dense.iter().filter(|&cost| cost < FORBIDDEN).map(Cost::unsigned_abs).max().unwrap_or(0);
-        let largest = admitted(dearest as f64 / unit, &network.name)?;
+        let highest = dense.iter().filter(|&cost| cost < FORBIDDEN).map(Cost::unsigned_abs).max().unwrap_or(0);
+        let largest = admitted(highest as f64 / unit, &network.name)?;
         let factor = known.entry(function.table.address());
         let factor = factor.or_insert_with(|| Factor::whole(&[], dense.len(), |index| value(dense.get(index))));
         exponents.add(factor, &network.name)?;

@@ -37,7 +37,7 @@ impl Bounded {
         let Some((part, posterior)) = known else { return vec![[0.0, 1.0]; domain as usize].into() };
         let share = (part.ln_z - part.error_bound - self.bounds.upper).exp() * (1.0 - part.posterior_error);
         // the difference of logarithms and what is made of it are rounded
-        let rounding = 1.0 - 4.0 * f64::EPSILON * (1.0 + part.ln_z.abs() + self.bounds.upper.abs());
+        let rounding = (1.0 - 4.0 * f64::EPSILON * (1.0 + part.ln_z.abs() + self.bounds.upper.abs())).max(0.0);
         let least: Vec<f64> = posterior.iter().map(|p| (share * rounding * p).clamp(0.0, 1.0)).collect();
         let all: f64 = least.iter().sum();
         let most = |own: f64| (1.0 - (all - own) + 4.0 * f64::EPSILON * f64::from(domain)).clamp(own, 1.0);

@@ -91,7 +91,7 @@ pub struct Options {
     pub seek: Option<Seek>,
 }
 
-/// A search for a feasible assignment of low cost, such as that of [`search::assignment`](crate::search::assignment).
+/// A search for a feasible assignment of low cost, such as [`search::seek`](crate::search::seek).
 #[derive(Clone, Copy, Debug)]
 pub struct Seek {
     /// Returns an assignment, or `None` if the search found none within the time.

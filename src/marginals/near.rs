@@ -1,29 +1,19 @@
 //! Functions whose entries differ too much for a table of doubles become products of several tables, without entries
 //! that no sum notices if there would be too many tables.
 
+use super::tuning::near::{BELOW, ENTRIES, KEPT, LOST, TABLES};
 use crate::error::Error;
 use crate::model::{Factor, Scaled, near_a_witness};
 use crate::stop::Stop;
 
-/// Nepers that assignments with an entry that is left out are below the witness, all together: 2^-100 of the sum.
-const BELOW: f64 = 70.0;
-
-/// What doubles may lose of sums and differences of logarithms, relatively to these.
-const LOST: f64 = 1.0 / (1u64 << 48) as f64;
-
-/// Tables of a function that are always made, and entries of all others together.
-const TABLES: usize = 32;
-/// Entries of all tables beyond the first of their functions, up to which no entry is left out: half a megabyte.
-const KEPT: usize = 1 << 16;
-const ENTRIES: usize = 1 << 22;
-
 /// Returns functions with tables of doubles only, whose product has the same sum to all digits of a double, and whether
-/// entries are left out. A function that takes at most [`TABLES`] tables keeps all entries, so that posteriors keep
-/// their relative precision. Of other functions, entries are left out if all assignments with them together are below
-/// 2^-100 of the product of a witness, an assignment with a large product.
+/// entries are left out. All entries are kept, so that posteriors keep their relative precision, if the further tables
+/// of all functions have at most [`KEPT`] entries, or if a function takes at most [`TABLES`] tables. Of other functions,
+/// entries are left out if all assignments with them together are below 2^-100 of the product of a witness, an assignment
+/// with a large product.
 ///
 /// # Errors
-/// Entries that differ too much even so; [`Error::Stopped`].
+/// Returns an error if entries still differ too much, and [`Error::Stopped`] if `stop` is set.
 pub(super) fn near(
     functions: Vec<Factor>,
     domains: &[u32],
@@ -32,11 +22,13 @@ pub(super) fn near(
 ) -> Result<(Vec<Factor>, bool), Error> {
     let range_of = |own: &Factor| own.depths.as_ref().map(|_| own.range());
     let tables = |own: &Factor| range_of(own).map_or(1, |(most, least)| Factor::tables(most, least));
-    let all = |own: &Factor| Factor::of(&own.scope, own.table.len(), |index| own.entry(index));
+    let split = |own: &Factor| match own.depths {
+        Some(_) => Factor::of(&own.scope, own.table.len(), |index| own.entry(index)),
+        None => vec![own.clone()],
+    };
     let added = |own: &Factor| (tables(own) - 1).saturating_mul(own.table.len());
     if functions.iter().map(added).fold(0, usize::saturating_add) <= KEPT {
-        let split = |own: Factor| if own.depths.is_some() { all(&own) } else { vec![own] };
-        return Ok((functions.into_iter().flat_map(split).collect(), false));
+        return Ok((functions.iter().flat_map(split).collect(), false));
     }
     let costs = |own: &Factor| (0..own.table.len()).map(|index| -own.entry(index).ln()).collect();
     let costs: Vec<Vec<f64>> = functions.iter().map(costs).collect();
@@ -51,7 +43,7 @@ pub(super) fn near(
     for ((function, costs), dear) in functions.iter().zip(&costs).zip(&reach.dear) {
         stop.check()?;
         if tables(function) <= TABLES {
-            near.extend(if function.depths.is_some() { all(function) } else { vec![function.clone()] });
+            near.extend(split(function));
             continue;
         }
         let is_far = |index: usize| costs[index].is_finite() && costs[index] > dear + margin;

@@ -23,14 +23,14 @@ pub(super) const FIRST_SLICE: f64 = 16.0;
 /// Combinations of a second that no machine reaches: an H200 makes 3e13 products and sums.
 pub(super) const COMBINATIONS_OF_A_SECOND: f64 = 1e14;
 
-/// Under a time limit, bounds precede exact tables and take this fraction of the tables' time, unless that is less than
-/// so many seconds.
+/// Under a time limit, bounds precede exact tables and take this fraction of the tables' time, unless it is below
+/// `WORTH_BOUNDS` seconds. Neither is tuned.
 pub(super) const BOUNDS_FIRST: f64 = 0.125;
 pub(super) const WORTH_BOUNDS: f64 = 0.02;
 
-/// Exact tables are begun if their estimated time is at most this multiple of the remaining time.
+/// Exact tables are begun if their estimated time is at most this multiple of the remaining time. Not tuned.
 pub(super) const HOPE: f64 = 4.0;
-/// An entry takes one thread 0.5 to 3 ns in both directions, and an H200 some hundredths of a nanosecond.
+/// Seconds of an entry in both directions: on one thread, and on a device, which is assumed and was not measured.
 pub(super) const SECONDS_OF_AN_ENTRY: f64 = 3e-9;
 pub(super) const SECONDS_OF_AN_ENTRY_ON_A_DEVICE: f64 = 1e-10;
 
@@ -69,6 +69,21 @@ pub(super) const SHRINKAGE: f64 = 0.7;
 /// The part of the time that the checker may take while a search runs, and the least time it is given, in seconds.
 pub(super) const CHECKING: f64 = 0.2;
 pub(super) const LEAST_CHECK: f64 = 0.2;
+
+/// Functions whose entries differ too much for a table of doubles.
+pub(super) mod near {
+    /// Nepers by which all assignments with an entry that is left out together are below the witness: 2^-100 of the sum.
+    pub const BELOW: f64 = 70.0;
+    /// What sums and differences of logarithms may lose in doubles, relative to these.
+    pub const LOST: f64 = 1.0 / (1u64 << 48) as f64;
+    /// Tables of a function that keeps all entries: 9,600 decades.
+    pub const TABLES: usize = 32;
+    /// Entries of tables beyond the first of each function, up to which all entries are kept: half a megabyte. The
+    /// campaign's functions have 48 tables of 8 entries.
+    pub const KEPT: usize = 1 << 16;
+    /// Entries of such tables, beyond [`TABLES`] of each function, from which on the sum is refused: 32 megabytes.
+    pub const ENTRIES: usize = 1 << 22;
+}
 
 /// Lower bounds by a cutset.
 pub(super) mod floor {

@@ -34,6 +34,7 @@ pub use session::{Session, start};
 
 use crate::device::{Busy, Choice, Opening};
 use crate::error::Error;
+use crate::marginals::Seek;
 use crate::model::{Cost, Network};
 use crate::stop::Stop;
 use crate::terminal::among;
@@ -92,8 +93,13 @@ pub fn solve_by(
     summary(publisher, threads, stop, outcome)
 }
 
+/// Returns the local search that begins lower bounds of sums under a time limit.
+pub fn seek(limit: Duration) -> Seek {
+    Seek { search: assignment, time: tuning::seek::SEEKING.min(limit / 20) }
+}
+
 /// Searches on the CPU for `time` and returns the best feasible assignment, or `None` if none was found.
-pub fn assignment(network: &Network, time: Duration, stop: &Stop) -> Option<Vec<u32>> {
+fn assignment(network: &Network, time: Duration, stop: &Stop) -> Option<Vec<u32>> {
     let options = Options {
         time: Some(time),
         threads: Some(rayon::current_num_threads()),

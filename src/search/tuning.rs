@@ -61,6 +61,14 @@ pub(super) mod portfolio {
     pub const PATIENCE: Duration = Duration::from_secs(10);
 }
 
+/// Searches for other computations.
+pub(super) mod seek {
+    use std::time::Duration;
+    /// Time of the search that begins lower bounds of sums, at most; it is a twentieth of the time limit. With 50 ms all
+    /// 57 published networks of potentials have a lower bound (results/notes/marginals.md).
+    pub const SEEKING: Duration = Duration::from_millis(50);
+}
+
 /// Rules that end a run by its record.
 pub(super) mod rules {
     /// Seconds before returns can be called diminishing: drivers have had their first turns, kernels are compiled.

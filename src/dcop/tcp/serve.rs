@@ -132,7 +132,8 @@ fn run<E: CostTable>(setup: &Setup, receiver: &Receiver<io::Result<Message>>) ->
         let message = match process.own.pop_front() {
             Some(message) => message,
             None => {
-                let received = receiver.recv().map_err(|_| Error::Agent("nobody sends messages any more".into()))?;
+                let received =
+                    receiver.recv().map_err(|_| Error::Agent("all senders of messages have ended".into()))?;
                 received.map_err(|error| Error::Agent(format!("messages: {error}")))?
             }
         };
@@ -229,7 +230,7 @@ impl<'a, E: CostTable> Process<'a, E> {
             return Ok(());
         }
         match self.peers.say(process, &head, tables) {
-            // whoever started both ends this one, too, and knows which was first
+            // the process that started both learns which ended first, and ends this one too
             Err(error) if !is_gone(error.kind()) => {
                 Err(Error::Agent(format!("a message to process {}: {error}", process + 1)))
             }

@@ -24,7 +24,7 @@ const PAIR: u64 = 40;
 const FIRST_BYTES: u64 = 1 << 16;
 
 impl Longest {
-    /// The longest head with so many pairs of numbers, and so many bytes of tables.
+    /// Returns the limits for heads of at most `pairs` pairs of numbers, and for `tables` bytes of tables.
     pub fn new(pairs: u64, tables: u64) -> Longest {
         Longest { head: SHORT_HEAD + PAIR * pairs, tables }
     }

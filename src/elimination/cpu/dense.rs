@@ -3,7 +3,7 @@
 use super::kernel::{Join, Shape};
 use crate::algebra::Semiring;
 use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
-use crate::elimination::plan::Source;
+use crate::elimination::plan::{Source, Step, temporary};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::tensor::storage::{LARGE, Storage};
@@ -119,7 +119,7 @@ impl<S: Semiring> Store<S> {
             return Ok((step.joint, true));
         }
         if !self.started {
-            self.output = self.output(task, step.entries as usize)?;
+            self.output = self.output(task, step)?;
             self.loaded = step.inputs.iter().map(|input| task.load(input)).collect();
             self.started = true;
             self.tiles = 0;
@@ -147,8 +147,9 @@ impl<S: Semiring> Store<S> {
     }
 
     /// Returns a table of arbitrary entries for an output: the smallest spare table that holds it, or else a new one.
-    /// Together with spare tables no more memory is in use than the plan says.
-    fn output(&mut self, task: Task<'_, S>, entries: usize) -> Result<Storage<S::Entry>, Error> {
+    /// Messages, the output, spare tables and what the step needs besides take at most the plan's memory and `LARGE`.
+    fn output(&mut self, task: Task<'_, S>, step: &Step) -> Result<Storage<S::Entry>, Error> {
+        let entries = step.entries as usize;
         let fits = |table: &Storage<S::Entry>| {
             (entries..=2 * entries).contains(&table.page_entries()) || table.len() == entries
         };
@@ -162,7 +163,7 @@ impl<S: Semiring> Store<S> {
             self.allocated = 0;
             let messages: usize = self.messages.iter().map(size).sum();
             let mut held: usize = messages + self.spare.iter().map(size).sum::<usize>();
-            held += own.as_ref().map_or(entries, size);
+            held += own.as_ref().map_or(entries, size) + temporary(step, &task.plan.domains) as usize;
             self.spare.sort_by_key(size);
             while (held * size_of::<S::Entry>()) as u64 > task.placement.peak_bytes
                 && let Some(largest) = self.spare.pop()

@@ -61,90 +61,89 @@ fn lines(text: &str) -> Vec<Line> {
 pub(super) fn body<'a>(parser: &mut Parser<'a, '_>) -> Result<Vec<Statement<'a>>, Wrong> {
     let whole = parser.text;
     let lines = lines(whole);
-    let mut left = &lines[..];
-    let body = block(parser, whole, &mut left, lines.first().map_or(0, |line| line.indent), 0)?;
-    match left.first() {
+    let mut blocks = Blocks { parser, whole, left: &lines };
+    let body = blocks.block(lines.first().map_or(0, |line| line.indent), 0)?;
+    match blocks.left.first() {
         Some(line) => Err(Wrong::new(line.at.clone(), "a line with the indentation of those before it")),
         None => Ok(body),
     }
 }
 
-/// Reads statements of this indentation.
-fn block<'a>(
-    parser: &mut Parser<'a, '_>,
+/// A body that is being read.
+struct Blocks<'p, 'a, 'b> {
+    parser: &'p mut Parser<'a, 'b>,
     whole: &'a str,
-    left: &mut &[Line],
-    indent: usize,
-    depth: u32,
-) -> Result<Vec<Statement<'a>>, Wrong> {
-    let mut statements = Vec::new();
-    while let [line, rest @ ..] = *left
-        && line.indent == indent
-    {
-        if depth > DEPTH {
-            return Err(Wrong::new(line.at.clone(), format!("blocks of at most {DEPTH} levels")));
-        }
-        *left = rest;
-        begin(parser, whole, line)?;
-        match parser.next.0 {
-            Word::Name("if") => {
-                let mut cases = Vec::new();
-                let mut otherwise = Vec::new();
-                loop {
-                    // the word `if` or `elif`
-                    parser.advance()?;
-                    let condition = parser.ternary()?;
-                    cases.push((condition, after_colon(parser, whole, left, indent, depth)?));
-                    let Some(next) = left.first().filter(|next| next.indent == indent) else { break };
-                    let is = |word: &str| {
-                        let rest = whole[next.at.clone()].strip_prefix(word);
-                        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
-                    };
-                    if !is("elif") && !is("else") {
-                        break;
-                    }
-                    begin(parser, whole, next)?;
-                    *left = &left[1..];
-                    if is("else") {
-                        parser.advance()?;
-                        otherwise = after_colon(parser, whole, left, indent, depth)?;
-                        break;
-                    }
-                }
-                statements.push(Statement::If(cases, otherwise));
+    /// The lines that no statement has taken.
+    left: &'p [Line],
+}
+
+impl<'a> Blocks<'_, 'a, '_> {
+    /// Reads the statements of one indentation; `depth` is the number of enclosing blocks.
+    fn block(&mut self, indent: usize, depth: u32) -> Result<Vec<Statement<'a>>, Wrong> {
+        let mut statements = Vec::new();
+        while let [line, ..] = self.left
+            && line.indent == indent
+        {
+            if depth > DEPTH {
+                return Err(Wrong::new(line.at.clone(), format!("blocks of at most {DEPTH} levels")));
             }
-            _ => statements.extend(simple(parser)?),
+            self.begin(line)?;
+            match self.parser.next.0 {
+                Word::Name("if") => statements.push(self.cases(indent, depth)?),
+                _ => statements.extend(simple(self.parser)?),
+            }
+        }
+        Ok(statements)
+    }
+
+    /// Reads a statement from the word `if` on.
+    fn cases(&mut self, indent: usize, depth: u32) -> Result<Statement<'a>, Wrong> {
+        let mut cases = Vec::new();
+        loop {
+            // the word `if` or `elif`
+            self.parser.advance()?;
+            let condition = self.parser.ternary()?;
+            cases.push((condition, self.after_colon(indent, depth)?));
+            let Some(next) = self.left.first().filter(|next| next.indent == indent) else { break };
+            let is = |word: &str| {
+                let rest = self.whole[next.at.clone()].strip_prefix(word);
+                rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+            };
+            let (is_elif, is_else) = (is("elif"), is("else"));
+            if !is_elif && !is_else {
+                break;
+            }
+            self.begin(next)?;
+            if is_else {
+                self.parser.advance()?;
+                return Ok(Statement::If(cases, self.after_colon(indent, depth)?));
+            }
+        }
+        Ok(Statement::If(cases, Vec::new()))
+    }
+
+    /// Takes the next line and goes to its first word.
+    fn begin(&mut self, line: &Line) -> Result<(), Wrong> {
+        self.left = &self.left[1..];
+        self.parser.text = &self.whole[..line.at.end];
+        self.parser.place = line.at.start;
+        self.parser.advance()
+    }
+
+    /// Reads a colon, and a statement in the same line or a block of deeper lines.
+    fn after_colon(&mut self, indent: usize, depth: u32) -> Result<Vec<Statement<'a>>, Wrong> {
+        self.parser.must_take(":")?;
+        if self.parser.next.0 != Word::End {
+            return Ok(simple(self.parser)?.into_iter().collect());
+        }
+        match self.left.first() {
+            Some(next) if next.indent > indent => self.block(next.indent, depth + 1),
+            _ => Err(self.parser.unexpected("a block of deeper lines")),
         }
     }
-    Ok(statements)
 }
 
-/// Goes to the first word of a line.
-fn begin<'a>(parser: &mut Parser<'a, '_>, whole: &'a str, line: &Line) -> Result<(), Wrong> {
-    parser.text = &whole[..line.at.end];
-    parser.place = line.at.start;
-    parser.advance()
-}
-
-/// Reads what follows a condition or `else`: a colon, and a statement in the line or a block of deeper lines.
-fn after_colon<'a>(
-    parser: &mut Parser<'a, '_>,
-    whole: &'a str,
-    left: &mut &[Line],
-    indent: usize,
-    depth: u32,
-) -> Result<Vec<Statement<'a>>, Wrong> {
-    parser.must_take(":")?;
-    if parser.next.0 != Word::End {
-        return Ok(simple(parser)?.into_iter().collect());
-    }
-    match left.first() {
-        Some(next) if next.indent > indent => block(parser, whole, left, next.indent, depth + 1),
-        _ => Err(parser.unexpected("a block of deeper lines")),
-    }
-}
-
-/// Reads a statement in one line up to its end; none where it says nothing.
+/// Reads a statement in one line up to its end. Returns `None` for `pass` and `import math`.
 fn simple<'a>(parser: &mut Parser<'a, '_>) -> Result<Option<Statement<'a>>, Wrong> {
     let (word, at) = parser.next.clone();
     let Word::Name(name) = word else { return Err(parser.unexpected(STATEMENT)) };

@@ -4,9 +4,9 @@ use super::{observed, stop, time};
 use crate::call::{Call, Report};
 use fangs::Error;
 use fangs::formats::read_potentials_from;
-use fangs::marginals::{Evidence, Marginals, Options, Prepared, PreparedMap, Seek, SumBounds, Sums, first_bound};
+use fangs::marginals::{Evidence, Marginals, Options, Prepared, PreparedMap, SumBounds, Sums, first_bound};
 use fangs::order::{Method, Ordering};
-use fangs::search::assignment;
+use fangs::search::seek;
 use fangs::stop::Stop;
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ pub fn run(call: &Call) -> Result<Report, Error> {
     let mut evidence = Evidence { values: observed(call), ..Evidence::default() };
     settings.get("soft").into_iter().try_for_each(|text| evidence.weigh(&potentials, text))?;
     let options = Options::default().with(|options| {
-        options.seek = time(call).map(|limit| Seek { search: assignment, time: limit / 20 });
+        options.seek = time(call).map(seek);
         options.memory = Some(settings.number("bound-memory").unwrap_or(1 << 28));
         options.variables = settings.numbers("variables");
         if settings.has("only-z") {
