@@ -6,11 +6,11 @@ use crate::error::Error;
 use crate::model::{Factor, Scaled, near_a_witness};
 use crate::stop::Stop;
 
-/// Returns functions with tables of doubles only, whose product has the same sum to all digits of a double, and whether
-/// entries are left out. All entries are kept, so that posteriors keep their relative precision, if the further tables
-/// of all functions have at most [`KEPT`] entries, or if a function takes at most [`TABLES`] tables. Of other functions,
-/// entries are left out if all assignments with them together are below 2^-100 of the product of a witness, an assignment
-/// with a large product.
+/// Returns functions with tables of doubles only, whose product has the same sum to all digits of a double, and
+/// whether entries are left out. All entries are kept, so that posteriors keep their relative precision, if the further
+/// tables of all functions have at most [`KEPT`] entries, or if a function takes at most [`TABLES`] tables. Of other
+/// functions, entries are left out if all assignments with them together are below 2^-100 of the product of a witness,
+/// an assignment with a large product.
 ///
 /// # Errors
 /// Returns an error if entries still differ too much, and [`Error::Stopped`] if `stop` is set.

@@ -72,7 +72,8 @@ pub(super) const LEAST_CHECK: f64 = 0.2;
 
 /// Functions whose entries differ too much for a table of doubles.
 pub(super) mod near {
-    /// Nepers by which all assignments with an entry that is left out together are below the witness: 2^-100 of the sum.
+    /// Nepers by which all assignments with an entry that is left out are together below the witness: 2^-100 of the
+    /// sum.
     pub const BELOW: f64 = 70.0;
     /// What sums and differences of logarithms may lose in doubles, relative to these.
     pub const LOST: f64 = 1.0 / (1u64 << 48) as f64;

@@ -64,8 +64,8 @@ pub(super) mod portfolio {
 /// Searches for other computations.
 pub(super) mod seek {
     use std::time::Duration;
-    /// Time of the search that begins lower bounds of sums, at most; it is a twentieth of the time limit. With 50 ms all
-    /// 57 published networks of potentials have a lower bound (results/notes/marginals.md).
+    /// Time of the search that begins lower bounds of sums, at most; it is a twentieth of the time limit. With 50 ms
+    /// all 57 published networks of potentials have a lower bound (results/notes/marginals.md).
     pub const SEEKING: Duration = Duration::from_millis(50);
 }
 
