@@ -6,6 +6,7 @@ use super::{
     TableSizes, constant_bound, early,
 };
 use crate::activity::Activity;
+use crate::certificate::Certificate;
 use crate::check;
 use crate::device::{Choice, Opened, Opening};
 use crate::elimination::{Gpu, Limits, MOST_WORK, Plan};
@@ -167,8 +168,12 @@ impl<'n> Proving<'n> {
     /// Works until nothing is left to prove, or the flag is set; `tell` hears of each change.
     ///
     /// # Errors
-    /// [`Error::Memory`] where the method that was asked for does not fit; a device that is not there; those of `tell`.
+    /// [`Error::Memory`] where the method that was asked for does not fit; a device that is not there; a network
+    /// without certificates where one was asked for; those of `tell`.
     pub fn run(&mut self, stop: &Stop, tell: Tell<'_>) -> Result<(), Error> {
+        if self.options.certified {
+            Certificate::must_suit(self.network)?;
+        }
         let _ = self.options.device.poll()?;
         if let Some(early) = early::bound(self.network, &self.options.bounder, self.options.certified, stop) {
             self.raise(early.lower, &early.source, early.proof, tell)?;

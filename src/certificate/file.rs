@@ -16,6 +16,17 @@ impl Certificate {
         Certificate { format, instance, network: digest(network), reading: ReadAs::of(network), bound, solution, proof }
     }
 
+    /// Whether a network's bounds have certificates: what stands for global functions is not part of them.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for networks with global cost functions.
+    pub fn must_suit(network: &Network) -> Result<(), Error> {
+        match network.globals().len() {
+            0 => Ok(()),
+            _ => Err(Error::Usage("there is no certificate of a network with global cost functions".into())),
+        }
+    }
+
     /// The text of the file.
     ///
     /// # Errors

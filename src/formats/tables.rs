@@ -82,7 +82,10 @@ impl<'s> Listed<'s> {
 
     /// Least and largest finite cost; 0 where there is none.
     pub fn range(&self) -> (Cost, Cost) {
-        range(self.default, self.dense.as_deref().unwrap_or(&self.costs))
+        match &self.dense {
+            Some(costs) => range(costs.iter().copied()),
+            None => range(self.costs.iter().copied().chain([self.default])),
+        }
     }
 
     /// The table.
@@ -95,9 +98,7 @@ impl<'s> Listed<'s> {
 }
 
 /// Least and largest finite cost; 0 where there is none.
-pub(super) fn range(default: Cost, costs: &[Cost]) -> (Cost, Cost) {
-    let finite = |cost: Cost| if cost == FORBIDDEN { 0 } else { cost };
-    costs.iter().fold((finite(default), finite(default)), |(least, largest), &cost| {
-        (least.min(finite(cost)), largest.max(finite(cost)))
-    })
+fn range(costs: impl Iterator<Item = Cost>) -> (Cost, Cost) {
+    let finite = costs.filter(|&cost| cost < FORBIDDEN);
+    finite.map(|cost| (cost, cost)).reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))).unwrap_or((0, 0))
 }

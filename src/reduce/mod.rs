@@ -35,7 +35,7 @@ pub use report::{Reduction, Size, density};
 pub use value_bounds::{BoundProof, Forbidden, ValueBounds};
 
 use crate::Error;
-use crate::certificate::Step;
+use crate::certificate::{Certificate, Step};
 use crate::memory;
 use crate::model::{Cost, CostFunction, Costs, FORBIDDEN, Network, Problem, Scope, Table};
 use crate::stop::Stop;
@@ -145,9 +145,7 @@ impl Reducer {
     /// # Errors
     /// As [`Reducer::new`]; [`Error::Usage`] for networks with global cost functions.
     pub fn logged(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
-        if network.globals().len() > 0 {
-            return Err(Error::Usage("there is no certificate of a network with global cost functions".into()));
-        }
+        Certificate::must_suit(network)?;
         // the log starts with all values of the network
         let mut reducer = Reducer::load(network, named::Named::default(), reduce, stop)?;
         reducer.log = Some(Vec::new());

@@ -32,6 +32,7 @@ pub use run::clock::Clock;
 pub use scheduler::driver::Picks;
 pub use session::{Session, start};
 
+use crate::certificate::Certificate;
 use crate::device::{Busy, Choice, Opening};
 use crate::error::Error;
 use crate::marginals::Seek;
@@ -77,6 +78,9 @@ pub fn solve_by(
     observe: &mut dyn FnMut(&Event),
 ) -> Result<Summary, Error> {
     let threads = checked(options)?;
+    if options.certificate {
+        Certificate::must_suit(network)?;
+    }
     options.warm_starts.iter().try_for_each(|start| check_start(network, start))?;
     let mut publisher = EventPublisher::new(network, clock, options, stop, observe);
     options.activity.step("first solution");

@@ -110,6 +110,33 @@ fn costs_whose_differences_pass_64_bit_arithmetic_are_refused() -> Result {
 }
 
 #[test]
+fn what_is_forbidden_is_no_part_of_the_differences_of_costs() -> Result {
+    // each variable has one value, of 2^57 or -2^57: three of them more than the others
+    let (top, cost) = (i64::MAX, 1i64 << 57);
+    let functions: String =
+        (0..9).map(|v| format!("1 {v} {top} 1\n0 {}\n", if v < 6 { cost } else { -cost })).collect();
+    let (_folder, file) = folder_with("one.wcsp", &format!("n 9 2 9 {top}\n{}\n{functions}", "2 ".repeat(9)))?;
+    for command in ["solve", "bound"] {
+        assert_eq!(object(fangs().args([command, "--json"]).arg(&file), 0)?["bound"], 3 * cost, "{command}");
+    }
+    Ok(())
+}
+
+/// What the least costs of global functions add up to reaches the top here, before anything else is done.
+#[test]
+fn a_network_with_global_functions_has_no_certificate() -> Result {
+    let text = "n 3 2 2 5\n2 2 2\n3 0 1 2 -1 salldiff var 4\n1 0 1 1\n1 2\n";
+    let (folder, file) = folder_with("global.wcsp", text)?;
+    let (solved, bounded) = (["solve", "-q"], ["bound", "--no-reduce"]);
+    for words in [&solved, &bounded] {
+        let certificate = folder.path().join("c");
+        refused(fangs().args(words).arg("--certificate").args([&certificate, &file]), &["there is no certificate"])?;
+        assert!(!certificate.exists(), "{words:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn limits_of_counts_are_taken_at_any_size() -> Result {
     // nothing is both at least 1 and at most -2^63: a square of the distance that passes every cost
     let most = i64::MIN;
