@@ -297,7 +297,7 @@ impl Reader<'_, '_, '_> {
         if (costs.len() as u64) < expected {
             return Err(self.tokens.error(format!("{expected} costs, not {}", costs.len())));
         }
-        let range = range(0, &costs);
+        let range = range(costs.iter().copied());
         let function = self.builder.dense(scope, costs);
         let function = function.map_err(|error| self.tokens.error_with("a table that fits", error.to_string()))?;
         self.define(name, function, range)

@@ -98,7 +98,7 @@ impl<'s> Listed<'s> {
 }
 
 /// Least and largest finite cost; 0 where there is none.
-fn range(costs: impl Iterator<Item = Cost>) -> (Cost, Cost) {
+pub(super) fn range(costs: impl Iterator<Item = Cost>) -> (Cost, Cost) {
     let finite = costs.filter(|&cost| cost < FORBIDDEN);
     finite.map(|cost| (cost, cost)).reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))).unwrap_or((0, 0))
 }
