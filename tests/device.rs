@@ -1,6 +1,5 @@
 //! A device at work: memory, launches, streams, graphs, the cache. Without a device they are skipped.
 
-#![cfg(feature = "cuda")]
 #![allow(unsafe_code, reason = "launches of kernels")]
 
 mod common;

@@ -1,7 +1,5 @@
 //! Every kernel compiles for every architecture that is supported, on machines without a GPU too.
 
-#![cfg(feature = "cuda")]
-
 mod common;
 
 use common::nvrtc;

@@ -1,7 +1,6 @@
 //! A kernel that fails. It leaves the process without a device, so it is alone in this file, which is a process of its
 //! own. Without a device it is skipped.
 
-#![cfg(feature = "cuda")]
 #![allow(unsafe_code, reason = "launches of kernels")]
 
 mod common;

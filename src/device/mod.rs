@@ -4,51 +4,31 @@
 //! all that it includes is a [`Source`], compiled for the device's architecture by `nvrtc` and kept on disk by
 //! `cache`. Host code decides, a device executes: nothing here knows networks or plans.
 //!
-//! Without the feature `cuda` the same names exist, and no device ever opens: other code needs no `cfg`. What has types
-//! of the driver's crate is imported from here for the same reason; it is hidden, for our own tests, and may change at
-//! any time.
+//! What has types of the driver's crate is imported from here as well; it is hidden, for our own tests, and may change
+//! at any time.
 
-#[cfg(not(feature = "cuda"))]
-mod absent;
 mod busy;
+mod cache;
 mod choice;
+mod cuda;
+mod find;
+mod graph;
 mod held;
+mod launch;
+mod memory;
+mod modules;
+pub mod nvrtc;
+mod paths;
 pub(crate) mod shared;
 mod source;
 
-#[cfg(feature = "cuda")]
-mod cache;
-#[cfg(feature = "cuda")]
-mod cuda;
-#[cfg(feature = "cuda")]
-mod find;
-#[cfg(feature = "cuda")]
-mod graph;
-#[cfg(feature = "cuda")]
-mod launch;
-#[cfg(feature = "cuda")]
-mod memory;
-#[cfg(feature = "cuda")]
-mod modules;
-#[cfg(feature = "cuda")]
-pub mod nvrtc;
-#[cfg(feature = "cuda")]
-mod paths;
-
-#[cfg(not(feature = "cuda"))]
-#[doc(hidden)]
-pub use absent::*;
 pub(crate) use busy::Busy;
 pub use choice::{Choice, Opened, Opening};
+pub use cuda::Cuda;
+pub use find::{devices, survey};
 pub use held::Held;
 pub use shared::DeviceStruct;
 pub use source::{Source, Text};
-#[cfg(feature = "cuda")]
-pub use {
-    cuda::Cuda,
-    find::{devices, survey},
-};
-#[cfg(feature = "cuda")]
 #[doc(hidden)]
 pub use {
     cudarc::driver::{

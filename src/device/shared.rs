@@ -115,7 +115,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "cuda")]
     fn a_structure_that_lies_otherwise_does_not_compile() -> Result<(), crate::device::DeviceError> {
         let Some(nvrtc) = crate::common::nvrtc() else { return Ok(()) };
         let compile = |text: &str| nvrtc.compile(&crate::kernels::own("own.cu", text).asserts::<Host>(), 90);

@@ -226,7 +226,6 @@ fn steers(folder: &tempfile::TempDir, path: &std::path::Path, text: &str) -> Res
     Ok(())
 }
 
-#[cfg(feature = "cuda")]
 #[test]
 fn a_file_in_cuda_is_compiled_and_wants_a_device() -> Result {
     let (folder, path) = graph()?;

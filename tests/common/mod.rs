@@ -51,7 +51,6 @@ pub fn two_gpus() -> Option<()> {
 }
 
 /// The CUDA compiler.
-#[cfg(feature = "cuda")]
 pub fn nvrtc() -> Option<&'static fangs::device::nvrtc::Nvrtc> {
     needs("FANGS_REQUIRE_NVRTC", fangs::device::nvrtc::Nvrtc::get())
 }

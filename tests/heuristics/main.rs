@@ -4,10 +4,8 @@
 #![allow(unsafe_code, reason = "launches of kernels")]
 
 mod broken;
-#[cfg(feature = "cuda")]
 #[path = "../common/mod.rs"]
 mod common;
-#[cfg(feature = "cuda")]
 mod device;
 mod lines;
 mod random;

@@ -3,8 +3,6 @@
 //!
 //! Without a device they are skipped; `FANGS_REQUIRE_GPU=1` makes its absence a failure.
 
-#![cfg(feature = "cuda")]
-
 #[path = "../common/mod.rs"]
 mod common;
 mod cost_shifting;
