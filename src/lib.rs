@@ -28,55 +28,40 @@
 #[cfg(test)]
 extern crate self as fangs;
 
-pub mod activity;
 pub mod algebra;
 #[doc(hidden)]
 pub mod all_kernels;
 #[doc(hidden)]
 pub mod bench;
 pub mod bounds;
-pub mod certificate;
-pub mod check;
 #[cfg(test)]
 #[path = "../tests/common/mod.rs"]
 mod common;
 pub mod convert;
 pub mod dcop;
 pub mod decide;
-pub mod device;
 pub mod elimination;
-pub mod error;
 pub mod explain;
 pub mod fang;
-#[doc(hidden)]
-pub mod files;
 pub mod formats;
 pub mod generate;
-pub mod globals;
-mod graph;
 pub mod heuristics;
 pub mod kernels;
 pub mod marginals;
-#[doc(hidden)]
-pub mod memory;
-pub mod model;
 pub mod order;
 #[cfg(feature = "plot")]
 #[doc(hidden)]
 pub mod record;
 pub mod reduce;
-pub mod rng;
 pub mod search;
-pub mod stop;
 #[doc(hidden)]
 pub mod tensor;
-#[doc(hidden)]
-pub mod terminal;
-#[doc(hidden)]
-pub mod threads;
 mod value_tables;
 
-pub use error::Error;
-
-/// The version of this package.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub use fangs_base::{Error, VERSION, activity, error, rng, stop};
+#[doc(hidden)]
+pub use fangs_base::{files, memory, terminal, threads};
+pub use fangs_check as check;
+pub use fangs_device as device;
+use fangs_model::graph;
+pub use fangs_model::{certificate, globals, model};

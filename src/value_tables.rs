@@ -13,7 +13,7 @@ use self::quantization::{Forbidding, Quantum, quantize, quantum};
 pub(crate) use self::rows::{Row, RowEntry, Rows, on_rows};
 use crate::device::shared::constants;
 use crate::error::Error;
-use crate::model::{Cost, CostFunction, Costs, Entry, FORBIDDEN, Problem, Readers, on_entries};
+pub use crate::model::{Cost, CostFunction, Costs, Entry, FORBIDDEN, Problem, Readers, on_entries};
 use crate::stop::Stop;
 use crate::threads;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use super::plan::{Plan, Source};
 use super::run::{Outcome, Tables};
 use super::sparse::Listed;
 use crate::algebra::CostEntry;
-use crate::model::{Cost, CostFunction, Entry, FORBIDDEN, Problem, Table, add, on_entries};
+pub use crate::model::{Cost, CostFunction, Entry, FORBIDDEN, Problem, Table, add, on_entries};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 

@@ -1,7 +1,7 @@
 //! Functions of the problem as tables in the plan's layout.
 
 use crate::algebra::{CostEntry, MinSum, OfCosts, Semiring};
-use crate::model::{Cost, CostFunction, Entry, Table, on_entries};
+pub use crate::model::{Cost, CostFunction, Entry, Table, on_entries};
 use crate::tensor::storage::Storage;
 use crate::tensor::strides;
 

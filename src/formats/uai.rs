@@ -178,32 +178,31 @@ fn read_table(
     let mut decimals = Vec::new();
     for place in 0..entries {
         match tokens.number("a potential")? {
-            Stated::Double(double) if scale.takes(double) => doubles.push(double),
+            Stated::Double(double) if takes(scale, double) => doubles.push(double),
             Stated::Decimal(decimal) if scale == Scale::Potentials => {
                 doubles.push(f64::NAN);
                 decimals.push((place, decimal));
             }
             // too small to matter in a sum of logarithms
             Stated::Decimal(decimal) if decimal.exponent < 0 => doubles.push(0.0),
-            _ => return Err(tokens.error(scale.expected())),
+            _ => return Err(tokens.error(expected(scale))),
         }
     }
     Ok(Numbers::new(doubles, decimals))
 }
 
-impl Scale {
-    fn takes(self, double: f64) -> bool {
-        match self {
-            Scale::Potentials => (0.0..f64::INFINITY).contains(&double),
-            Scale::Logarithms => double < f64::INFINITY,
-        }
+/// Whether a table of such numbers may have this one.
+fn takes(scale: Scale, double: f64) -> bool {
+    match scale {
+        Scale::Potentials => (0.0..f64::INFINITY).contains(&double),
+        Scale::Logarithms => double < f64::INFINITY,
     }
+}
 
-    fn expected(self) -> &'static str {
-        match self {
-            Scale::Potentials => "a finite potential of at least 0",
-            Scale::Logarithms => "a log-potential: -inf, or a number in the range of doubles",
-        }
+fn expected(scale: Scale) -> &'static str {
+    match scale {
+        Scale::Potentials => "a finite potential of at least 0",
+        Scale::Logarithms => "a log-potential: -inf, or a number in the range of doubles",
     }
 }
 

@@ -9,7 +9,7 @@ use super::table::{combinations, sum};
 use super::{Function, Reducer};
 use crate::Error;
 use crate::certificate::Step;
-use crate::model::{Cost, Entry, FORBIDDEN, Odometer, SparseTable, Table, on_entries};
+pub use crate::model::{Cost, Entry, FORBIDDEN, Odometer, SparseTable, Table, on_entries};
 use crate::stop::Stop;
 
 /// Values of the variables of a scope that have a support in a combination that counts.

@@ -4,7 +4,7 @@
 use super::Reducer;
 use super::tuning::{DOMINANCE_IN_VAIN, DOMINANCE_WORK};
 use crate::certificate::Step;
-use crate::model::{Cost, Costs, Entry, FORBIDDEN, Table, on_entries};
+pub use crate::model::{Cost, Costs, Entry, FORBIDDEN, Table, on_entries};
 use crate::stop::Stop;
 
 /// A function seen from one of its variables.

@@ -4,7 +4,7 @@
 use super::tuning::{GROWTH, SMALL};
 use super::{Function, Reducer, table};
 use crate::certificate::Step;
-use crate::model::{Cost, Entry, FORBIDDEN, Table, on_entries};
+pub use crate::model::{Cost, Entry, FORBIDDEN, Table, on_entries};
 use crate::stop::Stop;
 
 impl Reducer {

@@ -1,7 +1,7 @@
 //! Operations on single tables. Every dense rewrite (reorder, filter, fix, substitute) is one [`gather`].
 
 use super::tuning::{ALWAYS_DENSE, DENSE_RATIO, OFTEN_DENSE};
-use crate::model::{Cost, CostFunction, Costs, Entry, FORBIDDEN, SparseTable, Table, Tables, on_entries};
+pub use crate::model::{Cost, CostFunction, Costs, Entry, FORBIDDEN, SparseTable, Table, Tables, on_entries};
 use crate::tensor::strides;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;

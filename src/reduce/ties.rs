@@ -8,7 +8,7 @@
 
 use super::{Function, Reducer, table};
 use crate::certificate::Step;
-use crate::model::{Cost, Entry, FORBIDDEN, Table, on_entries};
+pub use crate::model::{Cost, Entry, FORBIDDEN, Table, on_entries};
 use crate::stop::Stop;
 use rustc_hash::FxHashSet;
 use std::cmp::Reverse;

@@ -9,7 +9,7 @@
 use super::amounts::Amounts;
 use crate::bounds::tuning::WRITTEN_OUT;
 use crate::error::Error;
-use crate::model::{self, Cost, CostFunction, Entry, Problem, Table, on_entries};
+pub use crate::model::{self, Cost, CostFunction, Entry, Problem, Table, on_entries};
 use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
 use crate::threads::Large;

@@ -131,9 +131,23 @@ fn ln(decimal: Decimal) -> f64 {
     high + (low + (decimal.digits as f64).ln())
 }
 
-impl Scale {
+/// Costs of numbers of a scale.
+pub(super) trait Costing {
     /// Minus the natural logarithm of a potential; infinite where it is 0.
-    pub(super) fn minus_log(self, stated: Stated) -> f64 {
+    fn minus_log(self, stated: Stated) -> f64;
+
+    /// Whether the cost is exact: forbidden, or a logarithm that is not rounded, as it has no more digits than units.
+    fn is_exact(self, stated: Stated, units: f64) -> bool;
+
+    /// The largest finite |logarithm| of a cost up to `dear`; without decimals two logarithms suffice.
+    fn largest(self, own: &Numbers, dear: f64) -> f64;
+
+    /// The table in integers; entries above `dear` are forbidden.
+    fn costs(self, own: &Numbers, decimals: u32, dear: f64) -> Vec<Cost>;
+}
+
+impl Costing for Scale {
+    fn minus_log(self, stated: Stated) -> f64 {
         match (self, stated) {
             (Scale::Potentials, Stated::Double(potential)) => -potential.ln(),
             (Scale::Potentials, Stated::Decimal(potential)) => -ln(potential),
@@ -143,7 +157,6 @@ impl Scale {
         }
     }
 
-    /// Whether the cost is exact: forbidden, or a logarithm that is not rounded, as it has no more digits than units.
     fn is_exact(self, stated: Stated, units: f64) -> bool {
         match (self, stated) {
             (_, Stated::Decimal(_)) => false,
@@ -154,7 +167,6 @@ impl Scale {
         }
     }
 
-    /// The largest finite |logarithm| of a cost up to `dear`; without decimals two logarithms suffice.
     fn largest(self, own: &Numbers, dear: f64) -> f64 {
         let logs = |stated: &mut dyn Iterator<Item = Stated>| {
             let logs = stated.map(|stated| self.minus_log(stated));
@@ -171,7 +183,6 @@ impl Scale {
         }
     }
 
-    /// The table in integers; entries above `dear` are forbidden.
     fn costs(self, own: &Numbers, decimals: u32, dear: f64) -> Vec<Cost> {
         let units = 10f64.powi(decimals as i32);
         let cost =

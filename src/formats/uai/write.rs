@@ -1,5 +1,6 @@
 //! Writes `.uai` and `.LG`: the file's own numbers where the network has them, otherwise its costs.
 
+use super::costs::Costing;
 use crate::formats::as_tables;
 use crate::formats::writing::{decimal, refuse_large, refuse_top};
 use crate::model::{Cost, FORBIDDEN, Network, Scale, Stated};
@@ -35,7 +36,7 @@ fn write_tables(network: &Network, out: &mut dyn Write, scale: Scale) -> io::Res
         match stated {
             Some((own, numbers)) => {
                 for number in numbers.iter() {
-                    write!(out, " {}", own.written_as(scale, number))?;
+                    write!(out, " {}", written(number, own, scale))?;
                 }
             }
             None => {
@@ -50,15 +51,13 @@ fn write_tables(network: &Network, out: &mut dyn Write, scale: Scale) -> io::Res
     Ok(())
 }
 
-impl Scale {
-    /// A number of this scale as text of another one.
-    fn written_as(self, scale: Scale, number: Stated) -> String {
-        match (self, scale, number) {
-            (Scale::Potentials, Scale::Potentials, Stated::Decimal(it)) => format!("{}e{}", it.digits, it.exponent),
-            (Scale::Logarithms, Scale::Potentials, _) => potential(-self.minus_log(number)),
-            (Scale::Potentials, Scale::Potentials, Stated::Double(double)) => shown(double),
-            (_, Scale::Logarithms, _) => shown(-self.minus_log(number)),
-        }
+/// A number of one scale as text of another one.
+fn written(number: Stated, own: Scale, scale: Scale) -> String {
+    match (own, scale, number) {
+        (Scale::Potentials, Scale::Potentials, Stated::Decimal(it)) => format!("{}e{}", it.digits, it.exponent),
+        (Scale::Logarithms, Scale::Potentials, _) => potential(-own.minus_log(number)),
+        (Scale::Potentials, Scale::Potentials, Stated::Double(double)) => shown(double),
+        (_, Scale::Logarithms, _) => shown(-own.minus_log(number)),
     }
 }
 

@@ -8,7 +8,7 @@
 
 use crate::error::Error;
 use crate::memory;
-use crate::model::{Cost, Entry, FORBIDDEN, Network, Readers, Table, on_entries};
+pub use crate::model::{Cost, Entry, FORBIDDEN, Network, Readers, Table, on_entries};
 use crate::rng::Rng;
 use crate::search::drivers::annealing::state::LONGEST;
 use crate::search::tuning::run::{KICKED, VISITS};

@@ -5,7 +5,7 @@
 //! that no pass makes it worse. Sums of integers are the same in any order: threads do not change the result.
 
 use crate::error::Error;
-use crate::model::{Cost, CostFunction, Entry, Network, Table, on_entries};
+pub use crate::model::{Cost, CostFunction, Entry, Network, Table, on_entries};
 use crate::rng::mix;
 use crate::search::drivers::quadratic::is_form;
 use crate::search::tuning::run::VAST;

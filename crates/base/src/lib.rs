@@ -1,0 +1,15 @@
+//! What everything stands on: errors, the flag that ends work, memory, threads, files, random numbers.
+
+pub mod activity;
+pub mod error;
+pub mod files;
+pub mod memory;
+pub mod rng;
+pub mod stop;
+pub mod terminal;
+pub mod threads;
+
+pub use error::Error;
+
+/// The version of this package.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

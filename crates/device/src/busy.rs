@@ -1,0 +1,56 @@
+//! Threads that use a driver. An orderly exit unloads the driver, which crashes while a thread is in it, so the exit
+//! waits for these threads. Runs do not wait: a compiler cannot be stopped, and a driver that hangs must not delay
+//! them.
+
+#![allow(unsafe_code, reason = "the system's call is foreign")]
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Longest wait of an exit.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+static THREADS: Mutex<usize> = Mutex::new(0);
+static FEWER: Condvar = Condvar::new();
+
+/// A thread that uses a driver, while this value lives.
+#[derive(Debug)]
+pub struct Busy(());
+
+impl Busy {
+    /// Counts one more thread.
+    pub fn new() -> Self {
+        *threads() += 1;
+        Busy(())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        *threads() -= 1;
+        FEWER.notify_all();
+    }
+}
+
+fn threads() -> MutexGuard<'static, usize> {
+    THREADS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes the exit of the process wait from now on. Exit handlers run last in, first out: this is called before a driver
+/// is loaded, and again once it has registered its own.
+pub(super) fn wait_at_exit() {
+    #[cfg(unix)]
+    // SAFETY: the function lives as long as the process and does not unwind. If registering fails, the exit does not
+    // wait.
+    let _ = unsafe { libc::atexit(wait) };
+}
+
+#[cfg(unix)]
+extern "C" fn wait() {
+    // registered more than once, it waits once
+    static HAS_WAITED: AtomicBool = AtomicBool::new(false);
+    if !HAS_WAITED.swap(true, Ordering::Relaxed) {
+        let _ = FEWER.wait_timeout_while(threads(), PATIENCE, |threads| *threads > 0);
+    }
+}

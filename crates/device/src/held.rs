@@ -1,0 +1,39 @@
+//! Device memory that kernels are given by its addresses.
+
+use super::{Cuda, CudaSlice, DeviceError, DeviceRepr};
+use std::any::Any;
+use std::fmt;
+
+/// Memory of any kind on a device, kept until this is dropped.
+#[derive(Default)]
+pub struct Held(Vec<Box<dyn Any + Send + Sync>>);
+
+impl Held {
+    /// Takes words to the device, and returns their address.
+    ///
+    /// # Errors
+    /// There is no room, or the device has failed.
+    pub fn words(&mut self, cuda: &Cuda, words: &[u32]) -> Result<u64, DeviceError> {
+        self.upload(cuda, words)
+    }
+
+    pub fn upload<T>(&mut self, cuda: &Cuda, items: &[T]) -> Result<u64, DeviceError>
+    where
+        T: DeviceRepr + Send + Sync + 'static,
+    {
+        Ok(self.keep(cuda, cuda.upload(items)?))
+    }
+
+    /// Keeps memory, and returns its address.
+    pub fn keep<T: Send + Sync + 'static>(&mut self, cuda: &Cuda, memory: CudaSlice<T>) -> u64 {
+        let address = cuda.address(&memory);
+        self.0.push(Box::new(memory));
+        address
+    }
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} pieces of device memory", self.0.len())
+    }
+}

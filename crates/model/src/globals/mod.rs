@@ -1,0 +1,309 @@
+//! Global cost functions as tables, for everything that works on tables.
+//!
+//! A function becomes forbidden or priced pairs where it consists of these; a single table where its scope has few
+//! combinations; else a chain: a finite automaton reads the variables one after the other (`machine`), and variables
+//! that are added between them hold its states (Quimper and Walsh, "Global grammar constraints", 2006; Allouche et al.,
+//! "Tractability-preserving transformations of global cost functions", 2016). What is a sum over the values becomes a
+//! chain for each value. A weighted sum whose chain would be too large becomes a smaller one with lower costs: the
+//! network is relaxed then, and only what keeps the sums themselves (`sums`) finds its solutions.
+//!
+//! `check` evaluates the same functions by their formulas and shares no code with this area.
+
+mod counters;
+mod languages;
+mod machine;
+mod pairs;
+pub mod sums;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use crate::error::{Error, ModelError};
+use crate::model::{
+    Arithmetic, Builder, Cost, CountCost, Counting, FORBIDDEN, Global, GlobalKind, Part, Parts, Same, Table, ValueCount,
+};
+use crate::stop::Stop;
+use machine::{Layers, Machine};
+
+/// Combinations of values up to which a function becomes a single table: 8 MiB of costs.
+const WHOLE: u64 = 1 << 20;
+/// The same for sums, whose chains have few states: as many as twelve bits have.
+const WHOLE_SUM: u64 = 1 << 12;
+/// The same for two variables, whose functions have no smaller form: 128 MiB.
+const WHOLE_PAIR: u64 = 1 << 24;
+/// Entries of all single tables of a network: 256 MiB of costs. Beyond, functions become chains where that is smaller.
+const ENTRIES: u64 = 1 << 25;
+/// Transitions of a chain: its tables take about 20 bytes for each.
+const TRANSITIONS: usize = 1 << 22;
+/// The same for the chain of a weighted sum: about 1.5 GB.
+const LONGEST: usize = 1 << 26;
+/// Numbers that the states of a layer of a chain hold, at most: 256 MiB with those that look them up.
+const NUMBERS: usize = 1 << 24;
+/// Different sums of a chain, at most; a coarser one stands for more. Other numbers were not tried.
+const SUMS: usize = 256;
+
+/// Adds global functions to a network that is being built, within limits for all of them together.
+#[derive(Debug)]
+pub struct Decomposer {
+    /// Entries that single tables may still have.
+    entries: u64,
+    /// Whether functions may become pairs.
+    pairs: bool,
+    /// Least and largest finite cost of each part.
+    ranges: Vec<(Cost, Cost)>,
+    /// Whether parts of some function may reach the limit only together.
+    sums: bool,
+    /// Different sums up to which a chain is exact.
+    narrow: usize,
+}
+
+/// Why a function is not added.
+#[derive(Debug)]
+pub enum Refusal {
+    /// What its tables would take, in words.
+    TooLarge(String),
+    /// Another error.
+    Error(Error),
+}
+
+impl From<ModelError> for Refusal {
+    fn from(error: ModelError) -> Self {
+        Refusal::Error(error.into())
+    }
+}
+
+impl Default for Decomposer {
+    fn default() -> Self {
+        Decomposer { entries: ENTRIES, pairs: true, ranges: Vec::new(), sums: false, narrow: SUMS }
+    }
+}
+
+impl Decomposer {
+    /// Adds a function; returns its number among all functions.
+    ///
+    /// # Errors
+    /// A scope that does not fit the network, tables that would be too large, [`Error::Stopped`].
+    pub fn add(&mut self, builder: &mut Builder, global: Global, stop: &Stop) -> Result<u32, Refusal> {
+        let sizes: Vec<u32> = global.scope.iter().filter_map(|&v| builder.domain(v)).collect();
+        if sizes.len() < global.scope.len() {
+            return Ok(builder.global(global, Parts::default())?); // the builder says what is wrong
+        }
+        let parts = self.parts(&global, &sizes, stop)?;
+        self.ranges.extend(parts.tables.iter().map(|(_, table)| {
+            let finite = table.costs().filter(|&cost| cost < FORBIDDEN);
+            finite.fold((0, 0), |(least, most): (Cost, Cost), cost| (least.min(cost), most.max(cost)))
+        }));
+        Ok(builder.global(global, parts)?)
+    }
+
+    /// The least and the largest finite cost of each part, 0 included.
+    pub fn ranges(&self) -> &[(Cost, Cost)] {
+        &self.ranges
+    }
+
+    /// Whether parts of a function may reach the limit only together. Negative costs elsewhere would then make up for
+    /// what the function forbids.
+    pub fn may_reach_limit_in_sum(&self) -> bool {
+        self.sums
+    }
+
+    /// Refuses a function whose variables have more values in all than a chain may have transitions, before its
+    /// parameters take memory for each value.
+    ///
+    /// # Errors
+    /// [`Refusal::TooLarge`].
+    pub fn must_fit(sizes: &[u32]) -> Result<(), Refusal> {
+        match sizes.iter().map(|&size| u64::from(size)).sum::<u64>() {
+            values if values <= TRANSITIONS as u64 => Ok(()),
+            values => Err(too_long(&format!("{values} values of variables"))),
+        }
+    }
+
+    fn parts(&mut self, global: &Global, sizes: &[u32], stop: &Stop) -> Result<Parts, Refusal> {
+        Decomposer::must_fit(sizes)?;
+        let Global { scope, kind, limit, .. } = global;
+        let combinations = sizes.iter().fold(1u64, |n, &size| n.saturating_mul(size.into()));
+        if let Some(pairs) = (sizes.len() > 2 && self.pairs).then(|| pairs::of(kind, scope, sizes, *limit)).flatten() {
+            self.sums |= pairs.sums;
+            return Ok(pairs);
+        }
+        let whole = match kind {
+            GlobalKind::Arithmetic(function) if combinations <= WHOLE_PAIR => {
+                self.entries = self.entries.saturating_sub(combinations);
+                let costs = arithmetic(function, sizes).map(|cost| capped(cost, *limit)).collect();
+                return Ok(single(scope, costs));
+            }
+            _ => machine(kind, sizes),
+        };
+        let Some(whole) = whole else { return Err(Refusal::TooLarge(format!("a table of {combinations} entries"))) };
+        let most = match kind {
+            _ if sizes.len() <= 2 => WHOLE_PAIR,
+            GlobalKind::Linear(_) | GlobalKind::Counting(_) | GlobalKind::Same(_) => WHOLE_SUM,
+            _ => WHOLE,
+        };
+        let is_small = combinations <= most.min(self.entries);
+        if is_small {
+            let layers = Layers::new(&*whole, sizes, TRANSITIONS.max(combinations as usize), stop);
+            if let Some(layers) = layers.map_err(Refusal::Error)? {
+                self.entries -= combinations;
+                let costs = layers.table(sizes, stop).map_err(Refusal::Error)?;
+                return Ok(single(scope, costs.into_iter().map(|cost| capped(cost, *limit)).collect()));
+            }
+        }
+        // each has a transition for each value of each variable
+        let values: usize = sizes.iter().map(|&size| size as usize).sum();
+        if chains_of(kind, sizes).saturating_mul(values) > TRANSITIONS {
+            return Err(too_long(&format!("a table of {combinations} entries")));
+        }
+        let machines = by_value(kind, sizes).unwrap_or_else(|| vec![whole]);
+        // a chain of many sums is more than bounds can work with, and the driver `sums` needs none
+        let mut left = match kind {
+            GlobalKind::Linear(_) => self.narrow.saturating_mul(values).min(LONGEST),
+            _ => TRANSITIONS,
+        };
+        let mut all = Vec::new();
+        for machine in machines {
+            let Some(layers) = Layers::new(&*machine, sizes, left, stop).map_err(Refusal::Error)? else {
+                let parts = self.coarse(global, sizes, stop)?;
+                self.sums |= parts.as_ref().is_some_and(|parts| parts.sums);
+                return parts.ok_or_else(|| too_long(&format!("a table of {combinations} entries")));
+            };
+            let layers = layers.minimised(*limit);
+            left -= layers.transitions();
+            all.push(layers);
+        }
+        let parts = chains(scope, all, *limit);
+        self.sums |= parts.sums;
+        Ok(parts)
+    }
+
+    /// A chain of fewer sums that costs a weighted sum at most; nothing for a sum that may be anything but one number.
+    fn coarse(&self, global: &Global, sizes: &[u32], stop: &Stop) -> Result<Option<Parts>, Refusal> {
+        let GlobalKind::Linear(linear) = &global.kind else { return Ok(None) };
+        let Some(machine) = counters::Coarse::new(linear, self.narrow as i128) else { return Ok(None) };
+        let layers = Layers::new(&machine, sizes, LONGEST, stop).map_err(Refusal::Error)?;
+        let parts = layers.map(|layers| chains(&global.scope, [layers.minimised(global.limit)], global.limit));
+        Ok(parts.map(|parts| Parts { relaxed: true, ..parts }))
+    }
+}
+
+/// The refusal of a function that would take this or a chain that is too long.
+fn too_long(other: &str) -> Refusal {
+    Refusal::TooLarge(format!("{other}, or a chain of more than {TRANSITIONS}"))
+}
+
+/// The number of machines of [`by_value`]; 1 if there is only the one of the whole function.
+fn chains_of(kind: &GlobalKind, sizes: &[u32]) -> usize {
+    match kind {
+        GlobalKind::Counting(Counting { cost: CountCost::Larger(_), .. }) => 1,
+        GlobalKind::Counting(counting) => counting.bounds.len(),
+        GlobalKind::Same(_) => sizes.iter().max().map_or(0, |&most| most as usize),
+        _ => 1,
+    }
+}
+
+/// Chains that together cost what a function costs.
+fn chains(scope: &[u32], all: impl IntoIterator<Item = Layers>, limit: Cost) -> Parts {
+    let (mut parts, mut total) = (Parts::default(), 0);
+    for layers in all {
+        total = crate::model::add(total, layers.most());
+        layers.chain(scope, &mut parts);
+    }
+    // hard costs alone add up to nothing
+    parts.sums = total >= limit;
+    parts
+}
+
+fn capped(cost: Cost, limit: Cost) -> Cost {
+    if cost >= limit { FORBIDDEN } else { cost }
+}
+
+fn single(scope: &[u32], costs: Vec<Cost>) -> Parts {
+    let own = scope.iter().map(|&v| Part::Own(v)).collect();
+    Parts { tables: vec![(own, Table::dense(costs))], ..Parts::default() }
+}
+
+/// The machine of a function as a whole; none for functions of two numbers.
+fn machine(kind: &GlobalKind, sizes: &[u32]) -> Option<Box<dyn Machine>> {
+    Some(match kind.clone() {
+        GlobalKind::Linear(linear) => Box::new(counters::Sum::new(linear)),
+        GlobalKind::EqualPairs { price } => {
+            Box::new(counters::Counts { sizes: sizes.into(), rule: counters::Rule::Pairs(price) })
+        }
+        GlobalKind::Counting(counting) => {
+            Box::new(counters::Counts { sizes: sizes.into(), rule: counters::Rule::Bounds(counting) })
+        }
+        GlobalKind::Same(same) => Box::new(counters::Groups::new(same, sizes)),
+        GlobalKind::Overlap { target, price } => Box::new(counters::Overlap { arity: sizes.len(), target, price }),
+        GlobalKind::Regular(automaton) => Box::new(languages::Regular::new(automaton, sizes.len())),
+        GlobalKind::Grammar(grammar) => Box::new(languages::Stack { grammar, arity: sizes.len() }),
+        GlobalKind::Max { costs } => Box::new(counters::Largest(costs)),
+        GlobalKind::Tree => Box::new(languages::Tree { arity: sizes.len() }),
+        GlobalKind::Nested { network, low, high } => Box::new(languages::Nested { network, low, high }),
+        GlobalKind::Arithmetic(_) => return None,
+    })
+}
+
+/// A machine for each value, where the function is a sum over the values.
+fn by_value(kind: &GlobalKind, sizes: &[u32]) -> Option<Vec<Box<dyn Machine>>> {
+    match kind {
+        GlobalKind::Counting(counting) => {
+            if let CountCost::Larger(_) = counting.cost {
+                return None;
+            }
+            let one = |place: usize| {
+                let cost = match &counting.cost {
+                    CountCost::Weighted(prices) => CountCost::Weighted(vec![prices[place]]),
+                    other => other.clone(),
+                };
+                let counting =
+                    Counting { bounds: vec![counting.bounds[place]], cost, classes: counting.classes.clone() };
+                Box::new(counters::Counts { sizes: sizes.into(), rule: counters::Rule::Bounds(counting) })
+                    as Box<dyn Machine>
+            };
+            Some((0..counting.bounds.len()).map(one).collect())
+        }
+        GlobalKind::Same(same) => {
+            let values = sizes.iter().max().copied().unwrap_or(0);
+            let of = |value: u32| {
+                let bounds = same.bounds.iter().copied().filter(|bound: &ValueCount| bound.value == value).collect();
+                let same = Same { bounds, ..same.clone() };
+                Box::new(counters::Groups::of(same, sizes, vec![value])) as Box<dyn Machine>
+            };
+            Some((0..values).map(of).collect())
+        }
+        _ => None,
+    }
+}
+
+/// All costs of a function of two numbers, the second running fastest.
+fn arithmetic(function: &Arithmetic, sizes: &[u32]) -> impl Iterator<Item = Cost> {
+    let function = *function;
+    let (rows, columns) = (sizes[0], sizes[1]);
+    let bounded = |gap: i64, most: i64| if gap > most { FORBIDDEN } else { gap };
+    (0..i64::from(rows)).flat_map(move |x| {
+        (0..i64::from(columns)).map(move |y| {
+            let apart = |after_x: i64, after_y: i64| x - y >= after_y || y - x >= after_x;
+            match function {
+                Arithmetic::AtLeast { shift, most } => bounded((y + shift - x).max(0), most),
+                Arithmetic::AtMost { shift, most } => bounded((x - shift - y).max(0), most),
+                Arithmetic::Equal { shift, most } => bounded((y + shift - x).abs(), most),
+                Arithmetic::Apart { after_x, after_y, cost } => {
+                    if apart(after_x, after_y) {
+                        0
+                    } else {
+                        cost
+                    }
+                }
+                Arithmetic::ApartUnless { after_x, after_y, most, costs } => {
+                    let (at_x, at_y) = (x == most.0, y == most.1);
+                    if x > most.0 || y > most.1 || !at_x && !at_y && !apart(after_x, after_y) {
+                        FORBIDDEN
+                    } else {
+                        let cost = |at: bool, cost: Cost| if at { cost } else { 0 };
+                        crate::model::add(cost(at_x, costs.0), cost(at_y, costs.1))
+                    }
+                }
+            }
+        })
+    })
+}

@@ -1,0 +1,9 @@
+//! Networks, what they mean, and certificates as plain data.
+
+pub mod certificate;
+pub mod globals;
+pub mod graph;
+pub mod model;
+
+use fangs_base::{error, files, memory, rng, stop, threads};
+use fangs_device as device;

@@ -1,0 +1,254 @@
+//! Cost functions: a scope and a table, dense or default-plus-tuples.
+
+use super::{Cost, Costs, CostsIter, FORBIDDEN, Scope};
+use std::sync::Arc;
+
+/// A function of the values of a few variables.
+#[derive(Clone, Debug)]
+pub struct CostFunction {
+    /// The variables it reads, all different; empty for a constant.
+    pub scope: Scope,
+    /// Its costs, shared between functions that are equal.
+    pub table: Table,
+}
+
+/// The costs of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// One entry for every combination of values, the last variable of the scope running fastest.
+    Dense(Costs),
+    /// A default cost and the combinations that differ from it.
+    Sparse(Arc<SparseTable>),
+}
+
+/// A default cost and the tuples that differ, sorted by their values, so that look-up is a binary search.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SparseTable {
+    arity: usize,
+    default: Cost,
+    /// `arity` values for each tuple, one tuple after the other.
+    tuples: Vec<u32>,
+    costs: Vec<Cost>,
+}
+
+impl SparseTable {
+    /// Builds the table; the last of several costs of a tuple counts. `tuples` holds `arity` values a tuple.
+    pub fn new(arity: usize, default: Cost, tuples: Vec<u32>, costs: Vec<Cost>) -> Self {
+        debug_assert_eq!(tuples.len(), arity * costs.len());
+        let row = |i: usize| &tuples[i * arity..(i + 1) * arity];
+        if (1..costs.len()).all(|i| row(i - 1) < row(i)) {
+            // most files are sorted, and a large table is not copied
+            let (mut tuples, mut costs) = (tuples, costs);
+            tuples.shrink_to_fit();
+            costs.shrink_to_fit();
+            return SparseTable { arity, default, tuples, costs };
+        }
+        let mut order: Vec<usize> = (0..costs.len()).collect();
+        order.sort_by(|&a, &b| row(a).cmp(row(b)));
+        let mut sorted = SparseTable {
+            arity,
+            default,
+            tuples: Vec::with_capacity(tuples.len()),
+            costs: Vec::with_capacity(costs.len()),
+        };
+        for (k, &i) in order.iter().enumerate() {
+            if order.get(k + 1).is_some_and(|&next| row(next) == row(i)) {
+                continue;
+            }
+            sorted.tuples.extend_from_slice(row(i));
+            sorted.costs.push(costs[i]);
+        }
+        sorted
+    }
+
+    /// The same tuples with other costs.
+    pub fn map(&self, cost: impl Fn(Cost) -> Cost) -> SparseTable {
+        SparseTable {
+            arity: self.arity,
+            default: cost(self.default),
+            tuples: self.tuples.clone(),
+            costs: self.costs.iter().map(|&old| cost(old)).collect(),
+        }
+    }
+
+    /// The default cost.
+    pub fn default_cost(&self) -> Cost {
+        self.default
+    }
+
+    /// Number of variables.
+    pub fn arity(&self) -> usize {
+        self.arity
+    }
+
+    /// Number of listed tuples.
+    pub fn len(&self) -> usize {
+        self.costs.len()
+    }
+
+    /// Whether no tuple is listed.
+    pub fn is_empty(&self) -> bool {
+        self.costs.is_empty()
+    }
+
+    /// The listed tuples one after the other, `arity` values each, in lexicographic order.
+    pub fn tuples(&self) -> &[u32] {
+        &self.tuples
+    }
+
+    /// The costs of the listed tuples.
+    pub fn costs(&self) -> &[Cost] {
+        &self.costs
+    }
+
+    /// Listed tuples with their costs, in lexicographic order.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u32], Cost)> {
+        self.costs.iter().enumerate().map(|(i, &cost)| (&self.tuples[i * self.arity..(i + 1) * self.arity], cost))
+    }
+
+    /// The cost of a tuple.
+    pub fn get(&self, values: &[u32]) -> Cost {
+        let (mut low, mut high) = (0, self.costs.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.tuples[middle * self.arity..(middle + 1) * self.arity].cmp(values) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return self.costs[middle],
+            }
+        }
+        self.default
+    }
+}
+
+impl CostFunction {
+    /// The cost under a whole assignment (`assignment[v]` is the value of variable `v`).
+    pub fn cost(&self, domains: &[u32], assignment: &[u32]) -> Cost {
+        self.cost_at(domains, |v| assignment[v as usize])
+    }
+
+    /// The cost where `value` gives the value of each variable of the scope.
+    #[inline(always)]
+    pub fn cost_at(&self, domains: &[u32], value: impl Fn(u32) -> u32) -> Cost {
+        match &self.table {
+            Table::Dense(costs) => {
+                let next = |index: usize, &v: &u32| index * domains[v as usize] as usize + value(v) as usize;
+                costs.get(self.scope.iter().fold(0, next))
+            }
+            Table::Sparse(table) => {
+                let mut values = [0u32; 64];
+                if self.scope.len() <= values.len() {
+                    for (place, &v) in values.iter_mut().zip(&self.scope) {
+                        *place = value(v);
+                    }
+                    table.get(&values[..self.scope.len()])
+                } else {
+                    table.get(&self.scope.iter().map(|&v| value(v)).collect::<Vec<u32>>())
+                }
+            }
+        }
+    }
+
+    /// The costs of all combinations of values, the last variable of the scope running fastest.
+    pub fn entries(&self, domains: &[u32]) -> impl Iterator<Item = Cost> {
+        let mut odometer = Odometer::new(self.scope.iter().map(|&v| domains[v as usize] as usize).collect());
+        (0..self.combinations(domains) as usize).map(move |index| {
+            let cost = match &self.table {
+                Table::Dense(costs) => costs.get(index),
+                Table::Sparse(table) => {
+                    table.get(&odometer.digits.iter().map(|&digit| digit as u32).collect::<Vec<u32>>())
+                }
+            };
+            let _ = odometer.advance();
+            cost
+        })
+    }
+
+    /// Number of value combinations, saturating.
+    pub fn combinations(&self, domains: &[u32]) -> u64 {
+        self.scope.iter().fold(1u64, |product, &v| product.saturating_mul(u64::from(domains[v as usize])))
+    }
+
+    /// The least cost of any combination.
+    pub fn min(&self, domains: &[u32]) -> Cost {
+        match &self.table {
+            Table::Dense(costs) => costs.min().unwrap_or(0),
+            Table::Sparse(table) => {
+                let listed = table.costs.iter().copied().min().unwrap_or(FORBIDDEN);
+                if (table.len() as u64) < self.combinations(domains) { listed.min(table.default) } else { listed }
+            }
+        }
+    }
+}
+
+/// An odometer: counts through all combinations of values, the last running fastest.
+pub struct Odometer {
+    sizes: Vec<usize>,
+    pub digits: Vec<usize>,
+}
+
+impl Odometer {
+    pub fn new(sizes: Vec<usize>) -> Self {
+        Odometer { digits: vec![0; sizes.len()], sizes }
+    }
+
+    /// Goes to the next combination and returns the first position that changed; `None` after the last.
+    #[inline]
+    pub fn advance(&mut self) -> Option<usize> {
+        for k in (0..self.sizes.len()).rev() {
+            self.digits[k] += 1;
+            if self.digits[k] < self.sizes[k] {
+                return Some(k);
+            }
+            self.digits[k] = 0;
+        }
+        None
+    }
+}
+
+impl Table {
+    /// A dense table of these costs.
+    pub fn dense(costs: Vec<Cost>) -> Self {
+        Table::Dense(costs.into())
+    }
+
+    /// All costs; of a sparse table the listed ones and the default, whether or not some tuple has it.
+    pub fn costs(&self) -> impl Iterator<Item = Cost> + Clone {
+        let (costs, default) = match self {
+            Table::Dense(costs) => (costs.iter(), None),
+            Table::Sparse(table) => (CostsIter::from(&table.costs[..]), Some(table.default)),
+        };
+        costs.chain(default)
+    }
+
+    pub fn map(&self, cost: impl Fn(Cost) -> Cost) -> Table {
+        match self {
+            Table::Dense(costs) => Table::Dense(costs.iter().map(cost).collect()),
+            Table::Sparse(table) => Table::Sparse(table.map(cost).into()),
+        }
+    }
+
+    /// Where its entries stand: functions that share them have one address.
+    pub fn address(&self) -> usize {
+        match self {
+            Table::Dense(costs) => costs.address(),
+            Table::Sparse(table) => Arc::as_ptr(table) as usize,
+        }
+    }
+
+    /// How many costs it holds, however they are stored; of a sparse table as many as take its room.
+    pub fn size(&self) -> usize {
+        match self {
+            Table::Dense(costs) => costs.len(),
+            Table::Sparse(_) => self.bytes() / size_of::<Cost>(),
+        }
+    }
+
+    /// Bytes of the entries, tuples included.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Table::Dense(costs) => costs.bytes(),
+            Table::Sparse(table) => size_of_val(&table.costs[..]) + size_of_val(&table.tuples[..]),
+        }
+    }
+}

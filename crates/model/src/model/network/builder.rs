@@ -1,0 +1,281 @@
+//! The builder of networks, which checks them.
+
+use super::{Network, Notation, Variable};
+use crate::error::ModelError;
+use crate::model::global::{Global, Globals, Part, Parts};
+use crate::model::{
+    Agents, COST_LIMIT, Cost, CostFunction, Costs, Entry, FORBIDDEN, Reading, SparseTable, Table, Tables, Units, add,
+    on_entries,
+};
+use std::sync::Arc;
+
+/// Builds a [`Network`], checking every part as it comes.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    network: Network,
+    tables: Tables,
+    /// The least cost of each function: many may share one large table.
+    leasts: Vec<Cost>,
+    /// Global functions with the number of functions before them, and their parts.
+    globals: Vec<(u32, Global, Parts)>,
+}
+
+impl Builder {
+    pub(super) fn of(network: Network) -> Self {
+        Builder { network, tables: Tables::default(), leasts: Vec::new(), globals: Vec::new() }
+    }
+
+    /// Sets the limit that a solution's total must stay below.
+    pub fn top(&mut self, top: Cost) -> &mut Self {
+        self.network.top = top.min(FORBIDDEN);
+        self
+    }
+
+    /// Sets the meaning of the integers.
+    pub fn units(&mut self, units: Units) -> &mut Self {
+        self.network.units = units;
+        self
+    }
+
+    /// Sets how solutions are written.
+    pub fn notation(&mut self, notation: Notation) -> &mut Self {
+        self.network.notation = notation;
+        self
+    }
+
+    /// Names a function added before.
+    pub fn name_function(&mut self, function: u32, name: impl Into<Box<str>>) -> &mut Self {
+        let _ = Arc::make_mut(&mut self.network.function_names).insert(function, name.into());
+        self
+    }
+
+    /// Sets the file's own numbers, of which the costs are rounded logarithms.
+    pub fn reading(&mut self, reading: Reading) -> &mut Self {
+        self.network.reading = Some(reading.into());
+        self
+    }
+
+    /// Sets the agents; each variable must have an owner by the time that the network is finished.
+    pub fn agents(&mut self, agents: Agents) -> &mut Self {
+        self.network.agents = Some(agents.into());
+        self
+    }
+
+    /// Adds a variable and returns its index.
+    pub fn variable(&mut self, domain: u32) -> Result<u32, ModelError> {
+        self.named_variable(Variable { domain, name: None, values: None })
+    }
+
+    /// Adds a variable with names and returns its index.
+    pub fn named_variable(&mut self, variable: Variable) -> Result<u32, ModelError> {
+        let index = self.network.variables.len();
+        if variable.domain == 0 {
+            return Err(ModelError::EmptyDomain { variable: index });
+        }
+        Arc::make_mut(&mut self.network.domains).push(variable.domain);
+        Arc::make_mut(&mut self.network.variables).push(variable);
+        Ok(index as u32)
+    }
+
+    /// Adds a function with one cost for every combination of values, the last variable running fastest.
+    /// A cost of [`FORBIDDEN`] forbids its combination.
+    pub fn dense(&mut self, scope: &[u32], costs: Vec<Cost>) -> Result<u32, ModelError> {
+        let function = self.check_scope(scope)?;
+        let costs = Costs::from(costs);
+        self.check_dense(function, scope, &costs)?;
+        self.push(scope, Table::Dense(costs))
+    }
+
+    /// Adds a function with a table that exists already, which is not copied.
+    pub fn table(&mut self, scope: &[u32], table: &Table) -> Result<u32, ModelError> {
+        let function = self.check_scope(scope)?;
+        match table {
+            Table::Dense(costs) => self.check_dense(function, scope, costs)?,
+            Table::Sparse(table) => self.check_sparse(function, scope, table)?,
+        }
+        self.push(scope, table.clone())
+    }
+
+    /// Adds a function with a default cost and the tuples that differ (`scope.len()` values a tuple).
+    pub fn sparse(
+        &mut self,
+        scope: &[u32],
+        default: Cost,
+        tuples: Vec<u32>,
+        costs: Vec<Cost>,
+    ) -> Result<u32, ModelError> {
+        let function = self.check_scope(scope)?;
+        if tuples.len() != costs.len() * scope.len() {
+            let expected = (costs.len() * scope.len()) as u64;
+            return Err(ModelError::TableSize { function, found: tuples.len(), expected });
+        }
+        let table = SparseTable::new(scope.len(), default, tuples, costs);
+        self.check_sparse(function, scope, &table)?;
+        self.push(scope, Table::Sparse(table.into()))
+    }
+
+    /// Adds a function with the table of an earlier one; the domains along both scopes must agree.
+    pub fn shared(&mut self, scope: &[u32], original: u32) -> Result<u32, ModelError> {
+        let function = self.check_scope(scope)?;
+        let Network { domains, functions, .. } = &self.network;
+        let first = &functions[original as usize];
+        let size = |&v: &u32| domains[v as usize];
+        if !scope.iter().map(size).eq(first.scope.iter().map(size)) {
+            let expected = first.combinations(domains);
+            let found = scope.iter().map(size).fold(1, |n: usize, size| n.saturating_mul(size as usize));
+            return Err(ModelError::TableSize { function, found, expected });
+        }
+        let table = first.table.clone();
+        self.add(scope, table, Some(original))
+    }
+
+    /// The domain sizes of the variables added before.
+    pub fn domains(&self) -> &Arc<Vec<u32>> {
+        &self.network.domains
+    }
+
+    /// The domain size of a variable added before.
+    pub fn domain(&self, variable: u32) -> Option<u32> {
+        self.network.domains.get(variable as usize).copied()
+    }
+
+    /// Adds a global function, with the tables that stand for it where the network is searched. Returns its number
+    /// among all functions.
+    ///
+    /// # Errors
+    /// A scope with a variable that does not exist, or twice.
+    pub fn global(&mut self, global: Global, parts: Parts) -> Result<u32, ModelError> {
+        let _ = self.check_scope(&global.scope)?;
+        let number = self.function_count();
+        self.globals.push((number, global, parts));
+        Ok(number)
+    }
+
+    /// The number of functions added so far, global ones included.
+    pub fn function_count(&self) -> u32 {
+        (self.network.functions.len() + self.globals.len()) as u32
+    }
+
+    /// The finished network.
+    pub fn build(mut self) -> Network {
+        if self.globals.is_empty() {
+            return self.network;
+        }
+        let globals = std::mem::take(&mut self.globals);
+        let mut expanded = self.clone();
+        // numbers count global functions too
+        expanded.network.function_names = Arc::default();
+        let (mut functions, mut chains, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        let mut is_relaxed = false;
+        for (number, global, Parts { added, tables, relaxed, .. }) in globals {
+            is_relaxed |= relaxed;
+            let first = expanded.network.variables.len() as u32;
+            for &domain in &added {
+                Arc::make_mut(&mut expanded.network.domains).push(domain);
+                Arc::make_mut(&mut expanded.network.variables).push(Variable { domain, name: None, values: None });
+            }
+            let mut chain = Vec::new();
+            let start = expanded.network.functions.len();
+            for (parts, table) in tables {
+                let own = |part: &Part| match *part {
+                    Part::Own(v) => v,
+                    Part::Added(place) => first + place,
+                };
+                let scope: Vec<u32> = parts.iter().map(own).collect();
+                let place = expanded.push(&scope, table).expect("parts of a checked scope");
+                if parts.iter().any(|part| matches!(part, Part::Added(_))) {
+                    chain.push(place);
+                }
+            }
+            if !chain.is_empty() {
+                chains.push(chain);
+            }
+            functions.push((number, global));
+            places.push(start..expanded.network.functions.len());
+        }
+        let (expanded, relaxed) = (expanded.network, is_relaxed);
+        self.network.globals = Some(Globals { functions, expanded, chains, parts: places, relaxed }.into());
+        self.network
+    }
+
+    fn check_scope(&self, scope: &[u32]) -> Result<usize, ModelError> {
+        let function = self.function_count() as usize;
+        let variables = self.network.variables.len();
+        if let Some(&variable) = scope.iter().find(|&&variable| variable as usize >= variables) {
+            return Err(ModelError::UnknownVariable { function, variable, variables });
+        }
+        // comparing pairs is fastest for the usual two or three variables, and far too slow for a million
+        let repeated = if scope.len() <= 32 {
+            scope.iter().enumerate().find(|&(position, variable)| scope[..position].contains(variable)).map(|(_, v)| *v)
+        } else {
+            let mut sorted = scope.to_vec();
+            sorted.sort_unstable();
+            sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+        };
+        if let Some(variable) = repeated {
+            return Err(ModelError::RepeatedVariable { function, variable });
+        }
+        Ok(function)
+    }
+
+    fn check_dense(&self, function: usize, scope: &[u32], costs: &Costs) -> Result<(), ModelError> {
+        let expected = scope.iter().fold(1u64, |n, &v| n.saturating_mul(u64::from(self.network.domains[v as usize])));
+        if costs.len() as u64 != expected {
+            return Err(ModelError::TableSize { function, found: costs.len(), expected });
+        }
+        on_entries!(costs, entries => check_costs(function, entries))
+    }
+
+    fn check_sparse(&self, function: usize, scope: &[u32], table: &SparseTable) -> Result<(), ModelError> {
+        if table.arity() != scope.len() {
+            let expected = (table.len() * scope.len()) as u64;
+            return Err(ModelError::TableSize { function, found: table.tuples().len(), expected });
+        }
+        for tuple in table.tuples().chunks_exact(scope.len().max(1)) {
+            for (&variable, &value) in scope.iter().zip(tuple) {
+                let domain = self.network.domains[variable as usize];
+                if value >= domain {
+                    return Err(ModelError::ValueOutside { function, variable, value, domain });
+                }
+            }
+        }
+        check_costs(function, table.costs())?;
+        check_costs(function, &[table.default_cost()])
+    }
+
+    fn push(&mut self, scope: &[u32], table: Table) -> Result<u32, ModelError> {
+        let Network { domains, functions, .. } = &self.network;
+        let size = |&v: &u32| domains[v as usize];
+        let is_like = |known: u32| {
+            let known = &functions[known as usize];
+            known.table == table && known.scope.iter().map(size).eq(scope.iter().map(size))
+        };
+        let place = functions.len() as u32;
+        let first = self.tables.first(&table, place, is_like);
+        let known = (first < place).then_some(first);
+        let table = known.map_or(table, |first| functions[first as usize].table.clone());
+        self.add(scope, table, known)
+    }
+
+    /// Adds a function, perhaps with the table of an earlier one.
+    fn add(&mut self, scope: &[u32], table: Table, original: Option<u32>) -> Result<u32, ModelError> {
+        let function = CostFunction { scope: scope.into(), table };
+        let least = || function.min(&self.network.domains);
+        let least = original.map_or_else(least, |original| self.leasts[original as usize]);
+        self.leasts.push(least);
+        let forbids = || original.is_none() && function.table.costs().any(|cost| cost >= FORBIDDEN);
+        self.network.forbids |= scope.len() <= 2 && forbids();
+        self.network.least = add(self.network.least, least);
+        self.network.largest_arity = self.network.largest_arity.max(scope.len());
+        Arc::make_mut(&mut self.network.functions).push(function);
+        Ok(self.network.functions.len() as u32 - 1)
+    }
+}
+
+fn check_costs<T: Entry>(function: usize, entries: &[T]) -> Result<(), ModelError> {
+    let mut costs = entries.iter().map(|entry| entry.cost());
+    match costs.find(|&cost| cost != FORBIDDEN && cost.abs() >= COST_LIMIT) {
+        Some(cost) => Err(ModelError::CostTooLarge { function, cost, limit: COST_LIMIT }),
+        None => Ok(()),
+    }
+}
