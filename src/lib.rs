@@ -28,40 +28,35 @@
 #[cfg(test)]
 extern crate self as fangs;
 
-pub mod algebra;
 #[doc(hidden)]
 pub mod all_kernels;
 #[doc(hidden)]
 pub mod bench;
-pub mod bounds;
 #[cfg(test)]
 #[path = "../tests/common/mod.rs"]
 mod common;
-pub mod convert;
-pub mod dcop;
-pub mod decide;
-pub mod elimination;
-pub mod explain;
-pub mod fang;
-pub mod formats;
-pub mod generate;
-pub mod heuristics;
-pub mod kernels;
-pub mod marginals;
-pub mod order;
-#[cfg(feature = "plot")]
-#[doc(hidden)]
-pub mod record;
-pub mod reduce;
-pub mod search;
-#[doc(hidden)]
-pub mod tensor;
-mod value_tables;
 
 pub use fangs_base::{Error, VERSION, activity, error, rng, stop};
 #[doc(hidden)]
 pub use fangs_base::{files, memory, terminal, threads};
+pub use fangs_bounds::{bounds, reduce};
 pub use fangs_check as check;
+pub use fangs_dcop as dcop;
+pub use fangs_decide as decide;
 pub use fangs_device as device;
-use fangs_model::graph;
+#[doc(hidden)]
+pub use fangs_elimination::tensor;
+pub use fangs_elimination::{algebra, elimination, order};
+pub use fangs_fang as fang;
+pub use fangs_formats as formats;
+pub use fangs_formats::convert;
+pub use fangs_generate as generate;
+pub use fangs_heuristics as heuristics;
+pub use fangs_kernels as kernels;
+pub use fangs_marginals as marginals;
 pub use fangs_model::{certificate, globals, model};
+#[cfg(feature = "plot")]
+#[doc(hidden)]
+pub use fangs_report as record;
+pub use fangs_search as search;
+pub use fangs_search::explain;

@@ -46,7 +46,6 @@ pub struct CubeOptions<'a> {
 /// A network. Sizes are entries of tables, times milliseconds; `paper_` begins what the paper states of a network of
 /// this name, on an AMD A8-7600 and a Tesla K40, `published_` what its algorithm takes on the device here.
 #[derive(Clone, Debug, Default, Serialize)]
-#[non_exhaustive]
 pub struct CubeRow {
     /// Its name.
     pub network: String,

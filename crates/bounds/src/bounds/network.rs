@@ -1,0 +1,420 @@
+//! Bounds of a whole network by inference alone: reductions, an order, the bounding loop, and reductions again by what
+//! bounds forbid.
+
+use super::{
+    BoundChoice, BoundResult, Bounder, BounderOptions, CONSTANT, DeviceUse, Notice, Proof, REDUCTIONS, Step,
+    TableSizes, constant_bound, early,
+};
+use crate::activity::Activity;
+use crate::certificate::Certificate;
+use crate::check;
+use crate::device::{Choice, Opened, Opening};
+use crate::elimination::{Gpu, Limits, MOST_WORK, Plan};
+use crate::error::Error;
+use crate::model::{Cost, Network, Number, Problem};
+use crate::order::{Method, Order, Ordering};
+use crate::reduce::{ReducedProblem, Reducer, ValueBounds};
+use crate::stop::Stop;
+use crate::threads;
+use std::sync::Arc;
+
+/// Where bounds forbid this part of the reduced problem's values, it is reduced again.
+const WORTH_TIGHTENING: usize = 32;
+
+/// What to prove, and how.
+#[derive(Clone, Debug)]
+pub struct ProvingOptions {
+    /// Methods and limits.
+    pub bounder: BounderOptions,
+    /// The elimination order.
+    pub order: Ordering,
+    /// Whether the exact reductions run.
+    pub reduce: bool,
+    /// Whether bounds have proofs, for a certificate.
+    pub certified: bool,
+    /// The device, perhaps on its way already.
+    pub device: Opening,
+    /// Where the work says what it is doing.
+    pub activity: Activity,
+}
+
+impl Default for ProvingOptions {
+    fn default() -> Self {
+        ProvingOptions {
+            bounder: BounderOptions::default(),
+            order: Ordering::default(),
+            reduce: true,
+            certified: false,
+            device: Opening::default(),
+            activity: Activity::default(),
+        }
+    }
+}
+
+impl ProvingOptions {
+    /// These with a change.
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
+/// What is proved so far.
+#[derive(Clone, Debug)]
+pub struct Proved {
+    /// No solution costs less.
+    pub lower: Cost,
+    /// The best bound that has a proof, and the proof.
+    pub proof: (Cost, Arc<Proof>),
+    /// The best solution that was met: its cost, its value in the file's convention, and itself.
+    pub best: Option<(Cost, Number, Arc<[u32]>)>,
+    /// Whether the bound is the optimum, or there is no solution.
+    pub exact: bool,
+    /// What made the bound.
+    pub method: String,
+    /// What made the last of bound and solution.
+    pub source: String,
+    /// The induced width of the elimination order.
+    pub induced_width: Option<u32>,
+    /// The rule that made the order.
+    pub order: Option<Method>,
+    /// What the tables took that made the bound.
+    pub tables: Option<TableSizes>,
+    /// The device: `cpu` or `cuda:0`.
+    pub device: String,
+}
+
+/// What has changed.
+#[derive(Clone, Copy, Debug)]
+pub enum News<'a> {
+    /// The bound.
+    Bound,
+    /// The best solution.
+    Solution,
+    /// The order, the tables or the device.
+    State,
+    /// Something has failed.
+    Warning(&'a str),
+}
+
+/// Hears of each change; an error ends the work.
+type Tell<'a> = &'a mut dyn FnMut(&Proved, News<'_>) -> Result<(), Error>;
+
+impl Proved {
+    /// The bound of the functions' minima.
+    pub fn new(network: &Network) -> Proved {
+        let lower = network.least();
+        Proved {
+            lower,
+            proof: (lower, Arc::default()),
+            best: None,
+            exact: lower >= network.top(),
+            method: CONSTANT.into(),
+            source: CONSTANT.into(),
+            induced_width: None,
+            order: None,
+            tables: None,
+            device: "cpu".into(),
+        }
+    }
+
+    /// The cost that a better solution must stay below.
+    pub fn upper(&self, network: &Network) -> Cost {
+        self.best.as_ref().map_or(network.top(), |(cost, ..)| *cost)
+    }
+}
+
+/// Proves bounds of a network.
+///
+/// ```
+/// use fangs::bounds::{Proving, ProvingOptions};
+/// use fangs::stop::Stop;
+///
+/// let network = fangs::generate::generate("grid", &[("side", "4"), ("d", "3"), ("p2", "0")], 1)?;
+/// let mut proving = Proving::new(&network, ProvingOptions::default());
+/// proving.run(&Stop::new(), &mut |_, _| Ok(()))?;
+/// let proved = proving.proved();
+/// assert!(proved.exact && proved.lower == proved.upper(&network));
+/// # Ok::<(), fangs::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Proving<'n> {
+    network: &'n Network,
+    options: ProvingOptions,
+    bounder: Bounder,
+    /// Once it is known; the CPU where there is none, and once it has failed.
+    device: Option<Opened>,
+    proved: Proved,
+    /// Why the method that was asked for does not run.
+    refusal: Option<Error>,
+    /// What was worked on last, which may take a while to free.
+    last: Option<(ReducedProblem, ValueBounds)>,
+}
+
+impl<'n> Proving<'n> {
+    /// Nothing is done yet.
+    pub fn new(network: &'n Network, options: ProvingOptions) -> Self {
+        let bounder = Bounder::new(options.bounder.clone()).telling(&options.activity);
+        Proving { network, options, bounder, device: None, proved: Proved::new(network), refusal: None, last: None }
+    }
+
+    /// What is proved so far.
+    pub fn proved(&self) -> &Proved {
+        &self.proved
+    }
+
+    /// Works until nothing is left to prove, or the flag is set; `tell` hears of each change.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where the method that was asked for does not fit; a device that is not there; a network
+    /// without certificates where one was asked for; those of `tell`.
+    pub fn run(&mut self, stop: &Stop, tell: Tell<'_>) -> Result<(), Error> {
+        if self.options.certified {
+            Certificate::must_suit(self.network)?;
+        }
+        let _ = self.options.device.poll()?;
+        if let Some(early) = early::bound(self.network, &self.options.bounder, self.options.certified, stop) {
+            self.raise(early.lower, &early.source, early.proof, tell)?;
+            threads::free(early.reduced, self.network.domains().len());
+        }
+        self.options.activity.step("reducing");
+        let reduced = || match self.options.certified {
+            true => Reducer::logged(self.network, self.options.reduce, stop),
+            false => Reducer::new(self.network, self.options.reduce, stop),
+        };
+        let mut reducer = (!self.is_over(stop)).then(reduced).transpose()?;
+        // an order of the user's names the network's variables
+        if let (Some(reducer), Ordering::Promising | Ordering::Rule(_)) = (&mut reducer, &self.options.order) {
+            reducer.merge_ties(stop);
+        }
+        if *self.options.device.choice() != Choice::Auto {
+            self.open(stop, tell)?;
+        }
+        let Some(reducer) = reducer else { return Ok(()) };
+        let mut values = ValueBounds::new(&reducer, stop)?;
+        self.options.activity.step("");
+        let mut reduced = ReducedProblem::new(reducer, stop)?;
+        let ended = loop {
+            match self.bound(&reduced, &mut values, stop, tell) {
+                Ok(true) => {}
+                ended => break ended,
+            }
+            let mut reducer = reduced.reducer.copy(stop)?;
+            reducer.tighten_by(self.proved.upper(self.network), &values, stop);
+            let old = std::mem::replace(&mut reduced, ReducedProblem::new(reducer, stop)?);
+            threads::free(old, self.network.domains().len());
+            self.bounder.rebase();
+        };
+        self.last = Some((reduced, values));
+        ended.map(drop)
+    }
+
+    /// Bounds a reduced problem; whether it is worth reducing again.
+    fn bound(
+        &mut self,
+        reduced: &ReducedProblem,
+        values: &mut ValueBounds,
+        stop: &Stop,
+        tell: Tell<'_>,
+    ) -> Result<bool, Error> {
+        let ReducedProblem { reducer, problem } = reduced;
+        match (reducer.infeasible(), problem.variables()) {
+            (true, _) => {}
+            (false, 0) => {
+                self.proved.induced_width = Some(0);
+                tell(&self.proved, News::State)?;
+            }
+            _ => {
+                let name = if self.options.reduce { REDUCTIONS } else { CONSTANT };
+                self.raise(constant_bound(problem), name, Proof::reductions(reducer), tell)?;
+                if self.is_over(stop) {
+                    return Ok(false);
+                }
+                self.plan(reduced, stop, tell)?;
+            }
+        }
+        let mut begun = false;
+        loop {
+            let step = self.bounder.step(reduced, self.proved.upper(self.network), stop);
+            self.tell_notices(tell)?;
+            match step {
+                Step::Done => break,
+                Step::More => {
+                    // the best bound that has what is wanted of one
+                    let above = if self.options.certified { self.proved.proof.0 } else { self.proved.lower };
+                    if let Some(result) = self.bounder.so_far(self.proved.upper(self.network), above) {
+                        self.raise(result.lower, &result.source, result.proof, tell)?;
+                    }
+                }
+                Step::Result(result) => {
+                    self.follow(*result, values, stop, tell)?;
+                    // also where a better incumbent forbids more by what was known before
+                    let (removable, of) = values.removable(reducer, self.proved.upper(self.network), stop);
+                    if removable > of / WORTH_TIGHTENING && !self.is_over(stop) {
+                        return Ok(true);
+                    }
+                }
+            }
+            begun = true;
+            if self.is_over(stop) {
+                return Ok(false);
+            }
+        }
+        self.refusal.take().filter(|_| !begun).map_or(Ok(false), Err)
+    }
+
+    /// The elimination order, and the device where it pays to wait for it.
+    fn plan(&mut self, reduced: &ReducedProblem, stop: &Stop, tell: Tell<'_>) -> Result<(), Error> {
+        self.options.activity.bounds("ordering");
+        let order = self.options.order.order(reduced.reducer.variables(), &reduced.problem, stop)?;
+        // an interrupted order is not reported
+        stop.check()?;
+        self.proved.induced_width = Some(order.width);
+        self.proved.order = order.method;
+        tell(&self.proved, News::State)?;
+        // a small network is done before a driver has started
+        if Gpu::pays(order.joint_entries) {
+            self.open(stop, tell)?;
+        }
+        if self.options.bounder.choice == BoundChoice::Be {
+            self.must_fit(&reduced.problem, &order, stop)?;
+        }
+        self.bounder.follow(vec![order]);
+        Ok(())
+    }
+
+    /// Refuses exact elimination beyond the memory limit: it was requested at any cost but that.
+    fn must_fit(&self, problem: &Problem, order: &Order, stop: &Stop) -> Result<(), Error> {
+        let limits = self.bounder.limits(self.options.certified);
+        if Plan::until(problem, order, &limits, stop)?.exact {
+            return Ok(());
+        }
+        let Limits { max_bytes, spill, slices, .. } = limits;
+        let slices =
+            slices.map_or(String::new(), |_| format!(", nor into slices of {MOST_WORK} times the work in all"));
+        Err(Error::Memory(format!(
+            "bucket elimination does not fit into {max_bytes} bytes and {spill} of files{slices}: induced width {}, \
+             {:.2e} joint entries, the largest table has {:.2e} entries",
+            order.width, order.joint_entries, order.largest
+        )))
+    }
+
+    /// What follows from a result.
+    fn follow(
+        &mut self,
+        result: BoundResult,
+        values: &mut ValueBounds,
+        stop: &Stop,
+        tell: Tell<'_>,
+    ) -> Result<(), Error> {
+        let BoundResult { reduced, lower, exact, assignment, source, tables, value_bounds, proof, .. } = result;
+        if tables.is_some() && (lower > self.proved.lower || exact) {
+            self.proved.tables = tables;
+        }
+        if let Some(assignment) = assignment {
+            // a first solution is waited for once the run is over
+            let flag = if self.proved.best.is_none() { stop.unheeded() } else { stop.clone() };
+            if let Ok(solution) = reduced.reducer.lift_until(&assignment, &flag)
+                && let Some(evaluation) = check::evaluate_unless(self.network, &solution, || flag.is_set())
+            {
+                self.offer(&evaluation, solution, &source, tell)?;
+            }
+        }
+        let reason = proof.as_ref().filter(|_| value_bounds.is_some()).cloned();
+        self.proved.exact |= exact && !self.network.is_relaxed();
+        self.raise(lower, &source, proof, tell)?;
+        if let Some(value_bounds) = value_bounds {
+            values.learn(&reduced.reducer, &value_bounds, reason, stop);
+            threads::free(value_bounds, reduced.problem.variables());
+        }
+        Ok(())
+    }
+
+    /// Keeps an assignment if it is a solution and better.
+    fn offer(
+        &mut self,
+        evaluation: &check::Evaluation,
+        solution: Vec<u32>,
+        source: &str,
+        tell: Tell<'_>,
+    ) -> Result<(), Error> {
+        if evaluation.is_solution()
+            && evaluation.cost < self.proved.upper(self.network)
+            && let Some(value) = evaluation.value(self.network, &solution)
+        {
+            self.proved.exact |= self.proved.lower >= evaluation.cost;
+            self.proved.best = Some((evaluation.cost, value, solution.into()));
+            self.proved.source = source.into();
+            tell(&self.proved, News::Solution)?;
+        }
+        Ok(())
+    }
+
+    /// Whether there is nothing left to prove, or no time.
+    fn is_over(&self, stop: &Stop) -> bool {
+        stop.is_set() || self.proved.exact
+    }
+
+    /// A bound, with its proof where there is one that is wanted.
+    fn raise(&mut self, bound: Cost, name: &str, proof: Option<Proof>, tell: Tell<'_>) -> Result<(), Error> {
+        // without a solution, a bound can at most prove infeasibility
+        let (upper, bound) = (self.proved.upper(self.network), bound.min(self.network.top()));
+        if bound > upper {
+            return Err(Error::Internal(format!("{name}: the bound {bound} is above {upper}")));
+        }
+        let (known, news) = (self.proved.lower, if bound > self.proved.lower { News::Bound } else { News::State });
+        if bound > known || self.proved.exact {
+            self.proved.method = name.into();
+            self.proved.source = name.into();
+        }
+        self.proved.lower = bound.max(known);
+        // also where more is known that has no proof
+        if let Some(proof) = proof.filter(|_| bound > self.proved.proof.0) {
+            self.proved.proof = (bound, proof.into());
+        }
+        self.proved.exact |= self.proved.lower >= upper;
+        tell(&self.proved, news)
+    }
+
+    /// Waits until it is known whether there is a device, once.
+    fn open(&mut self, stop: &Stop, tell: Tell<'_>) -> Result<(), Error> {
+        if self.device.is_some() {
+            return Ok(());
+        }
+        let opened = self.options.device.wait(stop)?;
+        if let Some(cuda) = &opened.cuda {
+            self.bounder.share(opened.others.iter().flatten().cloned().map(Gpu::new).collect());
+            self.bounder.use_device(Gpu::new(cuda.clone()), DeviceUse::Exclusive);
+        }
+        self.proved.device = opened.name();
+        self.device = Some(opened);
+        tell(&self.proved, News::State)
+    }
+
+    /// Warns of what has failed, and goes on without.
+    fn tell_notices(&mut self, tell: Tell<'_>) -> Result<(), Error> {
+        while let Some(notice) = self.bounder.take_notice() {
+            let message = match notice {
+                Notice::PlanFailed(text) => text,
+                Notice::DeviceLost(place, error) => {
+                    let Some(device) = &mut self.device else { continue };
+                    let text = match place.checked_sub(1) {
+                        Some(other) => Some(device.lose_other(other, &error)),
+                        None => device.lose(&error),
+                    };
+                    let Some(text) = text else { continue };
+                    self.proved.device = device.name();
+                    text
+                }
+                Notice::Refused(why) => {
+                    self.refusal = Some(why);
+                    continue;
+                }
+                // the tables say so
+                Notice::Spilling(_) => continue,
+            };
+            tell(&self.proved, News::Warning(&message))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,11 @@
+//! Reductions of networks and lower bounds, with proofs.
+
+pub mod bounds;
+pub mod reduce;
+
+use fangs_base::{Error, activity, error, memory, rng, stop, threads};
+use fangs_device as device;
+use fangs_kernels as kernels;
+use fangs_model::{certificate, graph, model};
+use fangs_check as check;
+use fangs_elimination::{elimination, order, tensor};

@@ -1,0 +1,108 @@
+//! Statistics of the reductions.
+
+use super::Reducer;
+use crate::error::Error;
+use crate::graph::Graph;
+use crate::model::{Network, Problem, Table};
+use crate::stop::Stop;
+use serde::Serialize;
+
+/// The size of a network.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Size {
+    /// Variables.
+    pub variables: usize,
+    /// Values of all variables.
+    pub values: u64,
+    /// Largest domain.
+    pub max_domain: u32,
+    /// Functions by arity, the count of constants first.
+    pub functions: Vec<usize>,
+    /// Entries of all tables, listed tuples for sparse ones; none of global functions.
+    pub entries: u64,
+}
+
+impl Size {
+    /// The size of a network as given.
+    pub fn of(network: &Network) -> Self {
+        let mut size = Size::over(network.domains().iter().copied());
+        for function in network.functions() {
+            size.count(function.scope.len(), &function.table);
+        }
+        network.globals().for_each(|global| size.of_arity(global.scope.len()));
+        size
+    }
+
+    /// Number of functions.
+    pub fn functions(&self) -> usize {
+        self.functions.iter().sum()
+    }
+
+    fn over(domains: impl Iterator<Item = u32>) -> Self {
+        let mut size = Size::default();
+        for domain in domains {
+            size.variables += 1;
+            size.values += u64::from(domain);
+            size.max_domain = size.max_domain.max(domain);
+        }
+        size
+    }
+
+    fn of_arity(&mut self, arity: usize) {
+        if arity >= self.functions.len() {
+            self.functions.resize(arity + 1, 0);
+        }
+        self.functions[arity] += 1;
+    }
+
+    fn count(&mut self, arity: usize, table: &Table) {
+        self.of_arity(arity);
+        self.entries += match table {
+            Table::Dense(costs) => costs.len() as u64,
+            Table::Sparse(sparse) => sparse.len() as u64,
+        };
+    }
+}
+
+/// The share of all pairs of variables that share a function.
+///
+/// # Errors
+/// [`Error::Stopped`].
+pub fn density(problem: &Problem, stop: &Stop) -> Result<f64, Error> {
+    let (n, linked) = (problem.variables() as f64, Graph::new(problem, stop)?.arrays().1.len());
+    Ok(if n < 2.0 { 0.0 } else { linked as f64 / (n * (n - 1.0)) })
+}
+
+/// Statistics of the reductions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Reduction {
+    /// The network.
+    pub before: Size,
+    /// The reduced problem.
+    pub after: Size,
+    /// Functions added to another one of the same scope.
+    pub merged: usize,
+    /// Variables eliminated, those with one value left included.
+    pub eliminated: usize,
+    /// Variables replaced by a function of another one.
+    pub substituted: usize,
+    /// Pairs of variables merged into one.
+    pub tied: usize,
+    /// Functions split into costs of one variable and a function of the others.
+    pub separated: usize,
+    /// Values removed because no solution has them.
+    pub inconsistent: usize,
+    /// Values removed because another one is never worse.
+    pub dominated: usize,
+    /// Connected components of the reduced problem.
+    pub components: usize,
+}
+
+impl Reducer {
+    /// The size of the reduced problem, without functions of one variable.
+    pub(super) fn size<'a>(&self, functions: impl Iterator<Item = (&'a [u32], &'a Table)>) -> Size {
+        let mut size = Size::over(self.core.iter().map(|&v| self.domains[v as usize]));
+        functions.for_each(|(scope, table)| size.count(scope.len(), table));
+        size
+    }
+}

@@ -1,0 +1,36 @@
+//! Distributed constraint optimization by dynamic programming: DPOP, which is bucket elimination along a pseudo-tree,
+//! and ADPOP(z), which is mini-bucket elimination (Fioretto, Pontelli, Yeoh and Dechter, "Accelerating exact and
+//! approximate inference for (distributed) discrete optimization with GPUs", Constraints 23, 2018, section 3).
+//!
+//! A [`PseudoTree`](crate::order::PseudoTree) has an elimination order, of which a [`Plan`] follows: what each agent
+//! joins and sends. [`Traffic`] counts it. The plan runs as a whole, or agent after agent, each of which knows
+//! its own functions and what its children sent ([`run_agents`]), or in processes of their own ([`run_processes`]): the
+//! same tables to the last bit. [`Clocks`] say how
+//! long agents with machines of their own would take.
+
+mod agent;
+mod bounded;
+mod clocks;
+mod local;
+mod max_sum;
+mod run;
+mod tcp;
+#[cfg(test)]
+mod tests;
+mod traffic;
+
+use fangs_base::{error, memory, rng, stop, threads};
+use fangs_model::{graph, model};
+use fangs_elimination::{algebra, elimination, order, tensor};
+use fangs_bounds::{bounds};
+pub use agent::Place;
+pub use bounded::{BoundedFound, run_bounded};
+pub use clocks::{Clocks, Latency};
+pub use local::{CYCLES, LocalFound, LocalOptions, LocalSearch, run_local};
+pub use run::lower_bound;
+pub use run::{Found, Spent, run_agents, run_levels};
+pub use tcp::{Processes, run_processes, serve};
+pub use traffic::{AgentTraffic, Traffic};
+
+#[cfg(doc)]
+use crate::elimination::Plan;

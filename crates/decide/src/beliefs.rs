@@ -1,0 +1,381 @@
+//! Levels of belief trees on a device (kernels/beliefs.cu): products of all beliefs with all actions and observations,
+//! and the merging of equal ones. Beliefs stay there; the host learns probabilities, nodes and expectations.
+
+#![allow(unsafe_code, reason = "launches of kernels are foreign")]
+
+use super::front::{Edge, Front, Grown, Level, NONE};
+use super::process::Process;
+use super::tuning::{CHILDREN, DIGITS};
+use fangs_device::shared::{constants, device_structs};
+use fangs_device::{CudaSlice, CudaView, DeviceError, PushKernelArg, Source};
+use crate::elimination::Gpu;
+use crate::elimination::cuda::Text;
+use crate::elimination::executor::Failure;
+use crate::error::Error;
+use crate::kernels;
+use crate::stop::Stop;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Threads of a block.
+const THREADS: u32 = 256;
+/// Parts of 1 that beliefs are rounded to where equal ones are looked for.
+const PARTS: u64 = DIGITS as u64;
+
+device_structs! {
+    /// `Growth` of kernels/beliefs.cu.
+    #[derive(Clone, Copy, Debug, Default)]
+    struct GrowthWords as "Growth" {
+        beliefs: u64,
+        next: u64,
+        begin: u64,
+        from: u64,
+        weight: u64,
+        children: u64,
+        p: u64,
+        hash: u64,
+        slot: u64,
+        to: u64,
+        keys: u64,
+        first: u64,
+        node: u64,
+        count: u64,
+        base: u64,
+        fresh: u64,
+        worst: u64,
+        known: u32,
+        all: u32,
+        each: u32,
+        mask: u32,
+        own: u32,
+        wide: u32,
+        split: u32,
+        unused: u32,
+    }
+}
+
+const TEXT: Text = Text::new(text);
+
+fn text() -> Source {
+    let shared = constants! { u32: THREADS, NONE; u64: PARTS; };
+    kernels::source("beliefs.cu").declare(&shared).asserts::<GrowthWords>()
+}
+
+/// The kernels.
+const KERNELS: [&str; 7] = ["grow", "claim", "count", "number", "put", "meet", "expect"];
+
+/// Sources of all kernels, to compile without a device.
+pub fn sources() -> Vec<Source> {
+    vec![KERNELS.into_iter().fold(text(), Source::kernel)]
+}
+
+/// The beliefs of a level on a device.
+#[derive(Debug)]
+pub(super) struct Remote {
+    gpu: Arc<Gpu>,
+    beliefs: CudaSlice<f64>,
+    nodes: usize,
+}
+
+/// What all actions and observations of a step make of a belief, by columns.
+struct Columns {
+    begin: CudaSlice<u32>,
+    from: CudaSlice<u32>,
+    weight: CudaSlice<f64>,
+    bytes: u64,
+}
+
+/// Children of a batch of beliefs.
+struct Children {
+    beliefs: CudaSlice<f64>,
+    p: CudaSlice<f64>,
+    hash: CudaSlice<u64>,
+    slot: CudaSlice<u32>,
+    to: CudaSlice<u32>,
+}
+
+impl Children {
+    /// Bytes of so many.
+    fn bytes(all: usize, wide: usize) -> u64 {
+        (all * (8 * wide + 24)) as u64
+    }
+}
+
+/// A power of two of threads for a row of so many entries.
+fn split(wide: usize) -> u32 {
+    wide.next_power_of_two().trailing_zeros().min(5)
+}
+
+/// Beliefs of a batch, such that their children take little.
+fn batch(nodes: usize, each: usize, wide: usize) -> usize {
+    (CHILDREN / (each * (wide + 4))).clamp(1, nodes.max(1))
+}
+
+impl Remote {
+    /// Takes beliefs to a device.
+    pub fn new(gpu: &Arc<Gpu>, beliefs: &[f64], nodes: usize) -> Result<Remote, DeviceError> {
+        Ok(Remote { gpu: gpu.clone(), beliefs: gpu.cuda().upload(beliefs)?, nodes })
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    fn columns<P: Process>(&self, process: &P, step: usize) -> Result<Columns, DeviceError> {
+        let width = process.observations() * process.states(step + 1);
+        let mut begin = vec![0u32; process.actions() * width + 1];
+        let all: Vec<_> = (0..process.actions()).map(|action| process.links(step, action)).collect();
+        let targets = |each: &mut dyn FnMut(usize, u32, f64)| {
+            for (action, links) in all.iter().enumerate() {
+                links.iter().for_each(|link| each(action * width + link.to as usize, link.from, link.p));
+            }
+        };
+        targets(&mut |target, _, _| begin[target + 1] += 1);
+        (1..begin.len()).for_each(|target| begin[target] += begin[target - 1]);
+        let links = begin.last().map_or(0, |&links| links as usize);
+        let (mut from, mut weight, mut next) = (vec![0u32; links], vec![0.0; links], begin.clone());
+        targets(&mut |target, state, p| {
+            let place = next[target] as usize;
+            (from[place], weight[place]) = (state, p);
+            next[target] += 1;
+        });
+        let cuda = self.gpu.cuda();
+        let bytes = 4 * begin.len() as u64 + 12 * links as u64;
+        // an empty array has no address
+        from.push(0);
+        weight.push(0.0);
+        Ok(Columns { begin: cuda.upload(&begin)?, from: cuda.upload(&from)?, weight: cuda.upload(&weight)?, bytes })
+    }
+
+    fn children(&self, nodes: usize, each: usize, wide: usize) -> Result<Children, DeviceError> {
+        let (cuda, all) = (self.gpu.cuda(), nodes * each);
+        let (beliefs, p, hash) = (cuda.reserve(all * wide)?, cuda.reserve(all)?, cuda.reserve(all)?);
+        Ok(Children { beliefs, p, hash, slot: cuda.reserve(all)?, to: cuda.reserve(all)? })
+    }
+
+    /// What a kernel is told of a batch, without what finds equal children.
+    fn words<P: Process>(
+        &self,
+        process: &P,
+        step: usize,
+        (columns, children): (&Columns, &Children),
+        batch: &Range<usize>,
+    ) -> GrowthWords {
+        let cuda = self.gpu.cuda();
+        let (own, wide) = (process.states(step), process.states(step + 1));
+        let each = process.actions() * process.observations();
+        GrowthWords {
+            beliefs: cuda.address(&self.beliefs) + (8 * batch.start * own) as u64,
+            begin: cuda.address(&columns.begin),
+            from: cuda.address(&columns.from),
+            weight: cuda.address(&columns.weight),
+            children: cuda.address(&children.beliefs),
+            p: cuda.address(&children.p),
+            hash: cuda.address(&children.hash),
+            slot: cuda.address(&children.slot),
+            to: cuda.address(&children.to),
+            all: (batch.len() * each) as u32,
+            each: each as u32,
+            own: own as u32,
+            wide: wide as u32,
+            split: split(wide),
+            ..GrowthWords::default()
+        }
+    }
+
+    /// Launches a kernel on a batch: a row for a power of two of threads.
+    fn launch(&self, kernel: &str, words: &GrowthWords, rows: u32, split: u32) -> Result<(), DeviceError> {
+        let blocks = ((u64::from(rows) << split).div_ceil(THREADS.into())) as u32;
+        if blocks == 0 {
+            return Ok(());
+        }
+        let kernel = self.gpu.kernel(TEXT, kernel)?;
+        // SAFETY: the argument is that of all these kernels; the addresses are those of memory that is held meanwhile.
+        unsafe { kernel.launch(self.gpu.cuda().stream(), (blocks, THREADS, 0), |arguments| arguments.arg(words)) }
+    }
+
+    /// What vectors expect of rows.
+    fn expect(
+        &self,
+        rows: &CudaView<'_, f64>,
+        vectors: &CudaSlice<f64>,
+        count: usize,
+        wide: usize,
+    ) -> Result<Vec<f64>, DeviceError> {
+        let cuda = self.gpu.cuda();
+        let number = (rows.len() / wide) as u32;
+        let mut out = cuda.reserve::<f64>(number as usize * count)?;
+        let kernel = self.gpu.kernel(TEXT, "expect")?;
+        let (many, width, split) = (count as u32, wide as u32, split(wide));
+        let threads = (u64::from(number) * count as u64) << split;
+        // SAFETY: the arguments are those of the kernel, and the memory is as large as it says.
+        unsafe {
+            kernel.launch(cuda.stream(), (threads.div_ceil(THREADS.into()) as u32, THREADS, 0), |arguments| {
+                let arguments = arguments.arg(rows).arg(vectors).arg(&mut out).arg(&number);
+                arguments.arg(&many).arg(&width).arg(&split)
+            })?;
+        }
+        cuda.read(&out)
+    }
+
+    /// Expected rewards of all actions at the beliefs of a batch.
+    fn reward<P: Process>(
+        &self,
+        process: &P,
+        rewards: &CudaSlice<f64>,
+        step: usize,
+        batch: &Range<usize>,
+        level: &mut Level,
+    ) -> Result<(), DeviceError> {
+        let (own, actions) = (process.states(step), process.actions());
+        let rows = self.beliefs.slice(batch.start * own..batch.end * own);
+        let expected = self.expect(&rows, rewards, actions, own)?;
+        level.q[batch.start * actions..batch.end * actions].copy_from_slice(&expected);
+        Ok(())
+    }
+
+    fn rewards<P: Process>(&self, process: &P, step: usize) -> Result<CudaSlice<f64>, DeviceError> {
+        let all: Vec<&[f64]> = (0..process.actions()).map(|action| process.rewards(step, action)).collect();
+        self.gpu.cuda().upload(&all.concat())
+    }
+}
+
+impl Front for Remote {
+    fn evaluate<P: Process>(
+        &mut self,
+        process: &P,
+        step: usize,
+        vectors: &[Vec<f64>],
+        level: &mut Level,
+        stop: &Stop,
+    ) -> Result<Grown, Failure> {
+        let wide = process.states(step + 1);
+        let each = process.actions() * process.observations();
+        let (columns, rewards) = (self.columns(process, step)?, self.rewards(process, step)?);
+        let size = batch(self.nodes, each, wide);
+        let needed = Children::bytes(size * each, wide) + (8 * size * each * vectors.len()) as u64 + columns.bytes;
+        if needed > self.gpu.budget()? {
+            return Ok(Grown::NoRoom(needed));
+        }
+        let children = self.children(size, each, wide)?;
+        let cuda = self.gpu.cuda().clone();
+        let leaf = cuda.upload(&vectors.concat())?;
+        for first in (0..self.nodes).step_by(size) {
+            stop.check()?;
+            let batch = first..(first + size).min(self.nodes);
+            let words = self.words(process, step, (&columns, &children), &batch);
+            self.launch("grow", &words, words.all, words.split)?;
+            self.reward(process, &rewards, step, &batch, level)?;
+            let all = words.all as usize;
+            let worth = self.expect(&children.beliefs.slice(..all * wide), &leaf, vectors.len(), wide)?;
+            let p = cuda.read(&children.p.slice(..all))?;
+            level.weigh(process, first, &p, |child| worth[child * vectors.len()..][..vectors.len()].iter().copied());
+        }
+        Ok(Grown::Nodes(0, 0.0))
+    }
+
+    fn expand<P: Process>(
+        &mut self,
+        process: &P,
+        step: usize,
+        most: usize,
+        level: &mut Level,
+        stop: &Stop,
+    ) -> Result<Grown, Failure> {
+        let wide = process.states(step + 1);
+        let each = process.actions() * process.observations();
+        let cuda = self.gpu.cuda().clone();
+        let size = batch(self.nodes, each, wide);
+        let most = most.min(self.nodes.saturating_mul(each));
+        let slots = (2 * (most + size * each)).next_power_of_two();
+        let blocks = (size * each).div_ceil(THREADS as usize);
+        let (columns, rewards) = (self.columns(process, step)?, self.rewards(process, step)?);
+        // all but the next beliefs, of which there is room for some
+        let bytes =
+            (16 * slots + 8 * blocks + 4 * size * each) as u64 + Children::bytes(size * each, wide) + columns.bytes;
+        let mut capacity = most.min((2 * self.nodes).max(size * each));
+        let needed = |capacity: usize| bytes + (8 * wide * capacity) as u64;
+        if slots > u32::MAX as usize || needed(capacity) > self.gpu.budget()? {
+            return Ok(Grown::NoRoom(needed(capacity)));
+        }
+        let children = self.children(size, each, wide)?;
+        let keys = cuda.zeros::<u64>(slots)?;
+        let (first, node) = (cuda.reserve::<u32>(slots)?, cuda.reserve::<u32>(slots)?);
+        cuda.set_bytes(&first, 0xff)?;
+        cuda.set_bytes(&node, 0xff)?;
+        let (counts, mut bases) = (cuda.reserve::<u32>(blocks)?, cuda.reserve::<u32>(blocks)?);
+        let fresh = cuda.reserve::<u32>(size * each)?;
+        let worst = cuda.zeros::<u64>(2)?;
+        let mut next = cuda.reserve::<f64>(capacity * wide)?;
+        let mut known = 0usize;
+        for begin in (0..self.nodes).step_by(size) {
+            stop.check()?;
+            let batch = begin..(begin + size).min(self.nodes);
+            let mut words = GrowthWords {
+                keys: cuda.address(&keys),
+                first: cuda.address(&first),
+                node: cuda.address(&node),
+                count: cuda.address(&counts),
+                base: cuda.address(&bases),
+                fresh: cuda.address(&fresh),
+                worst: cuda.address(&worst),
+                known: known as u32,
+                mask: slots as u32 - 1,
+                ..self.words(process, step, (&columns, &children), &batch)
+            };
+            let all = words.all;
+            self.launch("grow", &words, all, words.split)?;
+            self.launch("claim", &words, all, 0)?;
+            self.launch("count", &words, all, 0)?;
+            let blocks = all.div_ceil(THREADS) as usize;
+            let mut made = known;
+            let own: Vec<u32> = cuda
+                .read(&counts.slice(..blocks))?
+                .into_iter()
+                .map(|count| {
+                    let base = made as u32;
+                    made += count as usize;
+                    base
+                })
+                .collect();
+            if made > most {
+                return Ok(Grown::TooMany);
+            }
+            if made > capacity {
+                capacity = (2 * capacity).max(made).min(most);
+                // both are there while one is copied
+                if (8 * wide * capacity) as u64 > self.gpu.budget()? {
+                    return Ok(Grown::NoRoom(needed(capacity)));
+                }
+                let mut larger = cuda.reserve::<f64>(capacity * wide)?;
+                let end = known * wide;
+                if end > 0 {
+                    cuda.copy(&next.slice(..end), &mut larger.slice_mut(..end))?;
+                }
+                next = larger;
+            }
+            words.next = cuda.address(&next);
+            cuda.write(&own, &mut bases.slice_mut(..blocks))?;
+            self.launch("number", &words, all, 0)?;
+            let new = (made - known) as u32;
+            self.launch("put", &GrowthWords { all: new, ..words }, new, words.split)?;
+            self.launch("meet", &words, all, words.split)?;
+            self.reward(process, &rewards, step, &batch, level)?;
+            let p = cuda.read(&children.p.slice(..all as usize))?;
+            let to = cuda.read(&children.to.slice(..all as usize))?;
+            let edges = level.edges[begin * each..].iter_mut().zip(to.into_iter().zip(p));
+            edges.for_each(|(edge, (to, p))| *edge = Edge { to, p });
+            known = made;
+        }
+        let [distance, unequal] = cuda.read(&worst)?[..] else {
+            return Err(Error::Internal("two words were asked for".into()).into());
+        };
+        if unequal != 0 {
+            let what = "looking for equal beliefs".into();
+            return Err(DeviceError::Failed { what, cause: "two that differ have one hash".into() }.into());
+        }
+        (self.beliefs, self.nodes) = (next, known);
+        Ok(Grown::Nodes(known, f64::from_bits(distance)))
+    }
+}

@@ -1,0 +1,202 @@
+//! One list of cases for the host, for programs of devices as an emulator executes them, and for devices where there
+//! are some.
+
+use super::cuda::{Laid, filled, lay_out};
+use super::walk::Begun;
+use super::*;
+use crate::Device;
+use crate::diagram::pairs_of;
+use crate::tests::{TIGER, cases, process, random_diagram, tiger_idid};
+use crate::{flat_idid, flat_pomdp};
+use crate::elimination::{Chip, EMULATED, EmulatedMachine, Gpu};
+use crate::model::{DecisionRule, DiagramKind, scale};
+use crate::rng::Rng;
+
+const STOP: &str = "it is not stopped";
+
+fn random_table(rng: &mut Rng, pairs: &Pairs, scope: &[u32], utility: bool) -> Potential {
+    let entries: usize = scope.iter().map(|&v| pairs.domains[v as usize] as usize).product();
+    let entry = |rng: &mut Rng| match utility {
+        true => rng.below(1000) as f64 / 8.0 - 40.0,
+        // some are 0, and all together go beyond the range of doubles
+        false => scale(rng.below(1000) as f64, -(rng.below(40) as i64)),
+    };
+    Potential { scope: scope.into(), table: (0..entries).map(|_| entry(rng)).collect() }
+}
+
+/// A chance variable with many functions: probabilities of half of the others, utilities of all, of which the second
+/// half are decisions.
+fn hub(rng: &mut Rng, domain: u32, leaves: u32, probabilities: u32, utilities: u32) -> Pairs {
+    let domains = [domain].into_iter().chain((0..leaves).map(|_| 2 + rng.below(3) as u32)).collect();
+    let mut pairs = Pairs { domains, ..Pairs::default() };
+    let half = leaves / 2;
+    for number in 0..probabilities {
+        let made = random_table(rng, &pairs, &[0, 1 + number % half], false);
+        pairs.probabilities.push(made);
+    }
+    for number in 0..utilities {
+        let other = [1 + number % leaves, 1 + (number * 7 + 1) % leaves];
+        let scope = if other[0] == other[1] { vec![other[0], 0] } else { vec![other[0], 0, other[1]] };
+        let made = random_table(rng, &pairs, &scope, true);
+        pairs.utilities.push(made);
+    }
+    let decisions = (half + 1..=leaves).collect();
+    pairs.blocks = vec![(false, vec![0]), (true, decisions), (false, (1..=half / 2).collect())];
+    pairs
+}
+
+/// Small cases.
+pub(crate) fn small() -> Vec<(String, Pairs)> {
+    let mut rng = Rng::new(71);
+    let mut all = Vec::new();
+    for case in 0..cases() / 2 {
+        let kind = if rng.below(4) == 0 { DiagramKind::Limited } else { DiagramKind::Recall };
+        let mut pairs = pairs_of(&random_diagram(&mut rng, kind));
+        if kind == DiagramKind::Limited {
+            // all in one block, and some are left
+            let mut every: Vec<u32> = pairs.blocks.iter().flat_map(|(_, block)| block.clone()).collect();
+            every.truncate(every.len().div_ceil(2));
+            pairs.blocks = vec![(false, every)];
+        }
+        all.push((format!("random {case}"), pairs));
+    }
+    for (domain, leaves, probabilities, utilities) in
+        [(3, 4, 4, 3), (2, 6, 12, 9), (5, 4, 30, 40), (40, 3, 3, 2), (300, 2, 2, 5), (7, 3, 0, 4), (4, 3, 5, 0)]
+    {
+        all.push((format!("hub {domain} {leaves}"), hub(&mut rng, domain, leaves, probabilities, utilities)));
+    }
+    let tiger = process(TIGER);
+    for horizon in 1..=4 {
+        all.push((format!("tiger {horizon}"), pairs_of(&flat_pomdp(&tiger, horizon).expect("it fits"))));
+    }
+    let stop = Stop::new();
+    all.push(("interactive".into(), pairs_of(&flat_idid(&tiger_idid(5, 3, 4), &stop).expect("it fits"))));
+    all
+}
+
+/// What the host makes of a case.
+pub(crate) fn on_host(pairs: &Pairs, plan: &Plan) -> Result<Outcome, Error> {
+    let place = Place { device: &Device::default(), memory: f64::INFINITY };
+    execute(pairs, plan, 0.0, place, &Stop::new()).map(|outcome| outcome.expect("there is room"))
+}
+
+/// Two outcomes within what they may be off; the same choices where both are certain, and how many those are.
+pub(crate) fn near(what: &str, a: &Outcome, b: &Outcome) -> usize {
+    let error = a.error + b.error;
+    assert!((a.utility - b.utility).abs() <= error, "{what}: {} {}, within {error}", a.utility, b.utility);
+    let relative = a.normaliser_error + b.normaliser_error;
+    let (own, other) = (a.normaliser, b.normaliser);
+    let ratio = scale(other.mantissa, other.exponent - own.exponent) / own.mantissa;
+    assert!(own.mantissa == other.mantissa || (ratio - 1.0).abs() <= relative, "{what}: {own:?} {other:?}");
+    let all = a.left_probability.iter().zip(&b.left_probability);
+    for (p, q) in all {
+        assert!((p - q).abs() <= relative * p, "{what}: probabilities {p} and {q}");
+    }
+    let most = a.left_probability.iter().fold(0.0f64, |most, p| most.max(*p));
+    let worth = a.left.iter().fold(0.0f64, |most, p| most.max(p.abs()));
+    for (u, v) in a.left.iter().zip(&b.left) {
+        assert!((u - v).abs() <= error * most + relative * worth, "{what}: utilities {u} and {v}");
+    }
+    assert_eq!(a.rules.len(), b.rules.len(), "{what}");
+    let mut certain = 0;
+    for (a, b) in a.rules.iter().zip(&b.rules) {
+        let DecisionRule { decision, sees, choices, .. } = a;
+        assert_eq!((*decision, sees, choices.len()), (b.decision, &b.sees, b.choices.len()), "{what}");
+        for (row, (ours, theirs)) in choices.iter().zip(&b.choices).enumerate() {
+            if a.certain[row] && b.certain[row] {
+                assert_eq!(ours, theirs, "{what}, decision {decision}, row {row}");
+                certain += 1;
+            }
+        }
+    }
+    certain
+}
+
+fn laid(plan: &Plan, begun: &Begun, entries: u64, chip: &Chip) -> Result<Laid, u64> {
+    lay_out(plan, begun, 0.0, (entries, chip), &Stop::new()).expect(STOP)
+}
+
+#[test]
+fn programs_of_devices_find_what_the_host_finds() {
+    let stop = Stop::new();
+    let mut certain = 0;
+    for (what, pairs) in small() {
+        let plan = plan(&pairs, &stop).expect(STOP);
+        let begun = begin(&pairs, &plan).expect("it fits");
+        let laid = laid(&plan, &begun, u64::MAX, &EMULATED).expect("no limit");
+        let mut machine = EmulatedMachine::new(&laid.program, &|table| filled(&begun, table));
+        let found = laid.run(&mut machine, &plan, &begun, &stop);
+        match (on_host(&pairs, &plan), found) {
+            (Ok(own), Ok(found)) => certain += near(&what, &own, &found),
+            (Err(own), Err(Failure::Host(found))) => assert_eq!(own.to_string(), found.to_string(), "{what}"),
+            (own, found) => panic!("{what}: {own:?} {found:?}"),
+        }
+    }
+    assert!(certain > cases(), "{certain}");
+}
+
+/// The error is that of the host, digit for digit.
+#[test]
+fn programs_of_devices_refuse_what_is_not_regular() {
+    let stop = Stop::new();
+    let pairs = Pairs {
+        domains: vec![2, 2],
+        probabilities: vec![Potential { scope: [0, 1].into(), table: [0.9, 0.1, 0.2, 0.8].into() }],
+        utilities: vec![Potential { scope: [0, 1].into(), table: [1.0, 2.0, 3.0, 4.0].into() }],
+        blocks: vec![(true, vec![0]), (false, vec![1])],
+    };
+    let plan = plan(&pairs, &stop).expect(STOP);
+    let begun = begin(&pairs, &plan).expect("it fits");
+    let laid = laid(&plan, &begun, u64::MAX, &EMULATED).expect("no limit");
+    let mut machine = EmulatedMachine::new(&laid.program, &|table| filled(&begun, table));
+    let found = laid.run(&mut machine, &plan, &begun, &stop).expect_err("it is not regular");
+    let own = on_host(&pairs, &plan).expect_err("it is not regular").to_string();
+    assert!(own.contains("not regular") && matches!(found, Failure::Host(error) if error.to_string() == own), "{own}");
+    let needed = self::laid(&plan, &begun, 3, &EMULATED).expect_err("three entries are too few");
+    assert!(needed > 3);
+}
+
+#[test]
+fn a_device_finds_what_the_host_finds() {
+    let Some(gpu) = crate::common::gpu().map(Gpu::new) else { return };
+    let stop = Stop::new();
+    let mut all = small();
+    let mut rng = Rng::new(72);
+    for (domain, leaves, probabilities, utilities) in [(20, 9, 8, 8), (4, 16, 14, 3), (900, 6, 5, 3), (3, 12, 40, 40)] {
+        all.push((format!("large {domain} {leaves}"), hub(&mut rng, domain, leaves, probabilities, utilities)));
+    }
+    let tiger = process(TIGER);
+    all.push(("tiger 8".into(), pairs_of(&flat_pomdp(&tiger, 8).expect("it fits"))));
+    let mut certain = 0;
+    for (what, pairs) in all {
+        let plan = plan(&pairs, &stop).expect(STOP);
+        let device = Device::open(gpu.clone(), |text| panic!("{text}"));
+        let place = Place { device: &device, memory: 0.0 };
+        match (on_host(&pairs, &plan), execute(&pairs, &plan, 0.0, place, &stop)) {
+            (Ok(own), Ok(Some(found))) => certain += near(&what, &own, &found),
+            (Err(own), Err(found)) => assert_eq!(own.to_string(), found.to_string(), "{what}"),
+            (own, found) => panic!("{what}: {own:?} {found:?}"),
+        }
+        assert!(device.name().starts_with("cuda"), "{what}");
+    }
+    assert!(certain > cases(), "{certain}");
+}
+
+/// A device of little memory: the host does it, and a line says so.
+#[test]
+fn what_does_not_fit_a_device_is_made_on_the_host() {
+    let Some(cuda) = crate::common::gpu() else { return };
+    let stop = Stop::new();
+    let pairs = pairs_of(&flat_pomdp(&process(TIGER), 4).expect("it fits"));
+    let plan = plan(&pairs, &stop).expect(STOP);
+    let (told, heard) = std::sync::mpsc::channel();
+    let told = std::sync::Mutex::new(told);
+    let device = Device::open(Gpu::limited(cuda, 1000), move |text| {
+        told.lock().expect("one thread").send(text.to_string()).expect("it is heard");
+    });
+    let place = Place { device: &device, memory: f64::INFINITY };
+    let found = execute(&pairs, &plan, 0.0, place, &stop).expect("it fits").expect("there is room");
+    let own = on_host(&pairs, &plan).expect("it fits");
+    assert_eq!((own.utility, device.name().as_str()), (found.utility, "cpu"));
+    assert!(heard.try_recv().is_ok_and(|text| text.contains("bytes") && text.contains("on the CPU")));
+}

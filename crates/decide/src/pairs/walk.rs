@@ -1,0 +1,353 @@
+//! The steps of a plan, whatever makes their tables, and how far these may be off.
+
+use super::plan::{Group, Plan, Step};
+use crate::algebra::{OfNumbers, SumProduct};
+use crate::pairs::Pairs;
+use crate::tuning::{POLL, REGULAR};
+use crate::error::Error;
+use crate::model::{DecisionRule, Potential, ROUNDOFF, Scaled, scale};
+use crate::stop::Stop;
+use crate::tensor::{Storage, strides};
+use rayon::prelude::*;
+
+/// A table over positions, ascending, the last one running fastest. The entries are off by at most `error` unit
+/// roundoffs, relatively.
+#[derive(Debug)]
+pub struct Table<E> {
+    pub scope: Vec<u32>,
+    pub entries: E,
+    pub error: f64,
+}
+
+/// Sums over a chance variable: of probabilities, where there are some, and of utilities.
+pub type Sums<E> = (Option<E>, Vec<E>);
+/// The tables of probabilities and of utilities.
+type Tables<E> = (Vec<Table<E>>, Vec<Table<E>>);
+
+/// What makes the tables of steps.
+pub trait Maker {
+    /// A table's entries.
+    type Entries;
+
+    /// Sums over a chance variable: of the product of its probabilities, where there are some; and for each sum of
+    /// utilities, of product times utility, divided by the first.
+    fn sum(
+        &mut self,
+        step: &Step,
+        probabilities: &[Table<Self::Entries>],
+        utilities: Vec<Vec<Table<Self::Entries>>>,
+    ) -> Result<Sums<Self::Entries>, Error>;
+
+    /// The product of probabilities, which must be the same for all values of the decision, but for so much.
+    fn constant(
+        &mut self,
+        step: &Step,
+        probabilities: &[Table<Self::Entries>],
+        tolerance: f64,
+    ) -> Result<Self::Entries, Error>;
+
+    /// The largest sum of utilities; what is chosen is certain where others are less by so much, relatively.
+    fn largest(
+        &mut self,
+        step: &Step,
+        group: &Group,
+        utilities: Vec<Table<Self::Entries>>,
+        unsure: f64,
+    ) -> Result<Self::Entries, Error>;
+}
+
+/// What a decision chooses by what it sees, and whether that is certain.
+#[derive(Debug, Default)]
+pub struct Picks {
+    pub choices: Vec<u32>,
+    pub certain: Vec<bool>,
+}
+
+/// The functions before anything is eliminated.
+#[derive(Debug, Default)]
+pub struct Begun {
+    pub probabilities: Vec<Table<Storage<f64>>>,
+    pub utilities: Vec<Table<Storage<f64>>>,
+    /// The power of two taken out of probabilities.
+    exponent: i64,
+    /// What was taken off utilities, and the sum of the absolute values.
+    shift: f64,
+    shifted: f64,
+}
+
+/// What is left once the steps are done.
+#[derive(Debug)]
+pub struct Left<E> {
+    pub probabilities: Vec<Table<E>>,
+    pub utilities: Vec<Table<E>>,
+    /// Domain sizes of variables without probabilities.
+    constant: Scaled,
+}
+
+impl<E> Left<E> {
+    /// The same tables with other entries.
+    pub fn map<F, X>(&self, mut entries: impl FnMut(&Table<E>) -> Result<F, X>) -> Result<Left<F>, X> {
+        let mut all = |tables: &[Table<E>]| -> Result<Vec<Table<F>>, X> {
+            let table =
+                |own: &Table<E>| Ok(Table { scope: own.scope.clone(), entries: entries(own)?, error: own.error });
+            tables.iter().map(table).collect()
+        };
+        let (probabilities, utilities) = (all(&self.probabilities)?, all(&self.utilities)?);
+        Ok(Left { probabilities, utilities, constant: self.constant })
+    }
+}
+
+/// The result of elimination.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The product of the constants of probabilities.
+    pub normaliser: Scaled,
+    /// The expected utility, given what the normaliser is the probability of.
+    pub utility: f64,
+    /// How far it may be from that of exact arithmetic.
+    pub error: f64,
+    /// The relative error of the normaliser.
+    pub normaliser_error: f64,
+    /// What the decisions choose, in the order of elimination; names are left out.
+    pub rules: Vec<DecisionRule>,
+    /// Of the variables that are left, ascending: probability times expected utility.
+    pub left: Vec<f64>,
+    /// Their probabilities.
+    pub left_probability: Vec<f64>,
+}
+
+impl Outcome {
+    /// The expected utility and how far it may be off; given what the normaliser is the probability of, or not.
+    pub fn worth(&self, conditional: bool) -> (f64, f64) {
+        let factor = if conditional { 1.0 } else { scale(self.normaliser.mantissa, self.normaliser.exponent) };
+        let value = self.utility * factor;
+        (value, self.error * factor + 2.0 * self.normaliser_error * value.abs())
+    }
+}
+
+impl Plan {
+    pub fn sizes(&self, scope: &[u32]) -> Vec<usize> {
+        scope.iter().map(|&p| self.domains[p as usize] as usize).collect()
+    }
+
+    /// Strides of a table along the axes of a scope; 0 where it does not read one.
+    pub fn along(&self, scope: &[u32], table: &[u32]) -> Vec<usize> {
+        let own = strides(&self.sizes(table));
+        scope.iter().map(|p| table.binary_search(p).map_or(0, |axis| own[axis])).collect()
+    }
+
+    /// Domain size of a step's variable.
+    pub fn domain(&self, step: &Step) -> u32 {
+        self.domains[step.position as usize]
+    }
+
+    /// Adds a table to a sum over a scope.
+    pub(super) fn add_onto(
+        &self,
+        scope: &[u32],
+        sum: &mut [f64],
+        table: &Table<Storage<f64>>,
+        stop: &Stop,
+    ) -> Result<(), Error> {
+        let (sizes, steps) = (self.sizes(scope), self.along(scope, &table.scope));
+        sum.par_chunks_mut(POLL).enumerate().try_for_each(|(number, sum)| {
+            stop.check()?;
+            let begin = number * POLL;
+            sweep(&sizes, [&steps], begin, begin + sum.len(), |index, [at]| sum[index - begin] += table.entries[at]);
+            Ok(())
+        })
+    }
+}
+
+/// Lays out all functions, their numbers in range.
+pub fn begin(pairs: &Pairs, plan: &Plan) -> Result<Begun, Error> {
+    let mut position = vec![0; plan.sequence.len()];
+    plan.sequence.iter().zip(0..).for_each(|(&v, p)| position[v as usize] = p);
+    let mut begun = Begun::default();
+    for function in &pairs.probabilities {
+        let (scope, mut entries) = arranged(function, &position, plan)?;
+        begun.exponent += SumProduct.normalise(&mut entries).exponent;
+        begun.probabilities.push(Table { scope, entries, error: 0.0 });
+    }
+    for function in &pairs.utilities {
+        let (scope, mut entries) = arranged(function, &position, plan)?;
+        let least = entries.iter().copied().fold(f64::INFINITY, f64::min);
+        entries.iter_mut().for_each(|entry| *entry -= least);
+        begun.shift += least;
+        begun.shifted += least.abs();
+        begun.utilities.push(Table { scope, entries, error: 1.0 });
+    }
+    Ok(begun)
+}
+
+/// A function with its axes in the order of positions.
+fn arranged(function: &Potential, position: &[u32], plan: &Plan) -> Result<(Vec<u32>, Storage<f64>), Error> {
+    let Potential { scope, table } = function;
+    let mut axes: Vec<usize> = (0..scope.len()).collect();
+    axes.sort_by_key(|&axis| position[scope[axis] as usize]);
+    let made: Vec<u32> = axes.iter().map(|&axis| position[scope[axis] as usize]).collect();
+    let steps = strides(&plan.sizes(&scope.iter().map(|&v| position[v as usize]).collect::<Vec<_>>()));
+    let mut entries = Storage::try_new(table.len())?;
+    let sizes = plan.sizes(&made);
+    let steps: Vec<usize> = axes.iter().map(|&axis| steps[axis]).collect();
+    sweep(&sizes, [&steps], 0, table.len(), |index, [from]| entries[index] = table[from]);
+    Ok((made, entries))
+}
+
+/// Walks over some entries of a table of these sizes, with the offsets of others along it.
+pub(super) fn sweep<const N: usize>(
+    sizes: &[usize],
+    steps: [&Vec<usize>; N],
+    begin: usize,
+    end: usize,
+    mut each: impl FnMut(usize, [usize; N]),
+) {
+    let mut digits = vec![0; sizes.len()];
+    let mut rest = begin;
+    for (digit, &size) in digits.iter_mut().zip(sizes).rev() {
+        *digit = rest % size;
+        rest /= size;
+    }
+    let mut offsets = steps.map(|steps| digits.iter().zip(steps).map(|(d, s)| d * s).sum::<usize>());
+    for index in begin..end {
+        each(index, offsets);
+        for axis in (0..sizes.len()).rev() {
+            digits[axis] += 1;
+            offsets.iter_mut().zip(steps).for_each(|(offset, steps)| *offset += steps[axis]);
+            if digits[axis] < sizes[axis] {
+                break;
+            }
+            digits[axis] = 0;
+            offsets.iter_mut().zip(steps).for_each(|(offset, steps)| *offset -= steps[axis] * sizes[axis]);
+        }
+    }
+}
+
+/// Takes all steps. A decision on which probabilities depend by more than `irregular`, relatively, is an error.
+///
+/// # Errors
+/// [`Error::Stopped`], no memory, a diagram that is not regular.
+pub fn walk<M: Maker>(
+    plan: &Plan,
+    maker: &mut M,
+    (probabilities, utilities): Tables<M::Entries>,
+    irregular: f64,
+    stop: &Stop,
+) -> Result<Left<M::Entries>, Error> {
+    let mut probabilities: Vec<Option<Table<M::Entries>>> = probabilities.into_iter().map(Some).collect();
+    let mut utilities: Vec<Option<Table<M::Entries>>> = utilities.into_iter().map(Some).collect();
+    let mut constant = Scaled::ONE;
+    let most = |tables: &[Table<M::Entries>]| tables.iter().map(|table| table.error).fold(0.0, f64::max);
+    for step in &plan.steps {
+        stop.check()?;
+        let own = take(&mut probabilities, &step.probabilities);
+        let of_own = own.iter().map(|table| table.error).sum::<f64>() + own.len() as f64;
+        let groups: Vec<Vec<Table<M::Entries>>> =
+            step.groups.iter().map(|group| take(&mut utilities, &group.inputs)).collect();
+        let added: Vec<f64> = groups.iter().map(|tables| most(tables) + tables.len() as f64 - 1.0).collect();
+        let put = |group: &Group, entries, error| Some(Table { scope: group.output.clone(), entries, error });
+        if step.decision {
+            if !own.is_empty() {
+                let tolerance = REGULAR + irregular + 2.0 * of_own * ROUNDOFF;
+                let entries = maker.constant(step, &own, tolerance)?;
+                probabilities.push(Some(Table { scope: step.output.clone(), entries, error: of_own }));
+            }
+            for ((group, tables), error) in step.groups.iter().zip(groups).zip(added) {
+                let entries = maker.largest(step, group, tables, 2.0 * error * ROUNDOFF)?;
+                utilities.push(put(group, entries, error));
+            }
+            continue;
+        }
+        let domain = f64::from(plan.domain(step));
+        let error = of_own + domain;
+        let (sum, made) = maker.sum(step, &own, groups)?;
+        for ((group, entries), added) in step.groups.iter().zip(made).zip(added) {
+            // weights and their sum are off by as much
+            utilities.push(put(group, entries, added + 2.0 * error + 2.0));
+        }
+        match sum {
+            Some(entries) => probabilities.push(Some(Table { scope: step.output.clone(), entries, error })),
+            None => constant = Scaled::with(constant.mantissa * domain, constant.exponent),
+        }
+    }
+    let left = |tables: Vec<Option<Table<M::Entries>>>| tables.into_iter().flatten().collect();
+    Ok(Left { probabilities: left(probabilities), utilities: left(utilities), constant })
+}
+
+/// Takes the tables of these numbers.
+fn take<E>(tables: &mut [Option<Table<E>>], numbers: &[usize]) -> Vec<Table<E>> {
+    numbers.iter().filter_map(|&number| tables[number].take()).collect()
+}
+
+/// That what is observed before a decision depends on it: probabilities differ by so much of the largest.
+pub(super) fn not_regular(plan: &Plan, step: &Step, deviation: f64) -> Error {
+    let decision = plan.sequence[step.position as usize];
+    Error::Usage(format!(
+        "the diagram is not regular: what is observed before decision {decision} depends on it (probabilities differ \
+         by {deviation:.3e} of the largest)"
+    ))
+}
+
+/// Combines what is left; of the functions only what was taken out of their numbers is looked at. Picks are those of
+/// the decisions that have utilities.
+pub fn finish(
+    plan: &Plan,
+    begun: &Begun,
+    left: &Left<Storage<f64>>,
+    exponent: i64,
+    picks: Vec<Picks>,
+    stop: &Stop,
+) -> Result<Outcome, Error> {
+    let scope: Vec<u32> = (plan.steps.len() as u32..plan.sequence.len() as u32).collect();
+    let entries = plan.sizes(&scope).iter().product();
+    let mut normaliser = left.constant;
+    normaliser.exponent += begun.exponent + exponent;
+    let (mut error, mut most) = (1.0, 0.0f64);
+    let all = &left.probabilities;
+    for table in all.iter().filter(|table| table.scope.is_empty()) {
+        normaliser = Scaled::with(normaliser.mantissa * table.entries[0], normaliser.exponent);
+    }
+    error += all.iter().map(|table| table.error + 1.0).sum::<f64>();
+    let mut probability = vec![1.0; entries];
+    for table in all.iter().filter(|table| !table.scope.is_empty()) {
+        let (sizes, steps) = (plan.sizes(&scope), plan.along(&scope, &table.scope));
+        sweep(&sizes, [&steps], 0, entries, |index, [at]| probability[index] *= table.entries[at]);
+    }
+    let mut sums = Storage::try_new(entries)?;
+    let mut of_utility = 0.0f64;
+    for table in &left.utilities {
+        plan.add_onto(&scope, &mut sums, table, stop)?;
+        of_utility = of_utility.max(table.error) + 1.0;
+    }
+    sums.iter().for_each(|sum| most = most.max(*sum));
+    let factor = scale(normaliser.mantissa, normaliser.exponent);
+    let weigh = |probability: &f64| probability * factor;
+    Ok(Outcome {
+        utility: sums.first().copied().unwrap_or(0.0) + begun.shift,
+        // the shifts are added up and taken off again
+        error: ROUNDOFF * ((of_utility + 2.0) * most + (left.utilities.len() + 2) as f64 * begun.shifted),
+        normaliser,
+        normaliser_error: error * ROUNDOFF,
+        rules: rules(plan, picks),
+        left: probability.iter().zip(sums.iter()).map(|(p, u)| weigh(p) * (u + begun.shift)).collect(),
+        left_probability: probability.iter().map(weigh).collect(),
+    })
+}
+
+/// What all decisions choose, in the order of elimination; the first value, where nothing depends on it.
+fn rules(plan: &Plan, picks: Vec<Picks>) -> Vec<DecisionRule> {
+    let mut picks = picks.into_iter();
+    let rule = |step: &Step| {
+        let own = step.groups.first().and_then(|group| Some((&group.output[..], picks.next()?)));
+        let any = || Picks { choices: vec![0], certain: vec![plan.domain(step) == 1] };
+        let (sees, Picks { choices, certain }) = own.unwrap_or_else(|| (&[], any()));
+        DecisionRule {
+            decision: plan.sequence[step.position as usize],
+            name: String::new(),
+            sees: sees.iter().map(|&p| plan.sequence[p as usize]).collect(),
+            choices,
+            certain,
+        }
+    };
+    plan.steps.iter().filter(|step| step.decision).map(rule).collect()
+}

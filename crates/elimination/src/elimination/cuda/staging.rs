@@ -1,0 +1,289 @@
+//! Tables on their way between the host and a device, through page-locked memory.
+//!
+//! What goes at a time is a *window* of device memory: neighbouring tables, or a piece of a large one. Two buffers take
+//! turns: while one is copied by the device the host works on the other.
+
+use super::Gpu;
+use super::execution::Element;
+use super::program::{ALIGNMENT, Content, DeviceTable, Program};
+use crate::device::{Cuda, CudaSlice, CudaStream, DeviceError, Pinned};
+use crate::elimination::slices::Stretch;
+use crate::error::Error;
+use crate::memory;
+use crate::stop::Stop;
+use crate::tensor::storage::Storage;
+use rayon::prelude::*;
+
+/// Bytes of a buffer. Locking memory takes 0.4 ms a megabyte.
+const BUFFER: usize = 32 << 20;
+/// Entries that a thread copies at a time.
+const TASK: usize = 1 << 16;
+
+/// A stretch of device memory that is copied at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// Its first entry among all, and how many there are.
+    pub at: u64,
+    pub entries: u64,
+    pub shares: Vec<Share>,
+}
+
+/// What of a table is in a window: entries with the gaps, from one of them on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Share {
+    pub table: usize,
+    pub from: u64,
+    pub entries: u64,
+}
+
+/// Covers some tables, in the order of their places, by windows of up to `most` entries.
+pub(crate) fn windows(tables: &[DeviceTable], mut chosen: Vec<usize>, most: u64) -> Vec<Window> {
+    chosen.sort_by_key(|&table| tables[table].at);
+    let mut windows: Vec<Window> = Vec::new();
+    for table in chosen {
+        let (mut from, extent) = (0, tables[table].extent());
+        while from < extent {
+            let at = tables[table].at + from;
+            // gaps smaller than this hold no other table
+            let adjoins = |window: &&mut Window| at - window.at < most && at - window.at - window.entries < ALIGNMENT;
+            let window = match windows.last_mut().filter(adjoins) {
+                Some(window) => window,
+                None => {
+                    windows.push(Window { at, entries: 0, shares: Vec::new() });
+                    let Some(window) = windows.last_mut() else { break };
+                    window
+                }
+            };
+            let entries = (extent - from).min(most - (at - window.at));
+            window.entries = at - window.at + entries;
+            window.shares.push(Share { table, from, entries });
+            from += entries;
+        }
+    }
+    windows
+}
+
+impl DeviceTable {
+    /// Entries of the plan before a place in the table.
+    fn before(&self, place: u64) -> u64 {
+        place / self.pitch * self.row + (place % self.pitch).min(self.row)
+    }
+}
+
+/// Fills a share of a table; gaps stay as they are.
+pub(crate) fn gather<E: Copy + Send + Sync>(
+    out: &mut [E],
+    table: &DeviceTable,
+    from: u64,
+    stretch: Stretch,
+    source: &[E],
+) {
+    let fill = |(task, out): (usize, &mut [E])| {
+        let first = from + (task * TASK) as u64;
+        let (mut index, end) = (table.before(first), table.before(first + out.len() as u64));
+        while index < end {
+            let (along, column) = (index % stretch.length, index % table.row);
+            let count = (stretch.length - along).min(table.row - column).min(end - index);
+            let at = (stretch.offset + index / stretch.length * stretch.stride + along) as usize;
+            let place = (table.place(index) - first) as usize;
+            out[place..place + count as usize].copy_from_slice(&source[at..at + count as usize]);
+            index += count;
+        }
+    };
+    out.par_chunks_mut(TASK).enumerate().for_each(fill);
+}
+
+/// Takes a share of a message to where the host has it: a message is one stretch.
+pub fn scatter<E: Copy + Send + Sync>(
+    share: &[E],
+    table: &DeviceTable,
+    from: u64,
+    stretch: Stretch,
+    target: &mut [E],
+) {
+    let (begin, end) = (table.before(from), table.before(from + share.len() as u64));
+    let take = |(task, target): (usize, &mut [E])| {
+        let first = begin + (task * TASK) as u64;
+        let (mut index, end) = (first, first + target.len() as u64);
+        while index < end {
+            let count = (table.row - index % table.row).min(end - index);
+            let (at, place) = ((index - first) as usize, (table.place(index) - from) as usize);
+            target[at..at + count as usize].copy_from_slice(&share[place..place + count as usize]);
+            index += count;
+        }
+    };
+    let target = &mut target[(stretch.offset + begin) as usize..(stretch.offset + end) as usize];
+    target.par_chunks_mut(TASK).enumerate().for_each(take);
+}
+
+/// Two buffers that take turns.
+#[derive(Debug)]
+pub(crate) struct Staging<E> {
+    buffers: [Pinned<E>; 2],
+    turn: usize,
+}
+
+impl<E: Element> Staging<E> {
+    /// Locks the memory.
+    ///
+    /// # Errors
+    /// The host has not so much to lock.
+    pub fn new(cuda: &Cuda) -> Result<Self, DeviceError> {
+        let buffer = || cuda.pinned(room::<E>() as usize);
+        Ok(Staging { buffers: [buffer()?, buffer()?], turn: 0 })
+    }
+
+    /// Gives copies to device memory to a stream; `fill` writes a window's entries. `false` where it was stopped.
+    pub fn send(
+        &mut self,
+        windows: &[Window],
+        (memory, base): (&mut CudaSlice<E>, u64),
+        stream: &CudaStream,
+        stop: &Stop,
+        mut fill: impl FnMut(&Window, &mut [E]),
+    ) -> Result<bool, DeviceError> {
+        for window in windows {
+            if stop.is_set() {
+                return Ok(false);
+            }
+            let buffer = &mut self.buffers[self.turn];
+            let count = window.entries as usize;
+            fill(window, &mut buffer.items_mut()?[..count]);
+            let at = (base + window.at) as usize;
+            buffer.upload(stream, count, &mut memory.slice_mut(at..at + count))?;
+            self.turn = 1 - self.turn;
+        }
+        Ok(true)
+    }
+
+    /// Copies from device memory in the order of a stream; `take` has a window's entries. `false` where it was stopped.
+    pub fn fetch(
+        &mut self,
+        windows: &[Window],
+        (memory, base): (&CudaSlice<E>, u64),
+        stream: &CudaStream,
+        stop: &Stop,
+        mut take: impl FnMut(&Window, &[E]),
+    ) -> Result<bool, DeviceError> {
+        let ask = |buffer: &mut Pinned<E>, window: &Window| {
+            let at = (base + window.at) as usize;
+            buffer.download(stream, &memory.slice(at..at + window.entries as usize))
+        };
+        for (number, window) in windows.iter().enumerate() {
+            if stop.is_set() {
+                return Ok(false);
+            }
+            let (own, next) = (self.turn, 1 - self.turn);
+            if number == 0 {
+                ask(&mut self.buffers[own], window)?;
+            }
+            if let Some(following) = windows.get(number + 1) {
+                ask(&mut self.buffers[next], following)?;
+            }
+            take(window, &self.buffers[own].items()?[..window.entries as usize]);
+            self.turn = next;
+        }
+        Ok(true)
+    }
+}
+
+impl Stretch {
+    /// All entries of a table.
+    fn whole(table: &DeviceTable) -> Stretch {
+        Stretch { offset: 0, length: table.entries.max(1), stride: 0 }
+    }
+}
+
+/// Entries of a buffer.
+pub(super) fn room<E>() -> u64 {
+    (BUFFER / size_of::<E>()) as u64
+}
+
+/// Whether to lock memory would take longer than the copies.
+fn are_few<E>(windows: &[Window]) -> bool {
+    windows.iter().map(|window| window.entries).sum::<u64>() <= room::<E>()
+}
+
+/// Device memory for all tables of a program, those of the host filled.
+pub(super) fn upload<E: Element>(
+    gpu: &Gpu,
+    program: &Program,
+    lay_out: &dyn Fn(&DeviceTable) -> Storage<E>,
+) -> Result<CudaSlice<E>, DeviceError> {
+    let mut memory = gpu.cuda().reserve::<E>(program.entries.max(1) as usize)?;
+    fill(gpu, program, lay_out, &mut memory)?;
+    Ok(memory)
+}
+
+/// Fills the tables of the host in the memory of a program.
+pub fn fill<E: Element>(
+    gpu: &Gpu,
+    program: &Program,
+    lay_out: &dyn Fn(&DeviceTable) -> Storage<E>,
+    memory: &mut CudaSlice<E>,
+) -> Result<(), DeviceError> {
+    let (cuda, tables) = (gpu.cuda(), &program.tables);
+    let filled: Vec<usize> = (0..tables.len()).filter(|&table| tables[table].content != Content::Made).collect();
+    // a table may be cut by windows: it is laid out once
+    let mut last = (usize::MAX, Storage::default());
+    let mut fill = |window: &Window, out: &mut [E]| {
+        for share in &window.shares {
+            let table = &tables[share.table];
+            if last.0 != share.table {
+                last = (share.table, lay_out(table));
+            }
+            let at = (table.at + share.from - window.at) as usize;
+            gather(&mut out[at..at + share.entries as usize], table, share.from, Stretch::whole(table), &last.1);
+        }
+    };
+    let windows = windows(tables, filled, room::<E>());
+    if are_few::<E>(&windows) {
+        for window in &windows {
+            let mut entries = vec![E::default(); window.entries as usize];
+            fill(window, &mut entries);
+            let at = window.at as usize;
+            cuda.write(&entries, &mut memory.slice_mut(at..at + entries.len()))?;
+        }
+        return Ok(());
+    }
+    let mut staging = Staging::new(cuda)?;
+    staging.send(&windows, (memory, 0), cuda.stream(), &Stop::new(), fill).map(drop)
+}
+
+/// Some tables, copied to the host; none where its memory does not take them.
+pub(super) fn download<E: Element>(
+    gpu: &Gpu,
+    tables: &[DeviceTable],
+    chosen: &[usize],
+    memory: &CudaSlice<E>,
+) -> Result<Option<Vec<Storage<E>>>, DeviceError> {
+    let cuda = gpu.cuda();
+    let bytes = |entries: u64| entries * size_of::<E>() as u64;
+    let entries = chosen.iter().map(|&table| tables[table].entries).sum();
+    if bytes(entries) + 2 * BUFFER as u64 > memory::available() {
+        return Ok(None);
+    }
+    let copies = chosen.iter().map(|&table| Storage::try_new(tables[table].entries as usize)).collect();
+    let Ok::<Vec<Storage<E>>, Error>(mut copies) = copies else { return Ok(None) };
+    let mut number = vec![0; tables.len()];
+    chosen.iter().enumerate().for_each(|(own, &table)| number[table] = own);
+    let mut take = |window: &Window, entries: &[E]| {
+        for share in &window.shares {
+            let table = &tables[share.table];
+            let at = (table.at + share.from - window.at) as usize;
+            let own = &entries[at..at + share.entries as usize];
+            scatter(own, table, share.from, Stretch::whole(table), &mut copies[number[share.table]]);
+        }
+    };
+    let windows = windows(tables, chosen.to_vec(), room::<E>());
+    if are_few::<E>(&windows) {
+        for window in &windows {
+            let at = window.at as usize;
+            take(window, &cuda.read(&memory.slice(at..at + window.entries as usize))?);
+        }
+        return Ok(Some(copies));
+    }
+    let mut staging = Staging::new(cuda)?;
+    let _ = staging.fetch(&windows, (memory, 0), cuda.stream(), &Stop::new(), take)?;
+    Ok(Some(copies))
+}

@@ -1,0 +1,52 @@
+//! Bucket and mini-bucket elimination.
+//!
+//! An [`Order`](crate::order::Order) becomes a [`Plan`]: which tables are joined in which mini-bucket, what that
+//! takes in memory and work. A [`Run`] executes the plan in slices of bounded work and ends in an [`Outcome`]: the
+//! bound and the messages, from which an assignment is built ([`Outcome::assign`]) or partial assignments are rated
+//! ([`CostToGo`]).
+//!
+//! Every bound is valid by construction. Entries are integers and only ever lowered: to a cap that no solution worth
+//! finding reaches (`ub - constant`, or more than all finite costs together), by splitting a bucket, or by taking the
+//! minimum over some variables of a function that is too large.
+
+pub mod backward;
+mod conditioned;
+#[cfg(test)]
+mod conformance;
+pub mod cpu;
+pub mod cuda;
+mod cutset;
+pub mod decode;
+mod eliminate;
+pub mod executor;
+mod factors;
+mod limit;
+pub mod plan;
+pub mod run;
+pub(crate) mod slices;
+pub(crate) mod sparse;
+pub(crate) mod spill;
+pub mod table;
+pub mod terms;
+#[cfg(test)]
+pub(crate) mod tests;
+mod value_bounds;
+
+#[cfg(test)]
+pub use cuda::{Back, EMULATED, EmulatedMachine};
+pub use cuda::{
+    Chip, Content, DeviceTable, Expected, Machine, Made, Pairing, Program, Propagation, Running, Wanted,
+};
+pub use cuda::{Gpu, Measured, measure, sources};
+pub use cutset::{Cut, MOST_WORK, cuts, widest};
+pub use cutset::{Cutset, Slices};
+pub use decode::CostToGo;
+pub use eliminate::{Count, count, eliminate};
+pub use executor::{Factors, Progress};
+pub use limit::cap;
+pub use plan::{CostRange, EliminationPlan, Input, Limits, Placement, Plan, Source, Step, Width};
+pub use run::{Outcome, Run};
+pub use sparse::RowLimits;
+pub use spill::{folder as spill_folder, room as spill_room};
+pub use table::scatter;
+pub use terms::{Entries, Term};

@@ -1,0 +1,112 @@
+//! Functions of the problem as tables in the plan's layout.
+
+use crate::algebra::{CostEntry, MinSum, OfCosts, Semiring};
+use crate::model::{Cost, CostFunction, Entry, Table, on_entries};
+use crate::tensor::storage::Storage;
+use crate::tensor::strides;
+
+/// Whether any cost is not 0.
+pub fn nonzero(costs: &[Cost]) -> bool {
+    costs.iter().any(|&cost| cost != 0)
+}
+
+/// The costs of `function` over `scope`, capped, as [`lay_out`] lays them out.
+pub fn costs<E: CostEntry>(function: &CostFunction, scope: &[u32], domains: &[u32], cap: Cost) -> Storage<E> {
+    lay_out(function, scope, domains, MinSum { cap: E::from_cost(cap) })
+}
+
+/// The table of `function` over `scope` (its variables, or some of them, in any order), of the entries that costs stand
+/// for. Over variables that are missing from `scope` it is folded.
+pub(crate) fn lay_out<S: OfCosts>(
+    function: &CostFunction,
+    scope: &[u32],
+    domains: &[u32],
+    semiring: S,
+) -> Storage<S::Entry> {
+    let entry = |cost| semiring.of_cost(cost);
+    let sizes: Vec<usize> = scope.iter().map(|&v| domains[v as usize] as usize).collect();
+    let total = sizes.iter().product();
+    let target = targets(&function.scope, scope, &sizes);
+    match &function.table {
+        Table::Dense(costs) => on_entries!(costs, entries => {
+            scatter(entries, &function.scope, scope, domains, semiring, |given| entry(Entry::cost(given)))
+        }),
+        Table::Sparse(sparse) => {
+            // the default counts where not every completion of an entry is listed
+            let completions = function
+                .scope
+                .iter()
+                .filter(|v| !scope.contains(v))
+                .fold(1u64, |product, &v| product.saturating_mul(u64::from(domains[v as usize])));
+            let default = entry(sparse.default_cost());
+            let index = |values: &[u32]| values.iter().zip(&target).map(|(&v, &step)| v as usize * step).sum::<usize>();
+            let mut table = Storage::new(total);
+            if completions == 1 {
+                table.fill(default);
+                for (values, cost) in sparse.iter() {
+                    table[index(values)] = entry(cost);
+                }
+                return table;
+            }
+            table.fill(semiring.zero());
+            let mut listed = vec![0u32; total];
+            for (values, cost) in sparse.iter() {
+                let index = index(values);
+                table[index] = semiring.fold(table[index], entry(cost));
+                listed[index] += 1;
+            }
+            for (slot, &listed) in table.iter_mut().zip(&listed) {
+                *slot = semiring.fold(semiring.repeat(default, completions - u64::from(listed)), *slot);
+            }
+            table
+        }
+    }
+}
+
+/// Where a step along each variable of a function leads to in a table over `scope`; nowhere if it is missing there.
+fn targets(own: &[u32], scope: &[u32], sizes: &[usize]) -> Vec<usize> {
+    let steps = strides(sizes);
+    own.iter().map(|v| scope.iter().position(|u| u == v).map_or(0, |digit| steps[digit])).collect()
+}
+
+/// A table whose entries are given over its `own` variables, one at least, over `scope` as [`lay_out`] has it.
+pub fn scatter<T: Copy, S: Semiring>(
+    entries: &[T],
+    own: &[u32],
+    scope: &[u32],
+    domains: &[u32],
+    semiring: S,
+    entry: impl Fn(T) -> S::Entry,
+) -> Storage<S::Entry> {
+    let size = |&v: &u32| domains[v as usize] as usize;
+    let sizes: Vec<usize> = scope.iter().map(size).collect();
+    let mut table = Storage::new(sizes.iter().product());
+    // in the layout wanted already, as most functions of a file are
+    if scope == own {
+        table.iter_mut().zip(entries).for_each(|(slot, &given)| *slot = entry(given));
+        return table;
+    }
+    let target = targets(own, scope, &sizes);
+    table.fill(semiring.zero());
+    let own: Vec<usize> = own.iter().map(size).collect();
+    let (&run, outer) = own.split_last().expect("constants are no tables");
+    let step = target[outer.len()];
+    let mut digits = vec![0usize; outer.len()];
+    let mut base = 0;
+    for entries in entries.chunks_exact(run) {
+        for (value, &given) in entries.iter().enumerate() {
+            let slot = &mut table[base + value * step];
+            *slot = semiring.fold(entry(given), *slot);
+        }
+        for digit in (0..outer.len()).rev() {
+            digits[digit] += 1;
+            base += target[digit];
+            if digits[digit] < outer[digit] {
+                break;
+            }
+            base -= target[digit] * outer[digit];
+            digits[digit] = 0;
+        }
+    }
+    table
+}

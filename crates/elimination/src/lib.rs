@@ -1,0 +1,12 @@
+//! Bucket elimination in any semiring: algebra, tables, orders, plans and their execution on processors and devices.
+
+pub mod algebra;
+pub mod elimination;
+pub mod order;
+pub mod tensor;
+pub mod value_tables;
+
+use fangs_base::{error, memory, rng, stop, threads};
+use fangs_device as device;
+use fangs_kernels as kernels;
+use fangs_model::{graph, model};

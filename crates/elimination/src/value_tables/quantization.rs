@@ -1,0 +1,101 @@
+//! How costs of 64 bits become entries of 32 bits: the unit of the rows, and what a forbidden entry costs.
+
+use super::ROW_LIMIT;
+use crate::error::Error;
+use crate::model::{Cost, FORBIDDEN, Problem, Table};
+use crate::stop::Stop;
+use rayon::prelude::*;
+
+/// Functions or variables of a thread's turn, between two looks at the stop flag.
+const TURN: usize = 1 << 12;
+
+/// A cost in the rows' units, rounded to the nearest; a forbidden one is `hard`.
+#[inline(always)]
+pub(super) fn quantize(cost: Cost, shift: u32, hard: i32) -> i32 {
+    if cost >= FORBIDDEN {
+        return hard;
+    }
+    let half = if shift == 0 { 0 } else { 1 << (shift - 1) };
+    ((cost + half) >> shift).min(ROW_LIMIT) as i32
+}
+
+/// The unit of rows.
+#[derive(Debug)]
+pub(super) struct Quantum {
+    /// Right shift from the core's costs.
+    pub shift: u32,
+    /// What a forbidden entry costs.
+    pub hard: i32,
+    pub forbidding: Forbidding,
+    /// No entry of a function costs more.
+    pub most: i32,
+}
+
+/// What the functions of a core forbid.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forbidding {
+    /// Whether a function does that is written out.
+    pub some: bool,
+    /// Whether more than half of all functions do nothing else.
+    pub mostly: bool,
+}
+
+/// The largest finite cost, at least 0, and whether one is forbidden.
+fn look(costs: impl Iterator<Item = Cost>) -> (Cost, bool) {
+    costs.fold((0, false), |(largest, forbids), cost| {
+        let is_forbidden = cost >= FORBIDDEN;
+        (largest.max(if is_forbidden { 0 } else { cost }), forbids | is_forbidden)
+    })
+}
+
+/// The least shift and the price under which no variable's row passes [`ROW_LIMIT`] and no violation pays for a
+/// variable alone, unless the price asked for is so low; and what functions forbid.
+///
+/// # Errors
+/// [`Error::Stopped`].
+pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<Quantum, Error> {
+    let n = problem.variables();
+    let mut soft = vec![0 as Cost; n];
+    let mut hard = vec![0 as Cost; n];
+    let of_unary = problem.unary.par_chunks(TURN).map(|unary| {
+        stop.check()?;
+        Ok(unary.iter().map(|costs| look(costs.iter().copied())).collect())
+    });
+    let of_functions = problem.functions.par_chunks(TURN).map(|functions| {
+        stop.check()?;
+        Ok(functions.iter().map(|function| look(function.table.costs())).collect())
+    });
+    let of_unary = of_unary.collect::<Result<Vec<Vec<(Cost, bool)>>, Error>>()?;
+    let of_functions = of_functions.collect::<Result<Vec<Vec<(Cost, bool)>>, Error>>()?;
+    for item in stop.each(of_unary.into_iter().flatten().enumerate()) {
+        let (v, (largest, forbids)) = item?;
+        (soft[v], hard[v]) = (largest, Cost::from(forbids));
+    }
+    let (mut some, mut pure) = (0, 0);
+    let (mut dearest_entry, mut forbids_any) = (0, false);
+    for item in stop.each(problem.functions.iter().zip(of_functions.into_iter().flatten())) {
+        let (function, (largest, forbids)) = item?;
+        (dearest_entry, forbids_any) = (largest.max(dearest_entry), forbids_any | forbids);
+        for &v in &function.scope {
+            soft[v as usize] = soft[v as usize].saturating_add(largest);
+            hard[v as usize] += Cost::from(forbids);
+        }
+        if matches!(function.table, Table::Dense(_)) {
+            some += usize::from(forbids);
+            pure += usize::from(forbids && largest == 0);
+        }
+    }
+    let widest = soft.iter().copied().max().unwrap_or(0);
+    let most = hard.iter().copied().max().unwrap_or(0);
+    let dearest = ROW_LIMIT / 2 / most.max(1);
+    // a violation that costs less than a variable's soft costs can pay, and the search would end among violations
+    let wanted = if most == 0 { 0 } else { price.min(widest) };
+    let mut shift = 0;
+    while widest >> shift >= ROW_LIMIT / 2 || wanted >> shift > dearest {
+        shift += 1;
+    }
+    let hard = (price >> shift).clamp(1, dearest.max(1)) as i32;
+    let forbidding = Forbidding { some: some > 0, mostly: 2 * pure > problem.functions.len() };
+    let most = quantize(dearest_entry, shift, hard).max(if forbids_any { hard } else { 0 });
+    Ok(Quantum { shift, hard, forbidding, most })
+}

@@ -1,0 +1,37 @@
+//! FANG: generic successor generation guided by local heuristics (Köster, Groß, Krüger: "FANG: Fast and
+//! Efficient Successor-State Generation for Heuristic Optimization on GPUs", sections 3.1 to 3.8).
+//!
+//! To bring a domain of your own:
+//!
+//! 1. Write the state. It holds an [`Active`] set and an [`Rng`](crate::rng::Rng) and shows them through [`State`].
+//! 2. Write a [`LocalHeuristic`] over it: how many possibilities a variable has, how good each is, what weight
+//!    that gives, and what taking it does.
+//! 3. Activate variables and call [`assign_active`], or let a [`Population`] make successors of many states.
+//! 4. Where it matters, replace `rate_all` and its kin by code that vectorises, and test it against the single
+//!    forms. Mark it `#[inline(always)]`: [`Population::expand`] compiles what is inlined into it for the vector
+//!    units that the machine has.
+//!
+//! [`manhattan`] does all of this for points on a plane; [`cuda`] runs states on a device.
+
+mod active;
+pub mod boltzmann;
+pub mod cuda;
+mod dispatch;
+mod engine;
+mod local_heuristic;
+pub mod manhattan;
+mod order;
+mod successors;
+
+use fangs_base::{Error, rng, stop};
+use fangs_device as device;
+use fangs_kernels as kernels;
+pub use active::Active;
+pub use dispatch::{ByType, Dispatch, Heuristics, Uniform};
+pub use engine::choose;
+pub use engine::{Scratch, State, assign_active, assign_active_by, assign_variable, select};
+pub use local_heuristic::LocalHeuristic;
+pub use order::Order;
+pub use order::gcd;
+pub use successors::Pass;
+pub use successors::Population;

@@ -1,0 +1,418 @@
+//! Bounds from both sides where tables do not fit: the product is cut into [parts](super::parts), and what is known of
+//! them says what the sum, or the largest sum, is at least and at most.
+//!
+//! First the whole is bounded from above by growing tables, then it is cut into parts. So the sum of all exact parts
+//! rises, the sum of all bounds falls, and both meet when no part is left. A [search](super::components) for the exact
+//! sum goes on beside that, and has lower bounds of its own.
+
+use super::components::{self, ComponentSearch};
+use super::floor::{Along, Floor};
+use super::intervals::{Bounded, Shares};
+use super::levels::Levels;
+use super::parts::{Known, Level, Part, Parts, Sum, Tree, Values};
+use super::peeling::peel;
+use super::simplify::Keep;
+use super::sliced::Sliced;
+use super::{Evidence, MarginalMap, Marginals, Options, Prepared, tuning};
+use crate::error::Error;
+use crate::model::{Potentials, ROUNDOFF, Scaled};
+use crate::order::{Method, Ordering};
+use crate::stop::{Cause, Stop};
+use crate::threads;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// Bounds on the sum over all assignments, or on the largest of sums.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SumBounds {
+    /// The logarithm of the sum is at least this; minus infinity where nothing is known.
+    pub lower: f64,
+    /// And at most this.
+    pub upper: f64,
+    /// Parts whose sums are known exactly, up to rounding.
+    pub exact_parts: u64,
+    /// Parts that are bounded only.
+    pub open_parts: u64,
+}
+
+impl SumBounds {
+    /// Nothing is known.
+    pub(super) const NONE: SumBounds =
+        SumBounds { lower: f64::NEG_INFINITY, upper: f64::INFINITY, exact_parts: 0, open_parts: 1 };
+
+    /// Returns the intersection of two intervals of the same sum.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let later = if other.open_parts == 0 || self.open_parts > 0 { other } else { self };
+        let upper = self.upper.min(other.upper);
+        SumBounds { lower: self.lower.max(other.lower).min(upper), upper, ..later }
+    }
+
+    /// A logarithm is known but for an error.
+    fn near(ln: f64, error: f64) -> Self {
+        SumBounds { lower: ln - error, upper: ln + error, exact_parts: 1, open_parts: 0 }
+    }
+}
+
+impl From<&Marginals> for SumBounds {
+    fn from(found: &Marginals) -> Self {
+        SumBounds::near(found.ln_z, found.error_bound)
+    }
+}
+
+impl From<MarginalMap> for SumBounds {
+    fn from(found: MarginalMap) -> Self {
+        SumBounds::near(found.ln_value, found.error_bound)
+    }
+}
+
+/// Sizes of tables and parts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    /// Bytes of the first tables that bound the whole, and of the last.
+    pub whole: (u64, u64),
+    /// Bytes of tables that bound a part.
+    pub part: u64,
+    /// Entries of all cliques of a part that is summed exactly.
+    pub exact: f64,
+    /// Entries of all tables under all partial assignments, up to which a search goes on beside the parts.
+    pub states: u64,
+}
+
+/// Returns bounds in time and memory linear in the tables: what a run reports if it is stopped before it has better
+/// ones. The lower bound is the product of an assignment that [`Options::seek`] finds.
+///
+/// # Errors
+/// Returns an error if the evidence does not fit, and [`Error::Stopped`].
+pub fn first_bound(
+    potentials: &Potentials,
+    evidence: &Evidence,
+    options: &Options,
+    stop: &Stop,
+) -> Result<SumBounds, Error> {
+    let mut found = Found::new(Fold::Sum);
+    let Some(sliced) = Sliced::new(potentials, evidence, |_| false, Keep::All, stop)? else {
+        found.at_most(Scaled::ZERO);
+        return Ok(found.last);
+    };
+    found.at_most(peel(&sliced, |_| false, stop)?);
+    if let Some(seek) = options.seek
+        && let Some(values) = (seek.search)(&sliced.network()?, seek.time, stop)
+    {
+        let (product, error) = sliced.product(&values);
+        found.at_least(product, error);
+    }
+    Ok(found.last)
+}
+
+/// Bounds the sum until both sides meet, or `stop` is set; `tell` hears of each step. The last bounds are returned.
+///
+/// # Errors
+/// Evidence or options that do not fit; no memory for a table that was planned.
+pub fn bound(
+    potentials: &Potentials,
+    evidence: &Evidence,
+    options: &Options,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&SumBounds),
+) -> Result<Bounded, Error> {
+    bound_by(&tuning::SIZES, potentials, evidence, options, stop, tell)
+}
+
+pub(super) fn bound_by(
+    sizes: &Sizes,
+    potentials: &Potentials,
+    evidence: &Evidence,
+    options: &Options,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&SumBounds),
+) -> Result<Bounded, Error> {
+    let nothing = SumBounds { upper: f64::NEG_INFINITY, open_parts: 0, ..SumBounds::NONE };
+    let slice = |keep| Sliced::new(potentials, evidence, |_| false, keep, stop);
+    let (Some(whole), Some(sliced)) = (slice(Keep::All)?, slice(Keep::These(&|_| false))?) else {
+        return Ok(nothing.into());
+    };
+    let (left, unobserved) = (sliced.potentials(), Evidence::default());
+    let only_z = options.clone().with(|options| options.variables = Some(Vec::new()));
+    let places =
+        |options: &Options| Prepared::new(&left, &unobserved, options, stop).map(|own| Arc::from(own.places()));
+    let best: Arc<[usize]> = places(&only_z)?;
+    let greedy = match only_z.order {
+        // a sweep across the graph may have the least tables, but splits badly
+        Ordering::Promising => places(&only_z.clone().with(|options| options.order = Ordering::Rule(Method::MinFill)))?,
+        _ => best.clone(),
+    };
+    let shares = Shares::new(&sliced.variables, &best, potentials, options);
+    let late = vec![false; left.domains.len()];
+    let mut parts = Parts::new(&left, &unobserved, late, [best.clone(), best.clone()], options);
+    let share = parts.memory / tuning::components::MEMORY;
+    parts.memory -= share;
+    let mut search = ComponentSearch::new(&sliced, best.to_vec(), (sizes.states, share), stop)?;
+    let mut upper = Upper::new(Fold::Sum, sizes, Levels::new(vec![greedy], sizes, parts.memory));
+    upper.at_most(peel(&whole, |_| false, stop)?);
+    upper.at_most(peel(&sliced, |_| false, stop)?);
+    let along = Along { potentials: &left, evidence: &unobserved, options: &only_z, places: best };
+    let floor = Floor::new(along, sizes.exact, stop)?;
+    let mut sides = Sides { product: (potentials, evidence), upper, floor, shares, falls: 0.0, rises: 0.0 };
+    let ended = sides.run(&parts, (search.as_mut(), sliced.rounding), stop, tell);
+    let kept = search.as_ref().map_or(0, ComponentSearch::kept);
+    threads::free(search, kept);
+    match ended {
+        Err(error) if !error.is_stop() => Err(error),
+        _ => Ok(sides.shares.with(sides.upper.found().last)),
+    }
+}
+
+/// The searches for both bounds, which take turns of equal time.
+struct Sides<'a> {
+    product: (&'a Potentials, &'a Evidence),
+    upper: Upper,
+    /// `None` after its last step.
+    floor: Option<Floor<'a>>,
+    shares: Shares,
+    /// Seconds spent on the upper and on the lower bound.
+    falls: f64,
+    rises: f64,
+}
+
+impl Sides<'_> {
+    /// Makes steps until the bounds meet. A component search with the relative error of its product runs in parallel.
+    fn run(
+        &mut self,
+        parts: &Parts<'_>,
+        (mut search, rounding): (Option<&mut ComponentSearch>, f64),
+        stop: &Stop,
+        tell: &mut dyn FnMut(&SumBounds),
+    ) -> Result<(), Error> {
+        loop {
+            let (goes_on, sum) = beside(search.as_deref_mut(), |stop| self.step(parts, stop), stop);
+            let tree = &mut self.upper.tree;
+            if let Some(components::Sum { value, error }) = search.as_ref().map(|search| search.lower()) {
+                tree.found.at_least(value, error + rounding);
+            }
+            let goes_on = match sum {
+                Some(components::Sum { value, error }) => {
+                    tree.finish(Sum { sum: value, error: error + rounding, values: Vec::new() });
+                    false
+                }
+                None => goes_on?,
+            };
+            tell(&tree.found.last);
+            if !goes_on {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Makes one step of the bound that had less time. Returns whether the bounds may still improve.
+    fn step(&mut self, parts: &Parts<'_>, stop: &Stop) -> Result<bool, Error> {
+        let began = Instant::now();
+        let Some(floor) = self.floor.as_mut().filter(|_| self.rises < self.falls) else {
+            let goes_on = self.upper.step(parts, stop);
+            self.falls += began.elapsed().as_secs_f64();
+            return goes_on;
+        };
+        let goes_on = floor.step(stop);
+        let (lower, error) = floor.lower();
+        self.upper.tree.found.at_least(lower, error);
+        self.rises += began.elapsed().as_secs_f64();
+        let goes_on = goes_on?;
+        self.shares.step(floor, self.product, self.rises, stop)?;
+        if !goes_on {
+            self.floor = None;
+        }
+        Ok(true)
+    }
+}
+
+/// Does a piece of work, and lets a search go on meanwhile, or afterwards for as long where there is one thread. The
+/// work is stopped once the search has its sum.
+fn beside<T: Send>(
+    search: Option<&mut ComponentSearch>,
+    work: impl FnOnce(&Stop) -> T + Send,
+    stop: &Stop,
+) -> (T, Option<components::Sum>) {
+    let Some(search) = search else { return (work(stop), None) };
+    let (limit, took, began) = (stop.below(), OnceLock::new(), Instant::now());
+    let work = || {
+        let done = work(&limit);
+        let _ = took.set(began.elapsed());
+        done
+    };
+    let search = || {
+        let began = Instant::now();
+        loop {
+            let sum = search.advance(tuning::components::TURN, stop);
+            if sum.is_some() {
+                limit.set(Cause::Diminishing);
+                return sum;
+            }
+            if stop.is_set() || took.get().is_some_and(|took| began.elapsed() >= *took) {
+                return None;
+            }
+        }
+    };
+    rayon::join(work, search)
+}
+
+/// Bounds from above, one step at a time: on the whole by growing tables, and then on parts.
+#[derive(Debug)]
+pub(super) struct Upper {
+    levels: Levels,
+    exact: f64,
+    tree: Tree,
+}
+
+impl Upper {
+    pub fn new(fold: Fold, sizes: &Sizes, levels: Levels) -> Self {
+        Upper { levels, exact: sizes.exact, tree: Tree::new(fold) }
+    }
+
+    /// What is known.
+    pub fn found(&self) -> &Found {
+        &self.tree.found
+    }
+
+    /// How parts are bounded.
+    pub fn level(&self, parts: &Parts<'_>) -> Level {
+        self.levels.of_parts(parts)
+    }
+
+    /// No more than this is known to be the whole.
+    pub fn at_most(&mut self, upper: Scaled) {
+        self.tree.found.at_most(upper);
+    }
+
+    /// A sum is known that values of the maximised variables have.
+    pub fn hear(&mut self, sum: &Sum) {
+        self.tree.hear(sum);
+    }
+
+    /// The next step; whether there is another one.
+    ///
+    /// # Errors
+    /// No memory; [`Error::Stopped`].
+    pub fn step(&mut self, parts: &Parts<'_>, stop: &Stop) -> Result<bool, Error> {
+        match self.levels.next() {
+            Some(level) => match parts.part(Vec::new(), (&level.1, self.exact, None), stop)? {
+                Known::Exact(sum) => self.tree.finish(sum),
+                Known::Bounded(part) => {
+                    self.levels.note(&level, &part);
+                    self.tree.restart(part, parts);
+                }
+            },
+            None => self.tree.advance(parts, (&self.levels.of_parts(parts), self.exact), stop)?,
+        }
+        Ok(self.tree.is_open())
+    }
+}
+
+/// How parts make the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fold {
+    /// Their sums are added.
+    Sum,
+    /// The largest of them counts.
+    Max,
+}
+
+impl Fold {
+    fn both(self, a: Scaled, b: Scaled) -> Scaled {
+        match self {
+            Fold::Sum => a.plus(b),
+            Fold::Max => {
+                if b.is_above(a) {
+                    b
+                } else {
+                    a
+                }
+            }
+        }
+    }
+}
+
+/// Exact parts so far, and the best bounds.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub fold: Fold,
+    pub lower: Scaled,
+    /// Relative error of the sum of exact parts.
+    pub error: f64,
+    /// The values of the maximised variables that have the largest sum so far.
+    pub best: Values,
+    pub last: SumBounds,
+}
+
+impl Found {
+    pub fn new(fold: Fold) -> Self {
+        Found { fold, lower: Scaled::ZERO, error: 0.0, best: Vec::new(), last: SumBounds::NONE }
+    }
+
+    /// The whole is known: what is known of its parts counts no more.
+    pub fn whole(&mut self, sum: Sum) {
+        (self.lower, self.error) = (Scaled::ZERO, 0.0);
+        self.exact(sum);
+    }
+
+    /// A part is known.
+    pub fn exact(&mut self, sum: Sum) {
+        self.last.exact_parts += 1;
+        self.known(&sum);
+    }
+
+    /// The whole is known to be at least so much.
+    pub fn known(&mut self, Sum { sum, error, values }: &Sum) {
+        self.error = self.error.max(*error) + if self.fold == Fold::Sum { ROUNDOFF } else { 0.0 };
+        if self.fold == Fold::Max && sum.is_above(self.lower) {
+            self.best.clone_from(values);
+        }
+        self.lower = self.fold.both(self.lower, *sum);
+    }
+
+    /// No more than this is the whole.
+    fn at_most(&mut self, upper: Scaled) {
+        self.last.upper = self.last.upper.min(raised(upper.ln(), ROUNDOFF));
+    }
+
+    /// The whole is at least so much, which may be off by an error, relatively.
+    fn at_least(&mut self, lower: Scaled, error: f64) {
+        self.last.lower = raised(lower.ln(), -error).max(self.last.lower).min(self.last.upper);
+    }
+
+    /// The logarithm of what is known exactly, and how far it may be off.
+    pub fn sum(&self) -> (f64, f64) {
+        let ln = self.lower.ln();
+        (ln, self.error + (2.0 + 2.0 * ln.abs()) * ROUNDOFF)
+    }
+
+    /// Whether a part that is no more than this could matter.
+    pub fn may_gain(&self, upper: Scaled) -> bool {
+        upper.mantissa > 0.0 && (self.fold == Fold::Sum || upper.is_above(self.lower))
+    }
+
+    /// No more than this is the whole once these parts are open, but for `count` roundings.
+    fn all<'p>(&self, open: impl IntoIterator<Item = &'p Part>) -> (Scaled, f64) {
+        let known = self.lower.times(Scaled::new(1.0 + self.error));
+        let add = |(all, count): (Scaled, f64), part: &Part| (self.fold.both(all, part.upper), count + 1.0);
+        open.into_iter().fold((known, 4.0), add)
+    }
+
+    /// The same, rounded up.
+    pub fn most<'p>(&self, open: impl IntoIterator<Item = &'p Part>) -> Scaled {
+        let (all, count) = self.all(open);
+        all.times(Scaled::new(1.0 + 2.0 * count * ROUNDOFF))
+    }
+
+    /// The bounds once these parts are open.
+    pub fn bounds<'p>(&mut self, open: impl IntoIterator<Item = &'p Part> + Clone) {
+        let (all, count) = self.all(open.clone());
+        self.last.open_parts = open.into_iter().filter(|part| self.may_gain(part.upper)).count() as u64;
+        self.last.upper = self.last.upper.min(raised(all.ln(), count * ROUNDOFF));
+        self.last.lower = raised(self.lower.ln(), -self.error).max(self.last.lower).min(self.last.upper);
+    }
+}
+
+/// A logarithm moved by a relative error of its number, and by its own rounding in the same direction.
+fn raised(ln: f64, by: f64) -> f64 {
+    if ln.is_finite() { ln + by + by.signum() * (2.0 + 2.0 * ln.abs()) * ROUNDOFF } else { ln }
+}

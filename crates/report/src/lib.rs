@@ -1,0 +1,53 @@
+//! Outputs of a run: convergence rows, solution files, pictures, the progress line and the summary.
+//!
+//! Everything is written as it happens. A file that cannot be written is reported once and tried again at each tick and
+//! at the end; the run goes on.
+
+mod checkpoint;
+pub mod comparison;
+#[cfg(feature = "cli")]
+mod console;
+mod csv;
+mod exchange;
+mod file;
+mod keepers;
+pub mod page;
+pub mod plot;
+#[cfg(feature = "mpi")]
+mod ranks;
+#[cfg(feature = "cli")]
+mod recorder;
+#[cfg(feature = "cli")]
+mod report;
+mod rows;
+mod short_lines;
+mod solutions;
+pub mod text;
+
+use fangs_base::{VERSION, activity, error, files, stop, terminal, threads};
+use fangs_device as device;
+use fangs_model::{model};
+use fangs_formats as formats;
+use fangs_elimination::{elimination};
+use fangs_bounds::{bounds, reduce};
+use fangs_search as search;
+pub use checkpoint::CheckpointFile;
+#[cfg(feature = "cli")]
+pub use console::{Console, Verbosity, beside_progress, end_progress};
+pub use csv::{CsvFile, HEADER, Recorded, Row, read_run};
+pub use exchange::ExchangeFolder;
+pub use file::{AppendedFile, ReplacedFile, insist};
+pub use keepers::Keepers;
+#[cfg(feature = "mpi")]
+pub use ranks::Ranks;
+#[cfg(feature = "cli")]
+pub use recorder::{Ended, Recorder};
+#[cfg(feature = "cli")]
+pub use report::{BoundReport, SolveReport};
+pub use rows::RowWriter;
+pub use solutions::{LIST, SolutionsFolder};
+
+/// Seconds to the microsecond, so that rows and summaries show the same short number.
+pub fn seconds(exact: f64) -> f64 {
+    (exact * 1e6).round() / 1e6
+}

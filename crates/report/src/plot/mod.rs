@@ -1,0 +1,202 @@
+//! Convergence charts: what one or several runs found and proved, over time.
+//!
+//! PNG and PDF are made from the same SVG, with an embedded font, so that text appears on machines without fonts.
+
+mod axis;
+mod draw;
+mod legend;
+mod pdf;
+mod policy;
+pub(super) mod style;
+mod svg;
+
+pub use policy::policy_svg;
+
+use super::ReplacedFile;
+use crate::error::Error;
+use crate::model::Number;
+use crate::search::Event;
+use crate::stop::Stop;
+use crate::terminal;
+use resvg::{tiny_skia, usvg};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The results at a time. Between two points nothing changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Seconds.
+    pub time: f64,
+    /// The best cost found.
+    pub found: Option<f64>,
+    /// The best bound proven.
+    pub bound: Option<f64>,
+}
+
+/// The solutions and bounds of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// Its name in the legend.
+    pub label: String,
+    /// Whether larger is better.
+    pub maximise: bool,
+    /// Whether the last point is proved optimal.
+    pub optimal: bool,
+    /// In the order of time.
+    pub points: Vec<Point>,
+    /// Changes that are shown by what made them, where the run is drawn alone.
+    pub marks: Vec<Mark>,
+    /// The names of what made them.
+    pub sources: Vec<String>,
+}
+
+/// A change and what made it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mark {
+    /// Seconds.
+    pub time: f64,
+    /// The cost found, or the bound.
+    pub cost: f64,
+    /// Which of these it is.
+    pub is_found: bool,
+    /// The place of its source among those of the curve.
+    pub source: usize,
+}
+
+impl Curve {
+    /// Adds what is known at an event.
+    pub fn push(&mut self, event: &Event) {
+        let side = |number: Option<Number>| number.map(Number::as_f64);
+        self.points.push(Point { time: event.time_s, found: side(event.cost), bound: side(event.bound) });
+        self.maximise = event.maximise == Some(true);
+    }
+
+    /// The best cost found in the end.
+    fn found(&self) -> Option<f64> {
+        self.points.iter().rev().find_map(|point| point.found)
+    }
+
+    /// The best bound in the end.
+    fn bound(&self) -> Option<f64> {
+        self.points.iter().rev().find_map(|point| point.bound)
+    }
+
+    /// When optimality was proved, and the optimum: the last change.
+    fn proved(&self) -> Option<(f64, f64)> {
+        let end = self.points.last().filter(|_| self.optimal)?;
+        let known = |point: &Point| (point.found, point.bound);
+        let since = self.points.iter().rev().take_while(|point| known(point) == known(end)).last()?;
+        Some((since.time, end.found?))
+    }
+}
+
+/// How the time axis is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimeScale {
+    /// Logarithmic where most changes come early.
+    #[default]
+    Auto,
+    /// Evenly.
+    Linear,
+    /// By its logarithm.
+    Log,
+}
+
+/// A chart of several runs.
+#[derive(Clone, Debug, Default)]
+pub struct Chart {
+    /// The title.
+    pub title: String,
+    /// The runs.
+    pub curves: Vec<Curve>,
+    /// The time axis.
+    pub time: TimeScale,
+    /// What the vertical axis shows, where that is no cost; there is no legend then.
+    pub quantity: Option<String>,
+}
+
+impl Chart {
+    /// The picture as SVG.
+    pub fn svg(&self) -> String {
+        draw::draw(self)
+    }
+
+    /// The picture as PNG.
+    pub fn png(&self) -> Result<Vec<u8>, Error> {
+        let tree = self.tree()?;
+        let size = tree.size().to_int_size().scale_by(PNG_SCALE).ok_or_else(|| internal(&"it has no size"))?;
+        let mut pixels =
+            tiny_skia::Pixmap::new(size.width(), size.height()).ok_or_else(|| internal(&"it has no size"))?;
+        let scale = tiny_skia::Transform::from_scale(PNG_SCALE, PNG_SCALE);
+        resvg::render(&tree, scale, &mut pixels.as_mut());
+        pixels.encode_png().map_err(|error| internal(&error))
+    }
+
+    /// The picture as PDF.
+    pub fn pdf(&self) -> Result<Vec<u8>, Error> {
+        pdf::write(&self.tree()?).map_err(|error| internal(&error))
+    }
+
+    /// The SVG, with text as outlines too.
+    fn tree(&self) -> Result<usvg::Tree, Error> {
+        let mut fonts = usvg::fontdb::Database::new();
+        fonts.load_font_data(FONT.to_vec());
+        fonts.set_sans_serif_family(FONT_FAMILY);
+        let options = usvg::Options { fontdb: Arc::new(fonts), ..Default::default() };
+        usvg::Tree::from_str(&self.svg(), &options).map_err(|error| internal(&error))
+    }
+}
+
+fn internal(what: &dyn std::fmt::Display) -> Error {
+    Error::Internal(format!("the chart cannot be drawn: {what}"))
+}
+
+const FONT: &[u8] = include_bytes!("../../../../assets/DejaVuSans-Latin.ttf");
+const FONT_FAMILY: &str = "DejaVu Sans";
+/// Three pixels a unit: sharp on today's screens, and in print across a column.
+const PNG_SCALE: f32 = 3.0;
+
+/// A kind of picture.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Svg,
+    Png,
+    Pdf,
+}
+
+/// A picture file; its extension decides the kind.
+#[derive(Debug)]
+pub struct PictureFile {
+    file: ReplacedFile,
+    kind: Kind,
+}
+
+impl PictureFile {
+    /// Prepares to write `path`.
+    ///
+    /// # Errors
+    /// An extension other than `.svg`, `.png` and `.pdf`, and a path that cannot be written.
+    pub fn new(path: &Path) -> Result<Self, Error> {
+        let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+        let kind = match extension.as_deref() {
+            Some("svg") => Kind::Svg,
+            Some("png") => Kind::Png,
+            Some("pdf") => Kind::Pdf,
+            _ => return Err(Error::Usage(format!("{}: a picture is .svg, .png or .pdf", terminal::path(path)))),
+        };
+        Ok(PictureFile { file: ReplacedFile::new(path)?, kind })
+    }
+
+    /// Draws the chart. Waits for a pipe's reader until the stop flag is set.
+    pub fn save(&mut self, chart: &Chart, stop: &Stop) -> Result<(), Error> {
+        let content = match self.kind {
+            Kind::Svg => chart.svg().into_bytes(),
+            Kind::Png => chart.png()?,
+            Kind::Pdf => chart.pdf()?,
+        };
+        self.file.write_to_end(content, stop)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,433 @@
+//! The least number of colors of a graph: first colorings by greedy choices, then one color less at a time, as long as
+//! a search for an assignment without conflicts comes to one. It is the search of any network, on the network that
+//! counts conflicts; it begins with the last coloring, whose smallest class is shared out. Beside it, in turns, go
+//! proofs that no fewer colors are enough: larger cliques, and a branch and bound.
+//!
+//! A budget of rounds is one for all: a number of colors takes as many as it needs, the next one has the rest.
+
+mod clique;
+mod dsatur;
+mod exact;
+#[cfg(test)]
+mod tests;
+
+use super::context::graph;
+use super::event::{Event, StoppedBy, Summary};
+use super::options::Options;
+use super::run::Run;
+use super::run::goal::reached;
+use super::run::handover::DeviceHandover;
+use super::run::initial::{InitialSolution, WARM_START};
+use super::run::messages::{Ending, Message, Totals};
+use super::run::publisher::EventPublisher;
+use super::{Clock, checked, search, summary};
+use crate::bounds::BoundChoice;
+use crate::check;
+use crate::error::Error;
+use crate::formats::{Graph, conflicts};
+use crate::model::{Cost, Network, Number};
+use crate::tuning::coloring::{FIRST_CLIQUES, PROOF_SHARE};
+use crate::stop::{Cause, Stop};
+use clique::Cliques;
+use dsatur::{NONE, SmallestLast, dsatur};
+use exact::{Answer, Exact};
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Colors a graph with few colors: `observe` sees every event as it happens, with the number of colors as the cost;
+/// setting `stop` from anywhere ends the run. The solution has a color from 0 for each vertex.
+///
+/// # Errors
+/// As [`solve`](super::solve); certificates are refused.
+pub fn color(graph: &Graph, options: &Options, stop: &Stop, observe: &mut dyn FnMut(&Event)) -> Result<Summary, Error> {
+    color_by(&Clock::start(Instant::now(), options.time, stop), graph, options, stop, observe)
+}
+
+/// The same by a clock that has begun already: see [`solve_by`](super::solve_by).
+///
+/// # Errors
+/// As [`color`].
+pub fn color_by(
+    clock: &Clock,
+    graph: &Graph,
+    options: &Options,
+    stop: &Stop,
+    observe: &mut dyn FnMut(&Event),
+) -> Result<Summary, Error> {
+    let _ = checked(options)?;
+    if options.certificate {
+        return Err(Error::Usage("the least number of colors has no certificate: a number of colors has".into()));
+    }
+    let palette = graph.palette(stop)?;
+    for start in &options.warm_starts {
+        super::check_start(&palette, start)?;
+        if start.contains(&None) {
+            return Err(Error::Usage("a start of a graph colors every vertex: this one leaves some out".into()));
+        }
+    }
+    let mut publisher = EventPublisher::new(&palette, clock, options, stop, observe);
+    let (graph, own) = (graph.clone(), options.clone());
+    let work =
+        move |stop: &Stop, tell: &mut dyn FnMut(Message)| Coloring::new(&graph, &own, stop, tell)?.run().map(Some);
+    let (threads, outcome) = search(options, work, stop, &mut publisher, Arc::default());
+    summary(publisher, threads, stop, outcome)
+}
+
+/// What [`greedy_colors`] finds at once.
+#[derive(Clone, Debug)]
+pub struct Colors {
+    /// A coloring: a color from 0 for each vertex.
+    pub coloring: Vec<u32>,
+    /// A clique.
+    pub clique: Vec<u32>,
+    /// How many colors are needed at least.
+    pub bound: Cost,
+    /// The most neighbours that the last vertex has in any part of the graph.
+    pub degeneracy: u32,
+}
+
+/// A coloring by greedy choices and a clique.
+///
+/// # Errors
+/// A bug ([`Error::Internal`]).
+pub fn greedy_colors(graph: &Graph, stop: &Stop) -> Result<Colors, Error> {
+    let options = Options::default();
+    let mut tell = |_| ();
+    let mut coloring = Coloring::new(graph, &options, stop, &mut tell)?;
+    coloring.begin()?;
+    Ok(Colors {
+        coloring: coloring.best,
+        bound: coloring.lower,
+        clique: coloring.cliques.best().to_vec(),
+        degeneracy: coloring.smallest_last.core.iter().copied().max().unwrap_or(0),
+    })
+}
+
+/// A run.
+struct Coloring<'a> {
+    graph: &'a Graph,
+    palette: Network,
+    near: graph::Graph,
+    smallest_last: SmallestLast,
+    cliques: Cliques,
+    options: &'a Options,
+    stop: &'a Stop,
+    tell: &'a mut dyn FnMut(Message),
+    /// The best coloring, its number of colors ([`NONE`] before the first one), and the number proven.
+    best: Vec<u32>,
+    upper: u32,
+    lower: Cost,
+    totals: Totals,
+    /// Of the last search, where there was one.
+    device: Option<String>,
+    /// What was told: each number of colors would tell it again.
+    told: FxHashSet<String>,
+}
+
+/// What decides a number of colors.
+enum Decision {
+    Coloring(Vec<u32>),
+    Infeasible,
+}
+
+/// The branch and bound on a core, in turn with the search.
+struct Proof {
+    core: Vec<u32>,
+    exact: Exact,
+    vertices: usize,
+    /// Work so far, that for cliques included.
+    spent: u64,
+}
+
+impl Proof {
+    fn new(
+        vertices: usize,
+        core: Vec<u32>,
+        edges: &[[u32; 2]],
+        k: u32,
+        clique: &[u32],
+        stop: &Stop,
+    ) -> Result<Self, Error> {
+        let mut local = vec![NONE; vertices];
+        core.iter().zip(0..).for_each(|(&v, index)| local[v as usize] = index);
+        let edges: Vec<[u32; 2]> = edges.iter().map(|edge| edge.map(|v| local[v as usize])).collect();
+        let clique: Vec<u32> = clique.iter().map(|&v| local[v as usize]).filter(|&v| v != NONE).collect();
+        let exact = Exact::new(graph::Graph::of_edges(core.len(), &edges, stop)?, k, &clique);
+        Ok(Proof { core, exact, vertices, spent: 0 })
+    }
+
+    /// Goes on for half of the work.
+    fn search(&mut self, work: u64, stop: &Stop) -> Option<(Decision, String)> {
+        self.spent += work;
+        let decision = match self.exact.search(work / 2, stop)? {
+            Answer::Infeasible => Decision::Infeasible,
+            Answer::Coloring(colors) => {
+                let mut solution = vec![NONE; self.vertices];
+                self.core.iter().zip(colors).for_each(|(&v, color)| solution[v as usize] = color);
+                Decision::Coloring(solution)
+            }
+        };
+        Some((decision, "dsatur-exact".into()))
+    }
+}
+
+impl<'a> Coloring<'a> {
+    fn new(
+        graph: &'a Graph,
+        options: &'a Options,
+        stop: &'a Stop,
+        tell: &'a mut dyn FnMut(Message),
+    ) -> Result<Self, Error> {
+        options.activity.step("first solution");
+        Ok(Coloring {
+            palette: graph.palette(stop)?,
+            cliques: Cliques::default(),
+            near: graph::Graph::of_edges(graph.vertices as usize, &graph.edges, stop)?,
+            graph,
+            smallest_last: SmallestLast::default(),
+            options,
+            stop,
+            tell,
+            best: Vec::new(),
+            upper: NONE,
+            lower: 0,
+            totals: Totals::default(),
+            device: None,
+            told: FxHashSet::default(),
+        })
+    }
+
+    fn run(mut self) -> Result<Ending, Error> {
+        if !self.graph.loops.is_empty() {
+            self.raise(self.palette.top(), "loop");
+        }
+        for start in &self.options.warm_starts {
+            let start: Vec<u32> = start.iter().copied().flatten().collect();
+            if self.is_coloring(&start) {
+                self.found(&start, WARM_START)?;
+            }
+        }
+        if self.options.rounds != Some(0) && self.finished().is_none() {
+            self.begin()?;
+        }
+        let stopped_by = loop {
+            match self.finished() {
+                Some(reason) => break reason,
+                None => self.lessen()?,
+            }
+        };
+        let device = match self.device {
+            Some(device) => device,
+            None => {
+                (self.tell)(Message::Note(DeviceHandover::missed(&self.options.device, self.stop)?));
+                "cpu".into()
+            }
+        };
+        let (z, induced_width, values, values_forbidden) = Default::default();
+        Ok(Ending { stopped_by, totals: self.totals, z, induced_width, values, values_forbidden, device })
+    }
+
+    /// The first colorings, and the first bounds.
+    fn begin(&mut self) -> Result<(), Error> {
+        let mut colors = vec![NONE; self.near.len()];
+        for (color, class) in self.near.greedy_classes(self.stop)?.iter().enumerate() {
+            class.iter().for_each(|&v| colors[v as usize] = color as u32);
+        }
+        self.found(&colors, "greedy")?;
+        // more would not be told, and a graph without odd cycles never gets a third color (Brelaz)
+        if let Some(colors) = dsatur(&self.near, self.upper.saturating_sub(1).max(2), self.stop) {
+            self.found(&colors, "dsatur")?;
+        }
+        if self.upper > 2 {
+            self.stop.check()?;
+            self.raise(3, "odd cycle");
+        }
+        self.smallest_last = SmallestLast::new(&self.near, self.stop)?;
+        self.cliques = Cliques::new(&self.near, &self.smallest_last, self.stop)?;
+        self.search_cliques(FIRST_CLIQUES * (self.graph.vertices as u64 + self.graph.edges.len() as u64));
+        Ok(())
+    }
+
+    fn finished(&self) -> Option<StoppedBy> {
+        let upper = i64::from(self.upper);
+        let found = (self.upper != NONE).then_some((upper, Number::Integer(upper)));
+        if let Some(reason) = reached(&self.palette, self.options, found, self.lower) {
+            return Some(reason);
+        }
+        if self.options.rounds.is_some_and(|rounds| self.totals.rounds >= rounds) {
+            return Some(StoppedBy::Rounds);
+        }
+        self.stop.cause().map(StoppedBy::from)
+    }
+
+    /// Looks for a coloring with one color less until there is one, there is none, or the budget is spent.
+    fn lessen(&mut self) -> Result<(), Error> {
+        let k = self.upper - 1;
+        let start = self.shared_out();
+        if self.is_coloring(&start) {
+            return self.found(&start, "greedy");
+        }
+        // vertices that come to have fewer than k neighbours left always find a color
+        let in_core = |v: &u32| self.smallest_last.core[*v as usize] >= k;
+        let core: Vec<u32> = (0..self.graph.vertices).filter(in_core).collect();
+        if core.is_empty() {
+            return self.complete(k, vec![NONE; self.near.len()], "smallest-last");
+        }
+        if k > u32::from(u16::MAX) {
+            return Err(Error::Usage(format!("{k} colors: the search takes up to {}", u16::MAX)));
+        }
+        let edges: Vec<[u32; 2]> = self.graph.edges.iter().copied().filter(|edge| edge.iter().all(in_core)).collect();
+        match self.decide(k, start, core, &edges)? {
+            Some((Decision::Coloring(colors), source)) => self.complete(k, colors, &source)?,
+            Some((Decision::Infeasible, source)) => self.raise(self.upper.into(), &source),
+            None if self.finished().is_some() => {}
+            None => return Err(Error::Internal(format!("{k} colors: the search ended without a reason"))),
+        }
+        Ok(())
+    }
+
+    /// Whether `k` colors are enough for the edges of a core, and who says so; nothing where the budget is spent
+    /// before.
+    fn decide(
+        &mut self,
+        k: u32,
+        start: Vec<u32>,
+        core: Vec<u32>,
+        edges: &[[u32; 2]],
+    ) -> Result<Option<(Decision, String)>, Error> {
+        let network = conflicts(&self.graph.name, self.graph.vertices, edges, k, self.stop)?.build();
+        let options = Options {
+            rounds: self.options.rounds.map(|rounds| rounds - self.totals.rounds),
+            warm_starts: vec![start.into_iter().map(Some).collect()],
+            target: Some(Number::Integer(0)),
+            gap: None,
+            ..self.options.clone()
+        };
+        let mut proof = (options.bound != BoundChoice::None)
+            .then(|| Proof::new(self.near.len(), core, edges, k, self.cliques.best(), self.stop))
+            .transpose()?;
+        let (before, over) = (self.totals, self.stop.below());
+        let mut decided = None;
+        let mut tell = |message: Message| match message {
+            Message::Solution { cost, solution, source, .. } => {
+                if cost == 0 && decided.is_none() {
+                    decided = Some((Decision::Coloring(solution.to_vec()), source));
+                }
+            }
+            Message::Bound { bound, source, .. } => {
+                if bound > 0 && decided.is_none() {
+                    decided = Some((Decision::Infeasible, source));
+                    over.set(Cause::Signal);
+                }
+            }
+            Message::Progress(totals) => {
+                self.totals = before.and(&totals);
+                (self.tell)(Message::Progress(self.totals));
+                let Some(proof) = proof.as_mut().filter(|_| decided.is_none()) else { return };
+                let work = (totals.ratings / PROOF_SHARE).saturating_sub(proof.spent);
+                self.search_cliques(work / 2);
+                decided = proof.search(work, self.stop);
+                if self.lower > k.into() {
+                    decided = Some((Decision::Infeasible, "clique".into()));
+                }
+                if decided.is_some() {
+                    over.set(Cause::Signal);
+                }
+            }
+            // each number of colors has a network of its own
+            Message::Facts(_) => {}
+            Message::Note(message) if !self.told.insert(message.clone()) => {}
+            other => (self.tell)(other),
+        };
+        let first = InitialSolution::new(&network, &options, 0, &over, &mut tell);
+        let ended = Run::new(&network, &options, first, &over, &mut tell);
+        match ended.and_then(|run| run.map(Run::run).transpose()) {
+            Ok(None) => {}
+            Ok(Some(ending)) => {
+                self.totals = before.and(&ending.totals);
+                self.device = Some(ending.device);
+            }
+            Err(Error::Stopped) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(decided)
+    }
+
+    /// The best coloring with one color less: its smallest class is shared out, each vertex to the color that fewest
+    /// neighbours have.
+    fn shared_out(&self) -> Vec<u32> {
+        let mut sizes = vec![0u32; self.upper as usize];
+        self.best.iter().for_each(|&color| sizes[color as usize] += 1);
+        let last = self.upper - 1;
+        let smallest = (0..self.upper).min_by_key(|&color| (sizes[color as usize], color)).unwrap_or(last);
+        let renamed = |&color: &u32| match color {
+            color if color == smallest => NONE,
+            color if color == last => smallest,
+            color => color,
+        };
+        let mut colors: Vec<u32> = self.best.iter().map(renamed).collect();
+        for v in 0..colors.len() {
+            if colors[v] == NONE {
+                let mut near = vec![0u32; last as usize];
+                for &u in self.near.neighbours(v) {
+                    if let Some(near) = near.get_mut(colors[u as usize] as usize) {
+                        *near += 1;
+                    }
+                }
+                colors[v] = (0..last).min_by_key(|&color| near[color as usize]).unwrap_or(0);
+            }
+        }
+        colors
+    }
+
+    /// A coloring of the vertices that have at least `k` neighbours left, completed.
+    fn complete(&mut self, k: u32, mut colors: Vec<u32>, source: &str) -> Result<(), Error> {
+        self.smallest_last.complete(&self.near, k, &mut colors);
+        self.found(&colors, source)
+    }
+
+    fn search_cliques(&mut self, work: u64) {
+        let _ = self.cliques.search(&self.near, work, self.stop);
+        self.raise(self.cliques.best().len() as Cost, "clique");
+    }
+
+    fn is_coloring(&self, colors: &[u32]) -> bool {
+        self.graph.loops.is_empty() && check::monochromatic(&self.graph.edges, colors).next().is_none()
+    }
+
+    /// Keeps a coloring if it is better.
+    fn found(&mut self, colors: &[u32], source: &str) -> Result<(), Error> {
+        if colors.contains(&NONE) || !self.is_coloring(colors) {
+            return Err(Error::Internal(format!("{source}: no coloring")));
+        }
+        let mut names = vec![NONE; colors.len()];
+        let mut count = 0;
+        let mut name = |&color: &u32| {
+            let name = &mut names[color as usize];
+            if *name == NONE {
+                (*name, count) = (count, count + 1);
+            }
+            *name
+        };
+        let renamed: Vec<u32> = colors.iter().map(&mut name).collect();
+        if Cost::from(count) < self.lower {
+            return Err(Error::Internal(format!("{source}: {count} colors are below the proven bound {}", self.lower)));
+        }
+        if count < self.upper {
+            (self.upper, self.best) = (count, renamed);
+            let (solution, source, totals) = (self.best.as_slice().into(), source.to_string(), self.totals);
+            let cost = count.into();
+            (self.tell)(Message::Solution { cost, value: Number::Integer(cost), solution, source, totals });
+        }
+        Ok(())
+    }
+
+    fn raise(&mut self, bound: Cost, source: &str) {
+        if bound > self.lower {
+            self.lower = bound;
+            let (source, totals) = (source.to_string(), self.totals);
+            (self.tell)(Message::Bound { bound, source, totals, proof: None });
+        }
+    }
+}

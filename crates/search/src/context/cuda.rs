@@ -1,0 +1,416 @@
+//! A core's tables in device memory, as `kernels/core.cuh` reads them.
+
+use super::value_tables::{Incidence, RowEntry, Rows, ValueTables, on_rows};
+use crate::device::shared::device_structs;
+use crate::device::{Cuda, DeviceError, DeviceRepr, Held};
+use crate::model::{Cost, Table};
+use crate::drivers::annealing::tree_move::{Forest, NO_PARENT};
+use crate::scheduler::driver::SearchContext;
+use crate::tuning::core::NARROW;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Quads of a row, at most: domains of 512 values.
+const MOST_QUADS: u32 = 128;
+
+/// Why a core stays on the CPU, if it does.
+pub(crate) fn unfit(context: &SearchContext) -> Option<String> {
+    let tables = &context.tables;
+    let quads = tables.width.iter().max().map_or(0, |width| width.div_ceil(4));
+    if quads > MOST_QUADS {
+        return Some(format!("domains of more than {} values", 4 * MOST_QUADS));
+    }
+    if (0..tables.variables()).any(|v| tables.degree(v) > usize::from(u16::MAX)) {
+        return Some("variables of more than 65535 functions".into());
+    }
+    if !tables.all_copied() {
+        return Some("functions whose tables are too large to lay out".into());
+    }
+    None
+}
+
+device_structs! {
+    /// `kernels/core.cuh`: Core.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct CoreArgument as "Core" {
+        pub variables: i32,
+        pub functions: i32,
+        pub forests: i32,
+        pub shapes: i32,
+        pub strides_count: i32,
+        pub classes: i32,
+        pub quads: i32,
+        pub pad: i32,
+        pub price: i64,
+        pub rows: u64,
+        pub unary_rows: u64,
+        pub info: u64,
+        pub incidences: u64,
+        pub wide: u64,
+        pub more: u64,
+        pub further: u64,
+        pub entries: u64,
+        pub pairs: u64,
+        pub costs: u64,
+        pub unary: u64,
+        pub strides: u64,
+        pub regions: u64,
+        pub class_begin: u64,
+        pub class_members: u64,
+        pub class_info: u64,
+        pub neighbour_begin: u64,
+        pub neighbours: u64,
+        pub forest_levels: u64,
+        pub levels: u64,
+        pub nodes: u64,
+        pub children: u64,
+        pub forest_ratings: u64,
+        pub members: u64,
+        pub row_places: u64,
+        pub class_row_places: u64,
+        pub effects: u64,
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub quads: u32,
+    pub half: bool,
+    pub wide: bool,
+    /// Whether blocks can keep ratings: on large cores or where rows are narrow, where moves can be noted and, if rows
+    /// are of 16 bits, a row has room for its unary costs too.
+    pub keeps: bool,
+}
+
+/// The most effects of a variable whose ratings are kept, and the largest domain: how moves are noted has room for so
+/// many (`kernels/rating_cache.cuh`).
+const MOST_EFFECTS: usize = (1 << 14) - 1;
+const LARGEST_DOMAIN: u32 = 1 << 9;
+
+impl Shape {
+    pub fn of(context: &SearchContext) -> Shape {
+        let tables = &context.tables;
+        let n = tables.variables();
+        let whole = tables.width.iter().all(|width| width % 8 == 0);
+        let sums = if whole { largest_sums(tables) } else { Vec::new() };
+        // rows are whole units of 16-bit entries whose sums for a variable stay below 2^16
+        let half = whole && sums.iter().all(|&sum| sum < 1 << 16);
+        let wide = n > usize::from(u16::MAX);
+        let unary = |v: usize| tables.unary(v)[..tables.domain(v)].iter().copied().max().map_or(0, i64::from);
+        let effects =
+            |v: usize| tables.incidences(v).iter().map(|incidence| tables.others(incidence).count()).sum::<usize>();
+        let quads = tables.width.iter().max().map_or(1, |width| width / 4);
+        let units = if half { quads / 2 } else { quads };
+        let keeps = (context.is_large() || units <= NARROW)
+            && !wide
+            && tables.problem.domains.iter().all(|&domain| domain <= LARGEST_DOMAIN)
+            && (0..n).all(|v| effects(v) <= MOST_EFFECTS)
+            && (!half || (0..n).all(|v| sums[v] + unary(v) < 1 << 16));
+        Shape { quads, half, wide, keeps }
+    }
+}
+
+/// What a core takes of device memory. Dropping it frees all.
+pub(crate) struct DeviceCore {
+    pub argument: CoreArgument,
+    pub shape: Shape,
+    pub nodes: u32,
+    /// Sum of the domain sizes.
+    pub domains: u64,
+    _held: Held,
+}
+
+/// Uploads tables and keeps them.
+pub(crate) struct Uploads<'a> {
+    pub cuda: &'a Cuda,
+    pub held: Held,
+}
+
+impl Uploads<'_> {
+    pub fn items<T: DeviceRepr + Send + Sync + 'static>(&mut self, items: &[T]) -> Result<u64, DeviceError> {
+        self.held.upload(self.cuda, items)
+    }
+
+    /// Units of 16 bytes after as many of zeros as the widest row has.
+    pub fn units(&mut self, zeros: usize, words: &[i32]) -> Result<u64, DeviceError> {
+        let mut slice = self.cuda.zeros::<i32>(4 * zeros + words.len())?;
+        self.cuda.write(words, &mut slice.slice_mut(4 * zeros..))?;
+        Ok(self.held.keep(self.cuda, slice))
+    }
+}
+
+/// How rows are laid out: in units of 16 bytes, behind zeros.
+#[derive(Clone, Copy)]
+struct Units {
+    entries: u32,
+    zeros: u32,
+    /// Where the functions' rows begin among the entries, behind the unary ones.
+    begin: u32,
+}
+
+impl Units {
+    fn new(tables: &ValueTables, shape: Shape) -> Units {
+        let begin = (0..tables.variables()).map(|v| tables.unary_at(v) + tables.width[v]).max().unwrap_or(0);
+        let entries = if shape.half { 8 } else { 4 };
+        Units { entries, zeros: tables.width.iter().max().map_or(1, |width| width / entries), begin }
+    }
+
+    /// The functions' rows as they go up.
+    fn words(self, rows: &Rows) -> Cow<'_, [i32]> {
+        let begin = self.begin as usize;
+        if let (4, Rows::Words(entries)) = (self.entries, rows) {
+            return entries[begin..].into();
+        }
+        on_rows!(rows, entries => match self.entries {
+            4 => entries[begin..].par_iter().map(|entry| entry.cost()).collect(),
+            _ => entries[begin..].par_chunks_exact(2).map(|pair| pair[0].cost() | pair[1].cost() << 16).collect(),
+        })
+    }
+
+    fn at(self, entry: u32) -> u32 {
+        self.zeros + (entry - self.begin) / self.entries
+    }
+}
+
+/// The most that the functions on each variable can cost together.
+pub(crate) fn largest_sums(tables: &ValueTables) -> Vec<i64> {
+    let mut largest: FxHashMap<u32, i32> = FxHashMap::default();
+    let sum = |v: usize| {
+        let width = tables.width[v] as usize;
+        let most = tables.incidences(v).iter().map(|incidence| {
+            let of_table = || {
+                let first = tables.nth_row(v, incidence, 0);
+                let table = tables.row(first, tables.row_count(incidence) * width);
+                table.iter().max().unwrap_or(0)
+            };
+            i64::from(*largest.entry(incidence.base).or_insert_with(of_table))
+        });
+        most.sum::<i64>()
+    };
+    (0..tables.variables()).map(sum).collect()
+}
+
+impl DeviceCore {
+    pub fn new(cuda: &Cuda, context: &SearchContext) -> Result<DeviceCore, DeviceError> {
+        let tables = &context.tables;
+        let n = tables.variables();
+        let shape = Shape::of(context);
+        let (units, forests) = (Units::new(tables, shape), context.forests());
+        let unary = tables.rows().unary(0, units.begin as usize);
+        // side by side: one after the other they took a sixth of scen06's time to its best value
+        let ((words, incidences), (functions, (forests, effects))) = rayon::join(
+            || rayon::join(|| units.words(tables.rows()), || incidences(tables, units, shape.wide)),
+            || {
+                let kept = || if shape.keeps { effects(context, units) } else { Default::default() };
+                rayon::join(|| functions(tables), || (Forests::new(tables, forests, units), kept()))
+            },
+        );
+        let regions = context.regions();
+        let mut class_begin = vec![0];
+        let mut class_members = Vec::new();
+        for class in &context.classes {
+            class_members.extend_from_slice(class);
+            class_begin.push(class_members.len() as u32);
+        }
+        let [info, incidences, wide, more, further] = incidences;
+        let infos = info.as_chunks::<4>().0;
+        let class_info: Vec<u32> = class_members.iter().flat_map(|&v| infos[v as usize]).collect();
+        let (entries, pairs, costs, unary_at) = functions;
+        let (neighbour_begin, neighbours) = context.graph.arrays();
+        let Forests { lists: [forest_levels, levels, nodes, children], ratings, members } = &forests;
+        let [row_places, class_row_places, effects] = &effects;
+        let mut up = Uploads { cuda, held: Held::default() };
+        let argument = CoreArgument {
+            variables: n as i32,
+            functions: tables.problem.functions.len() as i32,
+            forests: context.forests().len() as i32,
+            shapes: (regions.len() / n.max(1)) as i32,
+            strides_count: context.strides.len() as i32,
+            classes: context.classes.len() as i32,
+            quads: shape.quads as i32,
+            pad: n.next_multiple_of(16) as i32,
+            price: tables.price(),
+            rows: up.units(units.zeros as usize, &words)?,
+            unary_rows: up.units(0, unary)?,
+            info: up.items(&info)?,
+            incidences: up.items(&incidences)?,
+            wide: up.items(&wide)?,
+            more: up.items(&more)?,
+            further: up.items(&further)?,
+            entries: up.items(&entries)?,
+            pairs: up.items(&pairs)?,
+            costs: up.items(&costs)?,
+            unary: up.items(&unary_at)?,
+            strides: up.items(&context.strides)?,
+            regions: up.items(regions)?,
+            class_begin: up.items(&class_begin)?,
+            class_members: up.items(&class_members)?,
+            class_info: up.items(&class_info)?,
+            neighbour_begin: up.items(neighbour_begin)?,
+            neighbours: up.items(neighbours)?,
+            forest_levels: up.items(forest_levels)?,
+            levels: up.items(levels)?,
+            nodes: up.items(nodes)?,
+            children: up.items(children)?,
+            forest_ratings: up.items(ratings)?,
+            members: up.items(members)?,
+            row_places: up.items(row_places)?,
+            class_row_places: up.items(class_row_places)?,
+            effects: up.items(effects)?,
+        };
+        Ok(DeviceCore {
+            argument,
+            shape,
+            nodes: context.forests().iter().map(|forest| forest.nodes.len() as u32).max().unwrap_or(0),
+            domains: tables.problem.domains.iter().map(|&domain| u64::from(domain)).sum(),
+            _held: up.held,
+        })
+    }
+}
+
+/// Variables, their incidences, and what does not fit into those.
+fn incidences(tables: &ValueTables, units: Units, wide: bool) -> [Vec<u32>; 5] {
+    let (mut info, mut incidences, mut ends, mut more, mut further) = (vec![], vec![], vec![], vec![], vec![]);
+    for v in 0..tables.variables() {
+        let all = binaries_first(tables, v);
+        let binaries = all.iter().filter(|incidence| ValueTables::binary(incidence).is_some()).count();
+        let count = if wide { all.len() } else { all.len() | binaries << 16 };
+        let has_more = all.iter().any(|incidence| !tables.further(incidence).is_empty());
+        let first = more.len() as u32 / 2;
+        let shape = tables.domain(v) as u32 | (tables.width[v] / 4) << 16 | u32::from(has_more) << 31;
+        info.extend([first, count as u32, tables.unary_at(v) / 4, shape]);
+        for incidence in all {
+            // without a second variable its stride is 0, and 0 is a variable like any other
+            let second = if incidence.second_stride == 0 { 0 } else { incidence.second };
+            let packed = if wide { 0 } else { incidence.first | second << 16 };
+            let strides = [incidence.first_stride, incidence.second_stride].map(|stride| stride / units.entries);
+            incidences.extend([units.at(incidence.base), packed, strides[0], strides[1]]);
+            if wide {
+                ends.extend([incidence.first, incidence.second]);
+            }
+            let rest = tables.further(incidence);
+            more.extend([further.len() as u32 / 2, rest.len() as u32]);
+            further.extend(rest.iter().flat_map(|&(variable, stride)| [variable, stride / units.entries]));
+        }
+    }
+    // what is loaded ahead of a variable without functions
+    incidences.extend([0; 4]);
+    [info, incidences, ends, more, further]
+}
+
+/// The functions on a variable in the order in which they are laid out.
+fn binaries_first(tables: &ValueTables, v: usize) -> Vec<&Incidence> {
+    let mut all: Vec<&Incidence> = tables.incidences(v).iter().collect();
+    all.sort_by_key(|incidence| ValueTables::binary(incidence).is_none());
+    all
+}
+
+/// Where each variable's row is, those of the members of classes, and the effects: what a change of a variable's value
+/// changes among others' rows (`kernels/rating_cache.cuh`).
+fn effects(context: &SearchContext, units: Units) -> [Vec<u32>; 3] {
+    let tables = &context.tables;
+    let mut of: Vec<Vec<[u32; 4]>> = vec![Vec::new(); tables.variables()];
+    let place = |v: usize| [tables.unary_at(v), tables.width[v]].map(|entries| entries / units.entries);
+    let mut number = 0;
+    for u in 0..tables.variables() {
+        let [first, length] = place(u);
+        for incidence in binaries_first(tables, u) {
+            let is_binary = ValueTables::binary(incidence).is_some();
+            let more = !tables.further(incidence).is_empty();
+            let shape = length | u32::from(more) << 30 | u32::from(!is_binary) << 31;
+            let row = if is_binary { units.at(incidence.base) } else { number };
+            for (v, stride) in tables.others(incidence) {
+                of[v as usize].push([first, shape, row, stride / units.entries]);
+            }
+            number += 1;
+        }
+    }
+    let mut begin = 0;
+    let row_places: Vec<[u32; 4]> = (0..)
+        .zip(&of)
+        .map(|(v, effects)| {
+            let ([row, length], count) = (place(v as usize), effects.len() as u32);
+            begin += count;
+            [v | tables.problem.domains[v as usize] << 16, row | length << 16, begin - count, count]
+        })
+        .collect();
+    let members = context.classes.iter().flatten().flat_map(|&v| row_places[v as usize]).collect();
+    [row_places.concat(), members, of.concat().concat()]
+}
+
+/// The functions, their variables, their own costs, equal tables once, and where the unary ones begin.
+fn functions(tables: &ValueTables) -> (Vec<u32>, Vec<u32>, Vec<Cost>, Vec<u64>) {
+    let problem = &tables.problem;
+    let (mut entries, mut pairs) = (vec![], vec![]);
+    let mut known: FxHashMap<usize, u64> = FxHashMap::default();
+    // the rows have each table once for each of its variables
+    let mut costs = Vec::with_capacity(tables.rows().len() / 2);
+    for function in &problem.functions {
+        let Table::Dense(table) = &function.table else { continue };
+        let base = *known.entry(table.address()).or_insert_with(|| {
+            costs.extend_from_slice(&table.wide());
+            (costs.len() - table.len()) as u64
+        });
+        entries.extend([base as u32, (base >> 32) as u32, pairs.len() as u32 / 2, function.scope.len() as u32]);
+        let mut stride = 1;
+        for &v in function.scope.iter().rev() {
+            pairs.extend([v, stride]);
+            stride *= problem.domains[v as usize];
+        }
+    }
+    let mut unary = Vec::with_capacity(problem.variables());
+    for own in &problem.unary {
+        unary.push(costs.len() as u64);
+        costs.extend_from_slice(own);
+    }
+    (entries, pairs, costs, unary)
+}
+
+/// The forests of tree moves: where each one's levels begin, levels, nodes and their children; what a move rates;
+/// members.
+struct Forests {
+    lists: [Vec<u32>; 4],
+    ratings: Vec<u64>,
+    members: Vec<u8>,
+}
+
+impl Forests {
+    fn new(tables: &ValueTables, forests: &[Forest], units: Units) -> Forests {
+        let (mut of_forest, mut levels, mut nodes, mut children) = (vec![], vec![], vec![], vec![]);
+        let (mut ratings, mut members) = (vec![], vec![]);
+        for forest in forests {
+            of_forest.push(levels.len() as u32);
+            let first = nodes.len() as u32 / 8;
+            // a forest's last level ends where the next one's first begins
+            levels.extend(forest.levels[..forest.levels.len() - 1].iter().map(|&level| first + level));
+            let mut own: Vec<Vec<u32>> = vec![Vec::new(); forest.nodes.len()];
+            for (place, node) in forest.nodes.iter().enumerate() {
+                if node.parent != NO_PARENT {
+                    own[node.parent as usize].push(place as u32);
+                }
+            }
+            for (node, own) in forest.nodes.iter().zip(&own) {
+                let strides = [node.up_stride, node.down_stride].map(|stride| stride / units.entries);
+                nodes.extend([node.variable, node.parent]);
+                // a root has no edge
+                if node.parent == NO_PARENT {
+                    nodes.extend([0; 4]);
+                } else {
+                    nodes.extend([units.at(node.up), strides[0], units.at(node.down), strides[1]]);
+                }
+                nodes.extend([children.len() as u32, own.len() as u32]);
+                children.extend_from_slice(own);
+            }
+            ratings.push(forest.ratings(tables));
+            members.extend(forest.member.iter().map(|&member| u8::from(member)));
+        }
+        of_forest.push(levels.len() as u32);
+        levels.push(nodes.len() as u32 / 8);
+        Forests { lists: [of_forest, levels, nodes, children], ratings, members }
+    }
+}
+
+/// Keeps a device open for as long as its memory is used.
+pub(crate) type Device = Arc<Cuda>;

@@ -1,0 +1,478 @@
+//! The population on the CPU: offspring in parallel, one thread a child, or on vast cores all threads.
+
+mod growth;
+
+use self::growth::Growing;
+use super::crossover::PartitionCrossover;
+use super::generation::{Generation, Offspring, Plan, Population, Replacement, Tally, decision};
+use super::heat_bath::{AllFunctions, HeatBath};
+use super::rating_cache::{CachedRatings, RatingCache};
+use super::state::{Elite, State, hash};
+use super::sweep::sweep;
+use super::tree_move::{TreeScratch, tree_move};
+use crate::device::DeviceError;
+use crate::error::Error;
+use crate::fang::Scratch;
+use crate::fang::boltzmann::Boltzmann;
+use crate::memory;
+use crate::rng::{Rng, below, mix};
+use crate::context::value_tables::Energy;
+use crate::drivers::tuning::annealing::{
+    COLD_SHARES, COOL, FIRST_FOR_EACH, FIRST_STATES, GENERATION_WORK, GREEDY_SWEEPS, LARGE_POPULATION, MOST_KEPT,
+    TREE_EVERY, WORTH_KEEPING,
+};
+use crate::scheduler::driver::SearchContext;
+use crate::stop::Stop;
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+use std::cell::RefCell;
+use std::ops::Range;
+
+/// Elites and the offspring of the generation in progress.
+#[derive(Debug, Default)]
+pub(crate) struct CpuPopulation {
+    /// Whether one is allowed is known of the best of them alone.
+    elites: Vec<Elite>,
+    /// Theirs, on small cores.
+    ratings: Vec<RatingCache>,
+    offspring: Vec<Child>,
+    steps: Vec<Boltzmann>,
+    best: i64,
+    best_allowed: i64,
+    /// Moves that a child last made in its first sweep, by where its temperature began. They say no more than how to do
+    /// the next.
+    first_moves: [u64; COLD_SHARES.len()],
+    /// The child that all threads are making.
+    growing: Option<Growing>,
+}
+
+#[derive(Clone, Debug)]
+struct Child {
+    elite: Elite,
+    ratings: RatingCache,
+    plan: Plan,
+    first_moves: u64,
+    moves: u64,
+    rated: u64,
+}
+
+thread_local! {
+    static STORAGE: RefCell<ThreadStorage> = RefCell::default();
+}
+
+/// Storage of one thread, kept for as long as the thread is there: made again for each generation it took 4 to 10 % of
+/// 505 and pedigree18.
+#[derive(Default)]
+struct ThreadStorage {
+    scratch: Scratch<i32>,
+    tree: TreeScratch,
+    merge: PartitionCrossover,
+    ratings: RefCell<RatingCache>,
+    before: Vec<u16>,
+}
+
+/// Whether elites keep their ratings. Children of large cores are long enough to make them again.
+fn keeps_ratings(context: &SearchContext) -> bool {
+    let tables = &context.tables;
+    !context.is_large() && tables.all_copied() && tables.moves() <= MOST_KEPT
+}
+
+/// A child to be made, for the vector units of the machine it is made on.
+struct MakeChild<'a> {
+    population: &'a CpuPopulation,
+    slot: usize,
+    generation: &'a Generation,
+    context: &'a SearchContext,
+    storage: &'a mut ThreadStorage,
+    stop: &'a Stop,
+}
+
+impl MakeChild<'_> {
+    /// A child that begins with these values takes on its parent's ratings, if there are any and it is like its parent.
+    #[inline(always)]
+    fn inherits(&mut self, values: &[u16]) -> bool {
+        let (context, storage) = (self.context, &mut *self.storage);
+        let (parent, ratings) = (&self.population.elites[self.slot], &self.population.ratings[self.slot]);
+        let differing = parent.values.iter().zip(values).filter(|(a, b)| a != b).count();
+        let pays = !ratings.known.is_empty() && differing * COOL < values.len();
+        let Some(layout) = context.layout().filter(|_| pays) else { return false };
+        // entries are costs where nothing is rounded
+        let total = (context.tables.shift == 0).then_some(parent.energy.total);
+        let of_child = storage.ratings.get_mut();
+        of_child.copy(ratings, total);
+        storage.before.clone_from(&parent.values);
+        of_child.follow(&context.tables, layout, &mut storage.before, values, self.stop).is_ok()
+    }
+
+    /// The parent's values with a connected region of a second parent's or, where that is a copy, of random ones.
+    fn cross(&mut self, key: u64, plan: Plan) -> Result<Vec<u16>, Error> {
+        let (elites, context) = (&self.population.elites, self.context);
+        let total = |slot: usize| elites[slot].energy.total;
+        let (second_parent, differs) =
+            self.generation.second_parent(key, self.slot, elites.len(), total, |slot| elites[slot].hash);
+        let n = context.variables();
+        let shapes = context.regions().len() / n;
+        let shape = below(mix(key, decision::SHAPE), shapes as u64) as usize;
+        let members = &context.regions()[shape * n..][..Generation::region_size(plan, key, n)];
+        let mut values = elites[self.slot].values.clone();
+        let draw = mix(key, decision::VALUES);
+        for &v in members {
+            values[v as usize] = match differs {
+                true => elites[second_parent].values[v as usize],
+                false => below(mix(draw, u64::from(v)), context.tables.domain(v as usize) as u64) as u16,
+            };
+        }
+        if differs && plan.before && context.is_large() {
+            let mut merged = elites[self.slot].values.clone();
+            let draw = mix(key, decision::TIES_BEFORE);
+            self.storage.merge.take_better(&context.tables, &mut merged, &values, draw, self.stop)?;
+            values = merged;
+        }
+        Ok(values)
+    }
+}
+
+impl pulp::WithSimd for MakeChild<'_> {
+    type Output = Option<Child>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(mut self, _: S) -> Option<Child> {
+        let MakeChild { population, slot, generation, context, stop, .. } = self;
+        if stop.is_set() {
+            return None;
+        }
+        let tables = &context.tables;
+        let (key, group) = (generation.key(slot), generation.group_key(slot));
+        let plan = generation.plan(key);
+        // a child's bits come from its key: the stream is never drawn from
+        let mut state = State::new(context.variables(), Rng::new(0));
+        let is_cool = |moves: u64| moves.saturating_mul(COOL as u64) < context.variables() as u64;
+        let (mut cool, mut known) = (!generation.opens() && is_cool(population.first_moves[plan.cold]), false);
+        if generation.opens() {
+            let draw = mix(key, decision::VALUES);
+            for (v, value) in state.values.iter_mut().enumerate() {
+                *value = below(mix(draw, v as u64), tables.domain(v) as u64) as u16;
+            }
+        } else {
+            state.values = self.cross(key, plan).ok()?;
+            known = cool && self.inherits(&state.values);
+        }
+        let (storage, sweeps) = (self.storage, generation.sweeps);
+        let (layout, keeps) = (context.layout(), keeps_ratings(context));
+        let mut first_moves = u64::MAX;
+        for pass in 0..sweeps + GREEDY_SWEEPS {
+            let greedy = pass >= sweeps;
+            let boltzmann = if greedy { Boltzmann::GREEDY } else { population.steps[generation.step(plan, pass)] };
+            let number = decision::PASSES + 2 * u64::from(pass);
+            let draws = (mix(group, number), mix(mix(key, number), 0));
+            let (moved, scratch) = (state.moves, &mut storage.scratch);
+            let kept = layout.filter(|_| cool && (known || keeps || sweeps + GREEDY_SWEEPS - pass >= WORTH_KEEPING));
+            let done = if let Some(layout) = kept {
+                if !std::mem::replace(&mut known, true) {
+                    storage.ratings.get_mut().forget(layout);
+                }
+                let source = CachedRatings { layout, ratings: &storage.ratings };
+                sweep(context, HeatBath { tables, boltzmann, source }, draws, &mut state, scratch, stop)
+            } else {
+                known = false;
+                sweep(context, HeatBath { tables, boltzmann, source: AllFunctions }, draws, &mut state, scratch, stop)
+            };
+            if done.is_none() {
+                break;
+            }
+            cool = is_cool(state.moves - moved);
+            first_moves = first_moves.min(state.moves);
+            if plan.tree && !greedy && pass % TREE_EVERY == sweeps.min(TREE_EVERY) - 1 {
+                let forest = below(mix(group, number + 1), context.forests().len() as u64) as usize;
+                let draw = mix(key, number + 1);
+                storage.before.clone_from(&state.values);
+                let forest = &context.forests()[forest];
+                let moved = tree_move(forest, tables, boltzmann, draw, &mut state, &mut storage.tree, stop);
+                let (ratings, before) = (storage.ratings.get_mut(), &mut storage.before);
+                let followed = moved.and_then(|()| match kept {
+                    Some(layout) => ratings.follow(tables, layout, before, &state.values, stop),
+                    None => Ok(()),
+                });
+                if followed.is_err() {
+                    known = false;
+                    break;
+                }
+            }
+        }
+        // an anneal that was told to stop still gives what it has improved by components
+        if context.is_large() && !generation.opens() {
+            let draw = mix(key, decision::TIES_AFTER);
+            let theirs = &population.elites[slot].values;
+            storage.merge.take_better(tables, &mut state.values, theirs, draw, stop).ok()?;
+        }
+        let State { values, moves, ratings: rated, .. } = state;
+        let ratings = if known && keeps { storage.ratings.take() } else { RatingCache::default() };
+        let elite = match ratings.total {
+            // whether it is allowed makes no difference: better ones are
+            Some(total) if total >= population.best_allowed => {
+                let hash = hash(&values);
+                Elite { values, energy: Energy { total, violations: 0 }, hash }
+            }
+            _ => Elite::until(tables, values, stop).ok()?,
+        };
+        Some(Child { elite, ratings, plan, first_moves, moves, rated })
+    }
+}
+
+/// Whether a pool on the CPU has a state for each thread: the first on a large core, unless a number was asked for or
+/// the run must be repeated.
+pub(crate) fn begins_with_few(context: &SearchContext, epoch: u32) -> bool {
+    epoch == 0 && context.is_large() && !context.portable && context.population.is_none()
+}
+
+/// Bytes of a state and of its child.
+pub(crate) fn state_bytes(context: &SearchContext) -> usize {
+    let tables = &context.tables;
+    let ratings = if keeps_ratings(context) { RatingCache::bytes(tables) } else { size_of::<RatingCache>() };
+    2 * (size_of::<Elite>() + size_of::<u16>() * tables.variables() + ratings)
+}
+
+/// States of so many bytes that half of the available memory takes.
+pub(crate) fn most_states(bytes: usize) -> usize {
+    usize::try_from(memory::available() / 2 / bytes.max(1) as u64).unwrap_or(usize::MAX).max(1)
+}
+
+/// Of a number of states that is asked for those that there is memory for; tells where they are fewer.
+pub(crate) fn clipped(wanted: usize, most: usize, told: &mut Option<String>) -> usize {
+    if wanted > most {
+        *told = Some(format!("a population of {wanted} was asked for: there is memory for {most} states"));
+    }
+    wanted.clamp(1, most)
+}
+
+/// States that suit a core on the CPU.
+pub(crate) fn suitable_states(context: &SearchContext, base_sweeps: u32, epoch: u32) -> usize {
+    // a run that must be repeated does not depend on threads
+    let threads = if context.portable { 1 } else { rayon::current_num_threads() };
+    if context.is_vast() {
+        return 1;
+    }
+    if context.is_large() {
+        let least = if begins_with_few(context, epoch) { 1 } else { LARGE_POPULATION[usize::from(threads > 1)] };
+        return threads.max(least);
+    }
+    let child_work = u64::from(base_sweeps + GREEDY_SWEEPS + 2) * context.sweep_work;
+    let most = (GENERATION_WORK / child_work.max(1)).clamp(16, 256) as usize;
+    (FIRST_STATES.max(FIRST_FOR_EACH * threads) << epoch.min(8)).min(most)
+}
+
+impl CpuPopulation {
+    /// The best of these, and the best without violations, if those are better than all before.
+    fn better<'a>(&mut self, all: impl Iterator<Item = &'a Elite> + Clone) -> Vec<Elite> {
+        let mut found = Vec::new();
+        for (allowed, known) in [(false, &mut self.best), (true, &mut self.best_allowed)] {
+            let all = all.clone().filter(|elite| !allowed || elite.energy.violations == 0);
+            if let Some(best) = all.min_by_key(|elite| elite.energy.total).filter(|e| e.energy.total < *known) {
+                *known = best.energy.total;
+                found.push(best.clone());
+            }
+        }
+        found
+    }
+}
+
+impl Population for CpuPopulation {
+    fn suitable_states(&mut self, context: &SearchContext, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError> {
+        Ok(suitable_states(context, base_sweeps, epoch))
+    }
+
+    fn is_together(&self, context: &SearchContext) -> bool {
+        context.is_vast()
+    }
+
+    fn most_states(&self, context: &SearchContext) -> Result<usize, DeviceError> {
+        Ok(most_states(state_bytes(context)))
+    }
+
+    fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite]) -> Result<(), DeviceError> {
+        // made here: a thread that made them amid offspring might be given another child, which would wait for them for
+        // ever
+        if !self.is_together(context) {
+            let _ = rayon::join(|| context.layout(), || context.regions());
+        }
+        self.growing = None;
+        self.offspring.clear();
+        self.elites = seeds.to_vec();
+        self.elites.resize(states, Elite::none());
+        self.ratings = vec![RatingCache::default(); states];
+        (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
+        Ok(())
+    }
+
+    fn heat(&mut self, steps: Vec<Boltzmann>) -> Result<(), DeviceError> {
+        self.steps = steps;
+        Ok(())
+    }
+
+    fn make_offspring(
+        &mut self,
+        context: &SearchContext,
+        generation: &Generation,
+        slots: Range<usize>,
+        stop: &Stop,
+    ) -> Result<Offspring, DeviceError> {
+        if self.is_together(context) {
+            return Ok(self.grow(context, generation, slots.start, stop));
+        }
+        let population = &*self;
+        let make = |slot| {
+            // taken out, as a thread that waits for parts of an evaluation may be given another child
+            let mut storage = STORAGE.take();
+            let make = MakeChild { population, slot, generation, context, storage: &mut storage, stop };
+            let child = pulp::Arch::new().dispatch(make);
+            STORAGE.set(storage);
+            child
+        };
+        let children: Vec<Option<Child>> = slots.into_par_iter().map(make).collect();
+        let children: Vec<Child> = children.into_iter().map_while(|child| child).collect();
+        let mut offspring = Offspring { made: children.len(), ..Offspring::default() };
+        for child in &children {
+            offspring.moves += child.moves;
+            offspring.ratings += child.rated;
+            if !generation.opens() {
+                self.first_moves[child.plan.cold] = child.first_moves;
+            }
+        }
+        offspring.best = self.better(children.iter().map(|child| &child.elite));
+        self.offspring.extend(children);
+        Ok(offspring)
+    }
+
+    fn replace(&mut self, context: &SearchContext, generation: &Generation) -> Result<Replacement, DeviceError> {
+        let mut tally = Tally::default();
+        // new: unlike all elites before, and the offspring of lower slots
+        let mut hashes: FxHashSet<u64> = self.elites.iter().map(|elite| elite.hash).collect();
+        for (slot, child) in std::mem::take(&mut self.offspring).into_iter().enumerate() {
+            let Child { elite, ratings, plan, .. } = child;
+            let parent = &mut self.elites[slot];
+            let gain = parent.energy.total.saturating_sub(elite.energy.total);
+            let new = hashes.insert(elite.hash);
+            let accepted = gain >= 0 && (generation.opens() || new);
+            if !generation.opens() {
+                // on a large core nearly every child gains a little; what counts is how much
+                let won = match accepted && gain > 0 {
+                    false => 0,
+                    true if context.is_large() => gain as u64,
+                    true => 1,
+                };
+                let arms: [&mut [u64; 2]; 4] = [
+                    &mut tally.cold[plan.cold],
+                    &mut tally.region[plan.region],
+                    &mut tally.tree[usize::from(plan.tree)],
+                    &mut tally.before[usize::from(plan.before)],
+                ];
+                for arm in arms {
+                    *arm = [arm[0] + won, arm[1] + 1];
+                }
+            }
+            if accepted {
+                *parent = elite;
+                self.ratings[slot] = ratings;
+            }
+        }
+        let best = self.elites.iter().map(|elite| elite.energy.total).min().unwrap_or(i64::MAX);
+        let at_best = self.elites.iter().filter(|elite| elite.energy.total == best).count();
+        Ok(Replacement { tally, best, at_best })
+    }
+
+    fn adopt(&mut self, elite: &Elite) -> Result<(), DeviceError> {
+        if let Some(nearest) = elite.nearest(self.elites.iter().map(|kept| &kept.values[..])) {
+            self.elites[nearest] = elite.clone();
+            self.ratings[nearest] = RatingCache::default();
+        }
+        Ok(())
+    }
+
+    fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError> {
+        let mut known: Vec<&Elite> = self.elites.iter().filter(|elite| elite.is_known()).collect();
+        known.sort_by_key(|elite| elite.energy.total);
+        Ok(known.into_iter().take(count).cloned().collect())
+    }
+
+    fn best(&self, context: &SearchContext) -> Result<Option<Elite>, DeviceError> {
+        let known = self.elites.iter().filter(|elite| elite.is_known());
+        let best = known.min_by_key(|elite| (elite.energy.total, elite.hash));
+        Ok(best.map(|elite| Elite::new(&context.tables, elite.values.clone())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::drivers::annealing::generation::steps;
+    use crate::testing::price;
+    use std::sync::Arc;
+
+    fn generation(context: &SearchContext, draw: u64, subpopulation: u32, sweeps: u32) -> Generation {
+        let shares = |arms: u32, arm: usize| u32::MAX / arms * (arm as u32 + 1);
+        Generation {
+            draw,
+            subpopulation,
+            sweeps,
+            cold: std::array::from_fn(|arm| shares(8, arm)),
+            region: std::array::from_fn(|arm| shares(4, arm)),
+            tree: if context.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
+            before: [u32::MAX; 2],
+            starts: Generation::starts(),
+        }
+    }
+
+    /// Evaluations of so many functions are in parts, and a thread that waits for them may be given another child.
+    #[test]
+    fn a_thread_may_be_given_a_child_amid_another() {
+        let network = generate("grid", &[("side", "96"), ("d", "2"), ("p2", "0.2")], 3).expect("a family");
+        let problem = Arc::new(crate::reduce::Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
+        let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
+        let workers = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("threads");
+        workers.install(|| {
+            let mut population = CpuPopulation::default();
+            population.open(&context, 12, &[]).expect("the host works");
+            population.heat(steps(context.schedule)).expect("the host works");
+            for draw in 0..4 {
+                let generation = generation(&context, draw, 0, 1);
+                let offspring = population.make_offspring(&context, &generation, 0..12, &Stop::new());
+                assert_eq!(offspring.expect("the host works").made, 12);
+                let _ = population.replace(&context, &generation).expect("the host works");
+            }
+        });
+    }
+
+    #[test]
+    fn elites_are_what_their_assignments_cost_and_the_best_is_told_whether_it_is_allowed() {
+        let families: [(&str, &[(&str, &str)]); 3] = [
+            ("grid", &[("side", "7"), ("d", "5"), ("p2", "0")]),
+            ("random", &[("n", "40"), ("d", "3"), ("p2", "0.4")]),
+            ("coloring", &[("n", "40"), ("k", "3")]),
+        ];
+        for (kind, settings) in families {
+            let network = generate(kind, settings, 3).expect("a family");
+            let reducer = crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
+            let problem = Arc::new(reducer.problem());
+            let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
+            let (mut population, mut rng, mut kept) = (CpuPopulation::default(), Rng::new(2), 0);
+            population.open(&context, 24, &[]).expect("the host works");
+            population.heat(steps(context.schedule)).expect("the host works");
+            for round in 0..60 {
+                let (subpopulation, sweeps) = if round == 0 { (0, 20) } else { (24, 2) };
+                let generation = generation(&context, rng.draw(), subpopulation, sweeps);
+                let offspring =
+                    population.make_offspring(&context, &generation, 0..24, &Stop::new()).expect("the host works");
+                assert!(offspring.best.iter().all(|elite| elite.energy == context.tables.energy(&elite.values)));
+                let _ = population.replace(&context, &generation).expect("the host works");
+                for (elite, ratings) in population.elites.iter().zip(&population.ratings) {
+                    assert_eq!(elite.energy.total, context.tables.energy(&elite.values).total, "{kind}, {round}");
+                    kept += usize::from(ratings.total.is_some());
+                }
+                let best = population.best(&context).expect("the host works").expect("an elite");
+                assert_eq!(best.energy, context.tables.energy(&best.values));
+            }
+            assert!(kept > 200, "{kind}: {kept}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The local heuristic `boltzmann`: a value's rating is what the functions on its variable would cost, its weight
+//! exp(-rating / T). One FANG pass with it is a sweep of heat-bath (Gibbs) sampling at temperature T.
+
+use super::state::State;
+use crate::fang::LocalHeuristic;
+use crate::fang::boltzmann::Boltzmann;
+use crate::context::value_tables::ValueTables;
+
+/// Heat bath over the values of one variable, whose ratings come from `source`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeatBath<'a, R = AllFunctions> {
+    pub tables: &'a ValueTables,
+    pub boltzmann: Boltzmann,
+    pub source: R,
+}
+
+/// Fills a variable's row of ratings.
+pub(crate) trait RatingSource {
+    /// Rates every value of `variable`; padded places get at least
+    /// [`PADDING`](crate::context::value_tables::PADDING).
+    fn fill(&self, tables: &ValueTables, state: &State, variable: usize, ratings: &mut [i32]);
+
+    /// A variable is about to leave its value for another.
+    #[inline(always)]
+    fn moves(&self, _: &ValueTables, _: &State, _variable: usize, _value: u16) {}
+}
+
+/// All functions on the variable, under the values of the others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AllFunctions;
+
+impl RatingSource for AllFunctions {
+    #[inline(always)]
+    fn fill(&self, tables: &ValueTables, state: &State, variable: usize, ratings: &mut [i32]) {
+        tables.rate(variable, &state.values, ratings, |_| true);
+    }
+}
+
+/// The least rating seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Least(pub i32);
+
+impl Default for Least {
+    fn default() -> Self {
+        Least(i32::MAX)
+    }
+}
+
+/// Weights of rows padded with [`PADDING`](crate::context::value_tables::PADDING), whose weight is 0.
+#[inline(always)]
+pub(crate) fn boltzmann_weights(boltzmann: &Boltzmann, ratings: &[i32], least: Least, weights: &mut [u32]) -> u64 {
+    for (weight, &rating) in weights.iter_mut().zip(ratings) {
+        *weight = boltzmann.weight(rating.wrapping_sub(least.0) as u32);
+    }
+    // 2^10 weights of up to 2^21 fit a 32-bit sum
+    weights.chunks(1024).map(|chunk| u64::from(chunk.iter().sum::<u32>())).sum()
+}
+
+impl<R: RatingSource> LocalHeuristic<State> for HeatBath<'_, R> {
+    type Rating = i32;
+    type Aggregate = Least;
+
+    /// The padded row; what is beyond the domain weighs nothing.
+    #[inline(always)]
+    fn possibilities(&self, _: &State, variable: usize) -> usize {
+        self.tables.width[variable] as usize
+    }
+
+    fn rate(&self, state: &State, variable: usize, possibility: usize) -> i32 {
+        let mut row = vec![0; self.tables.width[variable] as usize];
+        self.source.fill(self.tables, state, variable, &mut row);
+        row[possibility]
+    }
+
+    #[inline(always)]
+    fn rate_all(&self, state: &State, variable: usize, ratings: &mut [i32]) {
+        self.source.fill(self.tables, state, variable, ratings);
+    }
+
+    #[inline(always)]
+    fn accumulate(&self, aggregate: &mut Least, rating: i32) {
+        aggregate.0 = aggregate.0.min(rating);
+    }
+
+    #[inline(always)]
+    fn map(&self, rating: i32, aggregate: &Least) -> u32 {
+        self.boltzmann.weight(rating.wrapping_sub(aggregate.0) as u32)
+    }
+
+    #[inline(always)]
+    fn map_all(&self, ratings: &[i32], aggregate: &Least, weights: &mut [u32]) -> u64 {
+        boltzmann_weights(&self.boltzmann, ratings, *aggregate, weights)
+    }
+
+    #[inline(always)]
+    fn assign(&self, state: &mut State, variable: usize, possibility: usize) {
+        state.ratings += self.tables.domain(variable) as u64;
+        if usize::from(state.values[variable]) != possibility {
+            self.source.moves(self.tables, state, variable, possibility as u16);
+            state.values[variable] = possibility as u16;
+            state.moves += 1;
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! How fast the passes of a heuristic are.
+
+use super::backend::{Backend, Batch, CpuBackend};
+use super::cuda;
+use super::cuda::CudaBackend;
+use super::trajectory::Trajectory;
+use super::visit::Visit;
+use super::{RoundContext, layout_of};
+use crate::device::{Cuda, DeviceError};
+use crate::heuristics::ValueHeuristic;
+use crate::rng::Rng;
+use crate::measure::median;
+use crate::scheduler::driver::SearchContext;
+use crate::stop::Stop;
+use rayon::prelude::*;
+use std::sync::Arc;
+use std::time::Instant;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passes {
+    /// States that make a pass at a time.
+    pub states: usize,
+    /// Median milliseconds of a pass of all of them.
+    pub ms: f64,
+}
+
+/// Trajectories as the driver makes them: passes on the colder half of the schedule, and one that settles.
+const TRAJECTORY: Trajectory = Trajectory { passes: 15, start: 0.5 };
+
+/// Trajectories from random assignments, and on from where they end. `None` where a device does not take the core or
+/// the heuristic.
+pub(crate) fn passes(
+    context: &SearchContext,
+    heuristic: &dyn ValueHeuristic,
+    device: Option<&Arc<Cuda>>,
+    states: usize,
+    repeats: usize,
+) -> Result<Option<Passes>, DeviceError> {
+    let layout = layout_of(context);
+    let round = RoundContext::new(context, &layout, heuristic.needs(), false);
+    let mut backend: Box<dyn Backend> = match device {
+        Some(_) if cuda::unfit(context, heuristic).is_some() => return Ok(None),
+        Some(cuda) => Box::new(CudaBackend::new(cuda, &round, heuristic, Some(states))?),
+        None => Box::new(CpuBackend::default()),
+    };
+    let random = |slot| {
+        let mut rng = Rng::new(slot as u64);
+        (0..context.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect()
+    };
+    backend.open(&round, (0..states).into_par_iter().map(random).collect())?;
+    let visit = Visit { round, heuristic };
+    let trajectories = vec![(0, TRAJECTORY); states];
+    let mut times = Vec::with_capacity(repeats + 1);
+    // the first trajectory warms up
+    for draw in 0..=repeats as u64 {
+        let began = Instant::now();
+        let _ = backend.run(
+            &visit,
+            &Batch { draw, schedule: context.schedule, trajectories: &trajectories },
+            &Stop::new(),
+        )?;
+        times.push(began.elapsed().as_secs_f64() * 1e3 / f64::from(TRAJECTORY.passes + 1));
+    }
+    Ok(Some(Passes { states, ms: median(times.split_off(1)) }))
+}

@@ -1,0 +1,46 @@
+//! An assignment with the cost of every value under the others' values kept, for drivers of the CPU that move one
+//! variable at a time.
+
+use super::tabu::walk::{Layout, UNWATCHED, energy_until};
+use crate::error::Error;
+use crate::context::value_tables::ValueTables;
+use crate::stop::Stop;
+
+/// The assignment.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub values: Vec<u16>,
+    /// What each value costs under the others' values.
+    pub costs: Vec<i32>,
+    /// Sum of the tables' entries.
+    pub energy: i64,
+}
+
+impl Kept {
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn new(tables: &ValueTables, layout: &Layout, values: Vec<u16>, stop: &Stop) -> Result<Kept, Error> {
+        let mut costs = vec![0; layout.moves()];
+        for v in stop.each(0..values.len()) {
+            let v = v?;
+            tables.rate(v, &values, &mut costs[layout.range(v)], |_| true);
+        }
+        let energy = energy_until(tables, &values, stop)?;
+        Ok(Kept { values, costs, energy })
+    }
+
+    /// What each value of a variable costs.
+    #[inline(always)]
+    pub fn costs_of(&self, layout: &Layout, v: usize) -> &[i32] {
+        &self.costs[layout.range(v)]
+    }
+
+    /// A variable goes to a value.
+    #[inline(always)]
+    pub fn set(&mut self, tables: &ValueTables, layout: &Layout, v: usize, value: u16) {
+        let costs = self.costs_of(layout, v);
+        self.energy += i64::from(costs[usize::from(value)]) - i64::from(costs[usize::from(self.values[v])]);
+        layout.update(tables, (&self.values, v, value), &mut self.costs, |cost| cost, UNWATCHED);
+        self.values[v] = value;
+    }
+}

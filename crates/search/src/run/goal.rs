@@ -1,0 +1,166 @@
+//! When a run is at its goal: decided in the network's units, by what was found and proven, wherever either came from.
+
+use super::Run;
+use crate::model::{Cost, Network, Number};
+use crate::event::{StoppedBy, gap};
+use crate::options::Options;
+use crate::stop::{Cause, Stop};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// Why a run ends that has found a solution (its least cost in the network's units, and the best value as the file
+/// writes it) and knows the bound `lower`, if it does.
+pub(crate) fn reached(
+    network: &Network,
+    options: &Options,
+    found: Option<(Cost, Number)>,
+    lower: Cost,
+) -> Option<StoppedBy> {
+    let Some((upper, value)) = found else {
+        return (lower >= network.top()).then_some(StoppedBy::Infeasible);
+    };
+    if lower >= upper {
+        return Some(StoppedBy::Optimal);
+    }
+    let misses = |target| network.units().is_better(target, value);
+    if options.target.is_some_and(|target| !misses(target)) {
+        return Some(StoppedBy::Target);
+    }
+    let wanted = options.gap?;
+    gap(network, found, lower).is_some_and(|gap| gap <= wanted).then_some(StoppedBy::Gap)
+}
+
+/// Whether a run has nothing left to do before it begins. A heuristic that was asked for has to fit the core all the
+/// same.
+pub(crate) fn settled(network: &Network, options: &Options, found: Option<(Cost, Number)>, lower: Cost) -> bool {
+    options.heuristic.is_none() && reached(network, options, found, lower).is_some()
+}
+
+impl Run<'_> {
+    /// To be asked after all that is told, before anything else that takes long.
+    pub(super) fn reached(&self) -> Option<StoppedBy> {
+        reached(self.network, self.options, self.value.map(|value| (self.upper, value)), self.bound())
+    }
+
+    /// The best bound that is known.
+    pub(super) fn bound(&self) -> Cost {
+        self.lower.max(self.believed)
+    }
+
+    pub(super) fn gap(&self) -> Cost {
+        self.upper.min(self.network.top()).saturating_sub(self.bound())
+    }
+}
+
+/// The best total and the best bound that any part of a run knows. Its flag is set once they meet, so that rounds on
+/// their way end.
+#[derive(Clone)]
+pub(crate) struct Meeting {
+    ends: Arc<[AtomicI64; 2]>,
+    met: Stop,
+}
+
+impl Meeting {
+    /// Totals from `upper` on are no better than what is known.
+    pub fn new(upper: Cost, stop: &Stop) -> Self {
+        Meeting { ends: Arc::new([AtomicI64::new(upper), AtomicI64::new(Cost::MIN)]), met: stop.below() }
+    }
+
+    pub fn found(&self, total: Cost) {
+        let _ = self.ends[0].fetch_min(total, Ordering::SeqCst);
+        self.look();
+    }
+
+    pub fn proved(&self, bound: Cost) {
+        let _ = self.ends[1].fetch_max(bound, Ordering::SeqCst);
+        self.look();
+    }
+
+    /// Set where the run is to stop, and once both ends have met.
+    pub fn met(&self) -> &Stop {
+        &self.met
+    }
+
+    fn look(&self) {
+        let [upper, lower] = [0, 1].map(|end| self.ends[end].load(Ordering::SeqCst));
+        if lower >= upper {
+            self.met.set(Cause::Time);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::model::Units;
+    use crate::{Status, solve};
+
+    #[test]
+    fn optimality_is_decided_in_units_whatever_rounding_takes_off() {
+        let mut builder = Network::builder("rounded");
+        let _ = builder.units(Units { decimals: 9, maximise: true, rounded: 3 }).top(100);
+        let network = builder.build();
+        let value = |cost: Cost| (cost, network.units().number(cost));
+        let decided = |upper: Option<Cost>, lower| reached(&network, &Options::default(), upper.map(value), lower);
+        for (upper, lower, reason) in [
+            (Some(0), 0, Some(StoppedBy::Optimal)),
+            (Some(0), -1, None),
+            (Some(7), 9, Some(StoppedBy::Optimal)),
+            (None, 99, None),
+            (None, 100, Some(StoppedBy::Infeasible)),
+        ] {
+            assert_eq!(decided(upper, lower), reason, "{upper:?} {lower}");
+        }
+        assert_eq!([gap(&network, Some(value(0)), 0), gap(&network, None, 0)], [Some(0.0), None]);
+        assert!(gap(&network, Some(value(0)), -1).is_some_and(|gap| gap > 0.0));
+    }
+
+    /// A caller that stops a run once the bound has come to the cost gets an optimum: nothing else has to be done for
+    /// it.
+    #[test]
+    fn a_run_is_optimal_from_the_event_that_closes_the_gap() {
+        let mut by_greedy = 0;
+        for seed in 0..60 {
+            // colorings without conflicts are as good as the constant bound
+            let network = match seed % 2 {
+                0 => generate("coloring", &[("n", "12")], seed),
+                _ => generate("random", &[("n", "8"), ("d", "3"), ("p1", "0.5"), ("p2", "0.5")], seed),
+            };
+            let network = network.expect("a family");
+            let (stop, mut closed) = (Stop::new(), None);
+            let options = Options { threads: Some(1), seed, reduce: seed % 3 > 0, ..Options::default() };
+            let summary = solve(&network, &options, &stop, &mut |event| {
+                if event.gap == Some(0.0) && closed.is_none() {
+                    closed = Some(event.source.clone());
+                    stop.set(Cause::Signal);
+                }
+            });
+            let summary = summary.expect("nothing fails");
+            let told = format!("seed {seed}, {closed:?}: {:?}", summary.status);
+            let expected = if closed.is_some() { Status::Optimal } else { Status::Infeasible };
+            assert_eq!(summary.status, expected, "{told}");
+            by_greedy += u32::from(closed.is_some_and(|source| &*source == "greedy"));
+        }
+        assert!(by_greedy > 3, "{by_greedy} before there was anything to search");
+    }
+
+    #[test]
+    fn ends_meet_whoever_moves_last() {
+        for last_is_found in [true, false] {
+            let stop = Stop::new();
+            let meeting = Meeting::new(10, &stop);
+            let other = meeting.clone();
+            let moves: [(bool, Cost); 4] = [(true, 8), (false, 3), (last_is_found, 5), (!last_is_found, 5)];
+            for (count, (is_found, cost)) in moves.into_iter().enumerate() {
+                assert!(!meeting.met().is_set(), "after {count}");
+                if is_found { other.found(cost) } else { other.proved(cost) }
+            }
+            assert!(meeting.met().is_set() && !stop.is_set());
+        }
+        // without a solution a bound meets the limit
+        let meeting = Meeting::new(10, &Stop::new());
+        meeting.proved(10);
+        assert!(meeting.met().is_set());
+    }
+}

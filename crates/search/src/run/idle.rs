@@ -1,0 +1,50 @@
+//! What a run does if no driver can make moves: it lays out the tables that were left out, and if that does not help,
+//! bounds take the time.
+
+use super::Run;
+use super::messages::Message;
+use crate::error::Error;
+use crate::drivers::annealing::state::Elite;
+use crate::scheduler::driver::SearchContext;
+
+impl Run<'_> {
+    /// Makes sure that a driver can make moves on the core, or else that bounds have the time. A warning states the
+    /// reason, once for each core.
+    pub(super) fn ensure_search(&mut self) {
+        let can_move = |run: &Self| run.group.turns.can_move(&run.context);
+        if !self.has_room || self.core.problem.variables() == 0 || can_move(self) {
+            self.has_search = self.has_room;
+            return;
+        }
+        if !self.has_search {
+            return;
+        }
+        let is_partial = !self.context.has_all_tables() && !self.context.is_relaxed();
+        let laid_out = if is_partial { self.lay_out() } else { Ok(()) };
+        let reason = match laid_out {
+            Err(Error::Stopped) => return,
+            Ok(()) if can_move(self) => return,
+            Ok(()) => format!("the driver {} cannot search this network", self.options.driver.name()),
+            Err(error) => format!("no driver can search without tables: {error}"),
+        };
+        self.has_search = false;
+        (self.tell)(Message::Lost { source: "search".into(), message: format!("{reason}: bounds work alone") });
+    }
+
+    /// Lays out the tables of all functions; the drivers begin again on them.
+    fn lay_out(&mut self) -> Result<(), Error> {
+        let Run { network, options, stop, .. } = *self;
+        let context = SearchContext::prepared(network, &self.core, true, options, (&mut self.rng, stop))?;
+        context.have_form_of(&self.context);
+        self.context = context;
+        let context = &self.context;
+        let translate = |values: &[u16]| Elite::until(&context.tables, values.to_vec(), stop).ok();
+        self.pool.rebase(&translate);
+        self.group.rebase(context, &translate);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "idle_tests.rs"]
+mod tests;

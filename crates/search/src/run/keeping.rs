@@ -1,0 +1,171 @@
+//! What a run keeps for later and tells others, and what it takes from them.
+
+use super::Run;
+use super::messages::Message;
+use crate::check;
+use crate::error::Error;
+use crate::checkpoint::{Checkpoint, DriverState, Extent, Found, Keeper, Resumed};
+use crate::drivers::annealing::state::Elite;
+use crate::stop::Stop;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What the loop knows of a checkpoint; the publisher has the rest.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    pub elites: Vec<Vec<u32>>,
+    pub drivers: BTreeMap<String, DriverState>,
+}
+
+impl State {
+    /// What a resumed run knows before it has begun.
+    pub fn of(resumed: &Resumed) -> State {
+        let Checkpoint { elites, drivers, .. } = &resumed.checkpoint;
+        State { elites: elites.clone(), drivers: drivers.clone() }
+    }
+}
+
+impl Run<'_> {
+    /// Tells keepers what is known where they want it, and takes in what they have.
+    pub(super) fn meet_keepers(&mut self) -> Result<(), Error> {
+        for place in 0..self.keepers().len() {
+            let keeper = self.keepers()[place].clone();
+            if keeper.is_due() {
+                self.tell_state(place, &*keeper);
+            }
+            for other in keeper.news() {
+                self.take_in(&other)?;
+            }
+            for message in keeper.troubles() {
+                (self.tell)(Message::Lost { source: "exchange".into(), message });
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for the last time.
+    pub(super) fn tell_last_states(&mut self) {
+        for place in 0..self.keepers().len() {
+            let keeper = self.keepers()[place].clone();
+            self.tell_state(place, &*keeper);
+        }
+    }
+
+    /// What others still tell at the end, unless nothing can be better.
+    pub(super) fn take_last_news(&mut self) -> Result<(), Error> {
+        for place in 0..self.keepers().len() {
+            if self.reached().is_none() {
+                let keeper = self.keepers()[place].clone();
+                keeper.last_news().iter().try_for_each(|other| self.take_in(other))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn keepers(&self) -> &[Arc<dyn Keeper>] {
+        &self.options.keeping.keepers
+    }
+
+    fn tell_state(&mut self, keeper: usize, wanted: &dyn Keeper) {
+        let state = self.state(wanted.extent());
+        (self.tell)(Message::State { keeper, state: Box::new(state), totals: self.totals });
+    }
+
+    /// Assignments are lifted to the network, as no other run has this core. What does not come in time is left out:
+    /// that changes the file, not the run.
+    fn state(&mut self, extent: Extent) -> State {
+        let limit = Stop::new();
+        limit.set_at(Instant::now() + extent.time);
+        let reducer = self.core.reducer.clone();
+        let lift = |values: &[u16]| -> Option<Vec<u32>> {
+            let core: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
+            if limit.is_set() { None } else { reducer.lift_until(&core, &limit).ok() }
+        };
+        let lift_all = |all: &[Elite]| all.iter().map_while(|elite| lift(&elite.values)).collect::<Vec<_>>();
+        let elites = self.pool.elites();
+        let mut state =
+            State { elites: lift_all(&elites[..elites.len().min(extent.elites)]), drivers: BTreeMap::new() };
+        let drivers = if extent.drivers { self.group.turns.states() } else { Vec::new() };
+        for (name, DriverState { population, archive, epoch, sweeps }) in drivers {
+            let (archive, population) = (lift_all(&archive), lift_all(&population));
+            let _ = state.drivers.insert(name.into(), DriverState { population, archive, epoch, sweeps });
+        }
+        state
+    }
+
+    /// What another process knows: its solution is evaluated here, its bound taken where nothing contradicts it.
+    fn take_in(&mut self, other: &Checkpoint) -> Result<(), Error> {
+        // it may have come by way of others
+        let from = |source: &str| format!("exchange/{}", source.trim_start_matches("exchange/"));
+        let is_better =
+            |found: &Found| self.value.is_none_or(|value| self.network.units().is_better(found.value, value));
+        let better = other.solution.as_ref().filter(|found| is_better(found));
+        let fits = other.fits(self.network, self.options.keeping.network());
+        // what is no better than the best one here is not evaluated
+        let upper = fits.and_then(|()| if better.is_some() { other.upper(self.network) } else { Ok(None) });
+        if let Err(what) = upper {
+            return self.refuse(&format!("what another process wrote is not taken: {what}"));
+        }
+        if let Some(found) = better {
+            let evaluation = check::evaluate(self.network, &found.values);
+            let _ = self.solution(&found.values, &evaluation, &from(&found.source))?;
+            self.offer_projected(&found.values);
+        }
+        other.elites.iter().for_each(|elite| self.offer_projected(elite));
+        let bound = other.bound.cost;
+        let most = self.upper.min(self.network.top());
+        if bound > most {
+            return self.refuse(&format!(
+                "a bound of another process is not taken: {bound} is above {most}, the cost of the best solution"
+            ));
+        }
+        if bound > self.bound() {
+            self.believed = bound;
+            (self.tell)(Message::Believed { bound, source: from(&other.bound.source) });
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, what: &str) -> Result<(), Error> {
+        if self.refused.insert(what.into()) {
+            (self.tell)(Message::Lost { source: "exchange".into(), message: what.into() });
+        }
+        Ok(())
+    }
+
+    /// A resumed run begins with what the checkpoint has: the pool with its elites, drivers with their states.
+    pub(super) fn resume(&mut self) {
+        let Some(resumed) = self.options.keeping.resumed() else { return };
+        resumed.checkpoint.elites.iter().for_each(|elite| self.offer_projected(elite));
+        self.resume_drivers();
+    }
+
+    /// The same for drivers alone, also where those of a device take over.
+    pub(super) fn resume_drivers(&mut self) {
+        let Some(resumed) = self.options.keeping.resumed().filter(|_| self.has_search) else { return };
+        for (name, DriverState { population, archive, epoch, sweeps }) in &resumed.checkpoint.drivers {
+            let project = |all: &[Vec<u32>]| all.iter().filter_map(|values| self.projected(values)).collect();
+            let (population, archive): (Vec<Elite>, _) = (project(population), project(archive));
+            let state = DriverState { population, archive, epoch: *epoch, sweeps: *sweeps };
+            self.group.turns.resume(name, &self.context, state);
+        }
+    }
+
+    /// Drivers know an assignment of the network from now on.
+    pub(super) fn offer_projected(&mut self, assignment: &[u32]) {
+        if !self.has_search {
+            return;
+        }
+        if let Some(elite) = self.projected(assignment) {
+            self.pool.offer(&elite);
+        }
+    }
+
+    /// An assignment of the network in the core.
+    fn projected(&self, assignment: &[u32]) -> Option<Elite> {
+        let core = self.core.reducer.project_until(assignment, self.stop).ok()?;
+        let values = core.into_iter().map(|value| value as u16).collect();
+        Elite::until(&self.context.tables, values, self.stop).ok()
+    }
+}

@@ -1,0 +1,270 @@
+//! Reductions beside the search. On vast networks they take longer than everything else before the first moves: the
+//! search begins on the network as it is, and moves over to the reduced one once that is there.
+
+use super::messages::Message;
+use super::{Run, fits_search, passes};
+use crate::bounds::{Proof, REDUCTIONS};
+use crate::device::Busy;
+use crate::error::Error;
+use crate::memory;
+use crate::model::{Network, Problem};
+use crate::reduce::{ReducedProblem, Reducer, ValueBounds};
+use crate::drivers::annealing::state::Elite;
+use crate::drivers::quadratic::is_dense;
+use crate::options::Options;
+use crate::scheduler::driver::SearchContext;
+use crate::tuning::run::{REDUCING_BYTES, WORTH_MOVING};
+use crate::stop::{Cause, Stop};
+use crate::threads;
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+pub(crate) struct Reducing {
+    /// What they leave, unless that would be nearly all.
+    thread: Option<JoinHandle<Result<Option<ReducedProblem>, Error>>>,
+    left: Stop,
+}
+
+impl Drop for Reducing {
+    fn drop(&mut self) {
+        self.left.set(Cause::Time);
+    }
+}
+
+impl Reducing {
+    /// Whether a run begins before the reductions have ended: not where it must be repeated, nor where something asks
+    /// for all steps or for the reduced problem's variables.
+    pub fn suits(network: &Network, options: &Options) -> bool {
+        let is_free = options.rounds.is_none() && !options.certificate && options.heuristic.is_none();
+        options.reduce && is_free && passes::suits(network) && (options.threads() > 1 || is_dense(network))
+    }
+
+    /// Begins them on a thread of their own. A dense form has none: they leave all of it.
+    pub fn start(network: &Network, stop: &Stop) -> io::Result<Self> {
+        let left = stop.below();
+        if is_dense(network) {
+            return Ok(Reducing { thread: None, left });
+        }
+        let thread = threads::start("reducing", {
+            let (network, stop, busy) = (network.clone(), left.clone(), Busy::new());
+            move || {
+                let work = || {
+                    if !are_worthwhile(&network, &stop)? {
+                        return Ok(None);
+                    }
+                    let places: u64 = network.functions().iter().map(|function| function.scope.len() as u64).sum();
+                    let entries: u64 = network.functions().iter().map(|f| f.table.bytes() as u64).sum();
+                    memory::must_fit(entries + places * REDUCING_BYTES, || "the reductions".into())?;
+                    let mut reducer = Reducer::new(&network, true, &stop)?;
+                    reducer.merge_ties(&stop);
+                    ReducedProblem::new(reducer, &stop).map(Some)
+                };
+                let reduced = threads::caught(work).unwrap_or_else(|what| Err(Error::Internal(what)));
+                drop(busy);
+                reduced
+            }
+        })?;
+        Ok(Reducing { thread: Some(thread), left })
+    }
+
+    /// Whether something is still to come of it.
+    pub fn is_on_its_way(&self) -> bool {
+        self.thread.is_some()
+    }
+
+    fn finished(&mut self) -> Option<Result<Option<ReducedProblem>, Error>> {
+        let thread = self.thread.take_if(|thread| thread.is_finished())?;
+        Some(thread.join().unwrap_or_else(|panic| Err(Error::Internal(threads::message(&*panic)))))
+    }
+}
+
+impl Run<'_> {
+    /// Moves over to the reduced network once it is there. One that no memory holds, or that was lost, is left out.
+    pub(super) fn take_reduced(&mut self) {
+        let Some(reduced) = self.reducing.as_mut().and_then(Reducing::finished) else { return };
+        match reduced {
+            Ok(None) => (self.tell)(Message::facts(&self.core, &self.context, self.options)),
+            Ok(Some(new)) if new.reducer.infeasible() => {
+                self.reducing = None;
+                self.raise(self.upper.min(self.network.top()), REDUCTIONS, None);
+            }
+            // the core stays, and what was made for it
+            Ok(Some(new)) if extent(&new.problem) >= WORTH_MOVING * extent(&self.core.problem) => {
+                (self.tell)(Message::facts(&self.core, &self.context, self.options));
+                threads::free(new, self.network.domains().len());
+            }
+            Ok(Some(new)) => {
+                let Ok(values) = ValueBounds::new(&new.reducer, self.stop) else { return };
+                if self.move_to(new, None) {
+                    self.reducing = None;
+                    self.values = values;
+                    (self.tell)(Message::facts(&self.core, &self.context, self.options));
+                }
+            }
+            Err(Error::Stopped) => {}
+            Err(error) => {
+                let message = format!("{error}; the network is searched as it is");
+                (self.tell)(Message::Lost { source: REDUCTIONS.into(), message });
+            }
+        }
+    }
+
+    /// Everything moves to another core; whether it did, which it does not once the run is over.
+    pub(super) fn move_to(&mut self, new: ReducedProblem, proof: Option<Proof>) -> bool {
+        self.raise(new.problem.constant, REDUCTIONS, proof);
+        if self.reached().is_some() {
+            return false;
+        }
+        let Ok(context) = SearchContext::of_core(self.network, &new, self.options, &mut self.rng, self.stop) else {
+            return false;
+        };
+        context.have_form_of(&self.context);
+        let old = std::mem::replace(&mut self.core, new);
+        self.context = context;
+        self.size = size(&self.core.problem);
+        self.has_room = fits_search(&self.core.problem);
+        self.has_search = self.has_room;
+        self.look_at_reduced();
+        let (new, context, stop) = (&self.core.reducer, &self.context, self.stop);
+        let translate = |values: &[u16]| -> Option<Elite> {
+            let assignment: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
+            let core = new.project_until(&old.reducer.lift_until(&assignment, stop).ok()?, stop).ok()?;
+            Elite::until(&context.tables, core.into_iter().map(|value| value as u16).collect(), stop).ok()
+        };
+        self.pool.rebase(&translate);
+        self.group.rebase(&self.context, &translate);
+        self.bounds.rebase();
+        let parts = self.network.domains().len();
+        threads::free(old, parts);
+        true
+    }
+}
+
+/// Whether a run reduces a network, unless something asks for all steps: not a vast one of which nearly all is left.
+///
+/// # Errors
+/// [`Error::Stopped`]; [`Error::Memory`].
+pub(crate) fn are_made(network: &Network, stop: &Stop) -> Result<bool, Error> {
+    Ok(!passes::suits(network) || are_worthwhile(network, stop)?)
+}
+
+/// Whether the reductions of a vast network leave so much less that the search would move over. Those of a dense form
+/// leave all of it.
+///
+/// # Errors
+/// [`Error::Stopped`]; [`Error::Memory`].
+fn are_worthwhile(network: &Network, stop: &Stop) -> Result<bool, Error> {
+    Ok(!is_dense(network) && Reducer::outlook(network, stop)? < WORTH_MOVING)
+}
+
+/// Values and functions of a core.
+fn extent(problem: &Problem) -> f64 {
+    problem.domains.iter().map(|&domain| f64::from(domain)).sum::<f64>() + problem.functions.len() as f64
+}
+
+/// Values that the tables of a core hold.
+pub(super) fn size(problem: &Problem) -> u64 {
+    problem.functions.iter().map(|function| function.table.size() as u64).sum()
+}
+
+/// The first core of a run: what the reductions leave, or the network as it is where they go on `beside` the search.
+pub(super) fn first_core(
+    network: &Network,
+    options: &Options,
+    beside: bool,
+    stop: &Stop,
+) -> Result<ReducedProblem, Error> {
+    if beside {
+        let (reducer, problem) = Reducer::unreduced(network, stop)?;
+        return Ok(ReducedProblem { reducer: reducer.into(), problem: Arc::new(problem) });
+    }
+    let mut reducer = if options.certificate {
+        Reducer::logged(network, options.reduce, stop)?
+    } else {
+        Reducer::new(network, options.reduce, stop)?
+    };
+    // a heuristic of the user knows the network's variables
+    if options.heuristic.is_none() {
+        reducer.merge_ties(stop);
+    }
+    if stop.is_set() {
+        return Err(Error::Stopped);
+    }
+    let core = ReducedProblem::new(reducer, stop)?;
+    if let Some(heuristic) = &options.heuristic {
+        let fits = heuristic.fits(&core.problem);
+        fits.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
+    }
+    Ok(core)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{Choice, Opening};
+    use crate::generate::generate;
+    use crate::run::initial::InitialSolution;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn the_search_finds_solutions_before_the_reductions_end_and_goes_on_after() {
+        let settings = [("n", "22000"), ("d", "2"), ("functions", "66000")];
+        let network = generate("large-sparse", &settings, 4).expect("a family");
+        let device = Opening::new(Choice::Cpu);
+        let options = Options { threads: Some(2), facts: true, device, ..Options::default() };
+        assert!(Reducing::suits(&network, &options));
+        assert!(!Reducing::suits(&network, &Options { rounds: Some(9), ..options.clone() }), "it is to be repeated");
+        let stop = Stop::new();
+        let told = threads::pool(2).expect("threads").install(|| {
+            let mut told = Vec::new();
+            let mut tell = |message: Message| {
+                told.push(match message {
+                    Message::Solution { cost, totals, source, .. } => (source, totals.rounds, cost),
+                    Message::Facts(facts) => ("facts".into(), 0, facts.reduction.after.variables as i64),
+                    _ => return,
+                });
+            };
+            let first = InitialSolution::new(&network, &options, network.least(), &stop, &mut tell);
+            let run = Run::new(&network, &options, first, &stop, &mut tell).expect("nothing fails");
+            let mut run = run.expect("there is something to search");
+            // the reductions end when they are told to
+            let real = run.reducing.take().expect("they are on their way");
+            let (go, gate) = channel::<()>();
+            let gated = threads::start("gated", move || {
+                let _ = gate.recv();
+                let mut real = real;
+                real.thread.take().expect("it was started").join().expect("it does not panic")
+            });
+            run.reducing = Some(Reducing { thread: gated.ok(), left: Stop::new() });
+            let whole = run.core.problem.variables();
+            assert_eq!(whole, network.domains().len());
+            let first = run.upper;
+            while run.upper >= first {
+                run.round().expect("nothing fails");
+                run.take_reduced();
+            }
+            assert_eq!(run.core.problem.variables(), whole);
+            go.send(()).expect("it waits");
+            while run.reducing.is_some() {
+                run.take_reduced();
+                std::thread::yield_now();
+            }
+            assert!(run.core.problem.variables() < whole && !run.pool.elites().is_empty());
+            let before = run.upper;
+            for _ in 0..200 {
+                run.round().expect("nothing fails");
+                if run.upper < before {
+                    break;
+                }
+            }
+            told
+        });
+        let place = |is: &dyn Fn(&(String, u64, i64)) -> bool| told.iter().position(is);
+        let found = place(&|(source, rounds, _)| source != "facts" && *rounds > 0).expect("a round finds something");
+        let reduced = place(&|(source, ..)| source == "facts").expect("they end");
+        assert!(told[0].0 == "greedy" && found < reduced, "{told:?}");
+        assert!(told[reduced].2 < network.domains().len() as i64 && told.len() > reduced + 1, "{told:?}");
+        assert!(told.iter().filter(|(source, ..)| source != "facts").is_sorted_by(|a, b| a.2 > b.2));
+    }
+}

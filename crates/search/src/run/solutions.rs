@@ -1,0 +1,89 @@
+//! Solutions on their way to the network: lifted, checked by the independent evaluator, kept where they are better.
+
+use super::{Message, Run};
+use crate::check::{self, Evaluation};
+use crate::error::Error;
+use crate::model::Cost;
+use crate::reduce::ReducedProblem;
+use crate::options::Assertions;
+use crate::scheduler::driver::Found;
+
+impl Run<'_> {
+    /// Turns the best allowed elite into a solution if it is better than the incumbent.
+    pub(super) fn look_at_pool(&mut self, source: &str) -> Result<(), Error> {
+        let Some(elite) = self.pool.allowed() else { return Ok(()) };
+        let total = self.core.problem.constant.saturating_add(elite.energy.total);
+        if total < self.upper.min(self.core.problem.top) {
+            let assignment: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
+            let _ = self.core_solution(&self.core.clone(), &assignment, source)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what a driver found on the network if it is better than the incumbent.
+    pub(super) fn look_at_found(&mut self, found: Option<Found>) -> Result<(), Error> {
+        let Some(Found { source, values, .. }) = found.filter(|found| found.cost < self.upper) else { return Ok(()) };
+        let stop = self.checking();
+        let evaluation = check::evaluate_unless(self.network, &values, || stop.is_set());
+        if let Some(evaluation) = evaluation {
+            let _ = self.solution(&values, &evaluation, source)?;
+        }
+        Ok(())
+    }
+
+    /// A solution of the core: lifted, which is returned, checked on the network, and kept if it is better. Nothing
+    /// once the run is over.
+    pub(super) fn core_solution(
+        &mut self,
+        core: &ReducedProblem,
+        assignment: &[u32],
+        source: &str,
+    ) -> Result<Option<Vec<u32>>, Error> {
+        let stop = self.checking();
+        let Ok(expected) = core.problem.cost_until(assignment, &stop) else { return Ok(None) };
+        let Ok(solution) = core.reducer.lift_until(assignment, &stop) else { return Ok(None) };
+        let evaluation = check::evaluate_unless(self.network, &solution, || stop.is_set());
+        let Some(evaluation) = evaluation else { return Ok(None) };
+        let cost = self.solution(&solution, &evaluation, source)?;
+        let is_exact = self.options.assertions >= Assertions::Incumbent && !self.network.is_relaxed();
+        if expected < core.problem.top && cost != Some(expected) && is_exact {
+            return Err(Error::Internal(format!(
+                "{source}: a solution costs {expected} in the core, but {cost:?} by the independent evaluator"
+            )));
+        }
+        Ok(Some(solution))
+    }
+
+    /// Checks an assignment of the network and keeps it if it is better. Returns its cost where it is a solution.
+    pub(super) fn solution(
+        &mut self,
+        solution: &[u32],
+        evaluation: &Evaluation,
+        source: &str,
+    ) -> Result<Option<Cost>, Error> {
+        if !evaluation.is_solution() {
+            return Ok(None);
+        }
+        let cost = evaluation.cost;
+        if cost < self.lower {
+            return Err(Error::Internal(format!("{source}: cost {cost} is below the proven bound {}", self.lower)));
+        }
+        if cost < self.believed {
+            self.believed = Cost::MIN;
+        }
+        if cost < self.upper {
+            let Some(value) = evaluation.value(self.network, solution) else {
+                return Err(Error::Internal(format!("{source}: a solution of cost {cost} that the file forbids")));
+            };
+            self.meeting.found(cost);
+            self.upper = cost;
+            if self.value.is_none_or(|best| self.network.units().is_better(value, best)) {
+                self.value = Some(value);
+            }
+            self.budget.note_better();
+            let (solution, source, totals) = (solution.into(), source.to_string(), self.totals);
+            (self.tell)(Message::Solution { cost, value, solution, source, totals });
+        }
+        Ok(Some(cost))
+    }
+}

@@ -1,0 +1,116 @@
+//! What the search and the bounds in turn with it have spent, and whose turn it is.
+
+use crate::tuning::{
+    EARLY,
+    bounds::{FIRST_SLICE, FIRST_SWEEPS, ORDER_SWEEPS},
+};
+use std::time::Instant;
+
+#[derive(Clone, Debug)]
+pub(crate) struct TimeBudget {
+    /// Whether what is spent is nanoseconds; work where a run must be repeated. Counted work of a bound was found to
+    /// take up to seven times its time, and the search's work is that of all threads.
+    timed: bool,
+    /// By the search and by the bounds in turn with it.
+    spent: [u64; 2],
+    /// By the last slice of bounds, and by all so far, taken turns or not; nothing where that was not looked at.
+    slice: u64,
+    noted: Option<u64>,
+    /// Work of the search, and a plug-in heuristic's part of it.
+    pub search_work: u64,
+    plugin_work: u64,
+    /// Search work at the last better solution.
+    improved: u64,
+}
+
+impl TimeBudget {
+    /// Nothing was done yet, on a core whose variables are all visited in `sweep` work.
+    pub fn new(timed: bool, sweep: u64) -> Self {
+        let slice = sweep.saturating_mul(FIRST_SWEEPS).min(FIRST_SLICE);
+        let slice = if timed { slice.max(sweep.saturating_mul(ORDER_SWEEPS)) } else { slice };
+        TimeBudget { timed, spent: [0; 2], slice, noted: Some(0), search_work: 0, plugin_work: 0, improved: 0 }
+    }
+
+    fn units(&self, began: Instant, work: u64) -> u64 {
+        if self.timed { began.elapsed().as_nanos() as u64 } else { work }
+    }
+
+    pub fn note_round(&mut self, began: Instant, work: u64, is_plugin: bool) {
+        let work = work.max(1);
+        self.spent[0] += self.units(began, work);
+        self.search_work += work;
+        self.plugin_work += if is_plugin { work } else { 0 };
+    }
+
+    pub fn note_bounds(&mut self, units: u64) {
+        let before = self.noted.replace(units).unwrap_or(units);
+        if units > before {
+            self.slice = units - before;
+            self.spent[1] += self.slice;
+        }
+    }
+
+    pub fn note_better(&mut self) {
+        self.improved = self.search_work;
+    }
+
+    /// Bounds begin to take turns: they owe nothing and have nothing to catch up with.
+    pub fn begin_turns(&mut self) {
+        (self.spent, self.noted) = ([0; 2], None);
+    }
+
+    /// What the search has spent, and what the bounds will have after another slice.
+    pub fn with_a_slice(&self) -> [u64; 2] {
+        [self.spent[0], self.spent[1] + self.slice]
+    }
+
+    /// Whether the search has found nothing for as long as it took to the last solution.
+    pub fn is_stalled(&self) -> bool {
+        self.search_work > 2 * self.improved.max(EARLY)
+    }
+
+    pub fn plugin_part(&self) -> f64 {
+        self.plugin_work as f64 / self.search_work.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_is_due_once_there_is_room_for_one_like_the_last() {
+        let mut budget = TimeBudget::new(false, 1 << 20);
+        let now = Instant::now();
+        budget.note_round(now, 10, false);
+        assert_eq!(budget.with_a_slice(), [10, FIRST_SLICE]);
+        assert_eq!(TimeBudget::new(true, 1 << 20).with_a_slice(), [0, 256 << 20]);
+        budget.note_bounds(70);
+        assert_eq!(budget.with_a_slice(), [10, 140]);
+        budget.note_bounds(100);
+        budget.note_bounds(100);
+        assert_eq!(budget.with_a_slice(), [10, 130]);
+        budget.begin_turns();
+        assert_eq!(budget.with_a_slice(), [0, 30]);
+        // what they spent beside a device is no turn
+        budget.note_bounds(1000);
+        assert_eq!(budget.with_a_slice(), [0, 30]);
+        budget.note_bounds(1020);
+        assert_eq!(budget.with_a_slice(), [0, 40]);
+    }
+
+    #[test]
+    fn a_search_stalls_once_it_has_begun() {
+        let mut budget = TimeBudget::new(false, 5);
+        let mut stalls = |work, better: bool| {
+            budget.note_round(Instant::now(), work, true);
+            if better {
+                budget.note_better();
+            }
+            (budget.is_stalled(), budget.plugin_part())
+        };
+        assert_eq!(stalls(2 * EARLY, false), (false, 1.0));
+        assert!(stalls(1, false).0);
+        assert!(!stalls(EARLY, true).0 && !stalls(3 * EARLY, false).0 && stalls(2, false).0);
+    }
+}

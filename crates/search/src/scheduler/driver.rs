@@ -1,0 +1,493 @@
+//! What a driver is, and what all drivers see.
+//!
+//! To add a driver: write a file with a type that implements [`Driver`], and add its line to the list in
+//! `drivers/mod.rs`. A driver makes bounded rounds; it never reads the clock, prints, or writes files.
+
+pub use super::effort::Picks;
+pub(crate) use super::effort::{Effort, Found};
+use super::lazy::Lazy;
+use crate::device::Source;
+use crate::elimination::Outcome;
+use crate::error::Error;
+use crate::fang::gcd;
+use crate::heuristics::View;
+use crate::model::{Cost, Network, Problem};
+use crate::reduce::{ReducedProblem, Reducer};
+use crate::rng::{Rng, mix};
+use crate::checkpoint::DriverState;
+use crate::context::graph::{Graph, Region};
+use crate::context::sums::SumSpace;
+use crate::context::value_tables::ValueTables;
+use crate::drivers::DriverChoice;
+use crate::drivers::annealing::state::Elite;
+use crate::drivers::annealing::temperature::Schedule;
+use crate::drivers::annealing::tree_move::Forest;
+use crate::drivers::quadratic::{is_dense, is_form};
+use crate::drivers::spins::form::Form;
+use crate::drivers::tabu::restarts::interchangeable;
+use crate::drivers::tabu::walk::Layout;
+use crate::options::Options;
+use crate::tuning::core::{COPIED_CHAIN, LARGE_CLASS, LARGE_SWEEP, LARGE_TREE, VAST_SWEEP};
+use crate::stop::Stop;
+use rayon::prelude::*;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// A core prepared for local search.
+#[derive(Debug)]
+pub(crate) struct SearchContext {
+    /// The core's tables by variable.
+    pub tables: ValueTables,
+    /// Who shares a function with whom.
+    pub graph: Graph,
+    /// Color classes: sweeps assign one after the other, as the variables of a class do not see each other.
+    pub classes: Vec<Vec<u32>>,
+    /// Numbers prime to that of the classes, below it: strides of the orders in which sweeps go through them.
+    pub strides: Vec<u32>,
+    /// Where [`SearchContext::forests`] come from, and they.
+    forest_draw: u64,
+    forests: Lazy<Vec<Forest>>,
+    /// Where [`SearchContext::regions`] come from, and they.
+    region_draw: u64,
+    regions: Lazy<Vec<u32>>,
+    layout: Lazy<Arc<Layout>>,
+    /// How many values there are, where all are interchangeable, as colors are.
+    pub interchangeable: Option<usize>,
+    /// Whether functions have rows in the tables, and edges in the graph.
+    has_rows: bool,
+    is_large: bool,
+    is_vast: bool,
+    /// Temperatures.
+    pub schedule: Schedule,
+    /// What every assignment pays besides.
+    pub constant: Cost,
+    /// About what visiting every variable once costs, in units of one nanosecond or so.
+    pub sweep_work: u64,
+    /// States wanted, where the caller said so.
+    pub population: Option<usize>,
+    /// Whether a run must do the same on every machine and device.
+    pub portable: bool,
+    /// How the core came from the network; it is the network without it.
+    pub origin: Option<Arc<Reducer>>,
+    /// The network as it was read, where the core comes from one.
+    pub network: Option<Network>,
+    /// The network itself where functions of it are sums, for which the core has chains of tables.
+    pub sums: Option<Arc<SumSpace>>,
+    is_quadratic: OnceLock<bool>,
+    form: Lazy<Option<Arc<Form>>>,
+    reduced: Mutex<Reduced>,
+}
+
+/// By variable and value; nothing where nothing is known.
+pub(crate) type Reduced = Option<Arc<Vec<Vec<Cost>>>>;
+
+impl SearchContext {
+    pub fn view<'a>(&'a self, values: &'a [u16]) -> View<'a> {
+        View { tables: &self.tables, graph: &self.graph, origin: self.origin.as_deref(), values }
+    }
+
+    /// Prepares a core. A forbidden entry costs `price` in the core's units.
+    pub fn new(problem: &Arc<Problem>, price: Cost, population: Option<usize>, rng: &mut Rng) -> SearchContext {
+        SearchContext::until((problem, u64::MAX), price, population, rng, &Stop::new()).expect("no stop is set")
+    }
+
+    /// The same with copies of tables of at most so many entries, without any rows of functions where that is 0, or
+    /// [`Error::Stopped`].
+    fn until(
+        (problem, copied): (&Arc<Problem>, u64),
+        price: Cost,
+        population: Option<usize>,
+        rng: &mut Rng,
+        stop: &Stop,
+    ) -> Result<SearchContext, Error> {
+        let has_rows = copied > 0;
+        let of_rows = || {
+            let tables = ValueTables::copying(problem, price, copied, stop)?;
+            let schedule = Schedule::of(&tables, stop)?;
+            let interchangeable = interchangeable(problem, stop)?;
+            Ok::<_, Error>((tables, schedule, interchangeable))
+        };
+        let of_graph = || {
+            let graph = if has_rows { Graph::new(problem, stop)? } else { Graph::default() };
+            let classes = graph.classes(stop)?;
+            Ok::<_, Error>((graph, classes))
+        };
+        let (of_rows, of_graph) = rayon::join(of_rows, of_graph);
+        let ((tables, schedule, interchangeable), (graph, classes)) = (of_rows?, of_graph?);
+        let n = problem.variables();
+        let choices = (0..n).filter(|&v| tables.domain(v) > 1 && tables.degree(v) > 0).count();
+        let of_variable = |v: usize| 30 + tables.degree(v) as u64 * (2 + u64::from(tables.width[v]) / 4);
+        let sweep_work = (0..n).map(of_variable).sum();
+        let is_large = !has_rows || choices > LARGE_CLASS * classes.len() || sweep_work > LARGE_SWEEP;
+        Ok(SearchContext {
+            tables,
+            graph,
+            strides: strides(classes.len(), is_large),
+            classes,
+            has_rows,
+            is_large,
+            is_vast: false,
+            forest_draw: rng.draw(),
+            forests: Lazy::default(),
+            region_draw: rng.draw(),
+            regions: Lazy::default(),
+            layout: Lazy::default(),
+            interchangeable,
+            schedule,
+            constant: problem.constant,
+            sweep_work,
+            population,
+            portable: false,
+            origin: None,
+            network: None,
+            sums: None,
+            is_quadratic: OnceLock::new(),
+            form: Lazy::default(),
+            reduced: Mutex::default(),
+        })
+    }
+
+    /// The context of what the reductions have left. Hard violations cost what the best known total leaves, or what top
+    /// allows, whichever is less.
+    pub fn of_core(
+        network: &Network,
+        core: &ReducedProblem,
+        options: &Options,
+        rng: &mut Rng,
+        stop: &Stop,
+    ) -> Result<Arc<SearchContext>, Error> {
+        SearchContext::prepared(network, core, false, options, (rng, stop))
+    }
+
+    /// Returns the context of [`SearchContext::of_core`]; with the tables of all functions if the search needs them.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`]; [`Error::Memory`].
+    pub fn prepared(
+        network: &Network,
+        ReducedProblem { problem, reducer }: &ReducedProblem,
+        needs_tables: bool,
+        options: &Options,
+        (rng, stop): (&mut Rng, &Stop),
+    ) -> Result<Arc<SearchContext>, Error> {
+        options.activity.step("preparing the search");
+        let price = problem.top.saturating_sub(problem.constant).max(1);
+        let sums = SumSpace::until(reducer, problem.top, stop)?;
+        // a driver that is asked for alone searches whatever the size
+        let is_free = options.driver == DriverChoice::PORTFOLIO && options.population.is_none();
+        let is_free = is_free && options.rounds.is_none();
+        let copied = match sums {
+            _ if needs_tables => u64::MAX,
+            Some(_) => COPIED_CHAIN,
+            None if is_free && options.heuristic.is_none() && reducer.is_unreduced() && is_dense(network) => 0,
+            None => u64::MAX,
+        };
+        let mut context = SearchContext::until((problem, copied), price, options.population, rng, stop)?;
+        context.portable = options.rounds.is_some();
+        context.is_vast = !context.has_rows || context.sweep_work > VAST_SWEEP && is_free;
+        (context.origin, context.network) = (Some(reducer.clone()), Some(network.clone()));
+        context.sums = sums.map(Arc::new);
+        Ok(Arc::new(context))
+    }
+
+    /// Orders of all variables whose every prefix is a connected region, one after the other. Made when first asked
+    /// for: the first solutions do not wait for them.
+    pub fn regions(&self) -> &[u32] {
+        self.regions_until(&Stop::new()).expect("no stop is set")
+    }
+
+    /// The same, or [`Error::Stopped`] before they are made.
+    pub fn regions_until(&self, stop: &Stop) -> Result<&[u32], Error> {
+        let made = self.regions.get(|| {
+            let n = self.variables();
+            // as many as 32 of 62500 variables have, and no fewer than four
+            let count = (2_000_000 / n.max(1)).clamp(4, 256) as u64;
+            let grow = |region: &mut Region, k| {
+                let mut rng = Rng::new(mix(self.region_draw, k));
+                region.grow(&self.graph, n, &mut rng, stop).map(<[u32]>::to_vec)
+            };
+            let grown = (0..count).into_par_iter().map_init(Region::default, grow);
+            let mut regions = Vec::with_capacity(count as usize * n);
+            for region in grown.collect::<Result<Vec<_>, Error>>()? {
+                stop.check()?;
+                regions.extend_from_slice(&region);
+            }
+            Ok(regions)
+        });
+        made.map(Vec::as_slice)
+    }
+
+    /// Random induced forests for tree moves; none where they would hold next to nothing. Made when first asked for, as
+    /// regions are; code that makes children in parallel asks before.
+    pub fn forests(&self) -> &[Forest] {
+        self.forests_until(&Stop::new()).expect("no stop is set")
+    }
+
+    /// The same, or [`Error::Stopped`] before they are made.
+    pub fn forests_until(&self, stop: &Stop) -> Result<&[Forest], Error> {
+        let made = self.forests.get(|| {
+            let n = self.variables();
+            let count = (1_000_000 / n.max(1)).clamp(8, 128) as u64;
+            let largest = if self.is_large() { LARGE_TREE } else { u32::MAX };
+            let forest = |k| Forest::random(&self.tables, largest, &mut Rng::new(mix(self.forest_draw, k)), stop);
+            // alone, a forest of few edges is a sweep that costs more
+            let first = forest(0)?;
+            if first.edges() * 10 < n {
+                return Ok(Vec::new());
+            }
+            let others = (1..count).into_par_iter().map(forest).collect::<Result<Vec<_>, Error>>()?;
+            Ok(std::iter::once(first).chain(others).collect())
+        });
+        made.map(Vec::as_slice)
+    }
+
+    /// Which ratings a move changes; nothing where some tables are read in place. Made when first asked for, by all
+    /// threads, as regions are.
+    pub fn layout(&self) -> Option<&Arc<Layout>> {
+        self.layout_until(&Stop::new()).expect("no stop is set")
+    }
+
+    /// The same, or [`Error::Stopped`] before it is made.
+    pub fn layout_until(&self, stop: &Stop) -> Result<Option<&Arc<Layout>>, Error> {
+        let make = || Layout::until(&self.tables, stop).map(Arc::new);
+        self.tables.all_copied().then(|| self.layout.get(make)).transpose()
+    }
+
+    /// Whether solutions of the core need not be solutions of the network.
+    pub fn is_relaxed(&self) -> bool {
+        self.sums.as_ref().is_some_and(|sums| sums.is_relaxed)
+    }
+
+    /// Whether only the driver `sums` has a chance: the core is relaxed, or has chains of so many sums that their rows
+    /// are not copied.
+    pub fn is_for_sums(&self) -> bool {
+        self.sums.as_ref().is_some_and(|sums| sums.is_relaxed || !self.tables.all_copied())
+    }
+
+    /// Whether functions have tables at all.
+    pub fn has_tables(&self) -> bool {
+        self.has_rows
+    }
+
+    /// Whether the tables of all functions are laid out.
+    pub fn has_all_tables(&self) -> bool {
+        self.has_rows && self.tables.all_copied()
+    }
+
+    /// Whether drivers that read tables have a chance.
+    pub fn is_for_tables(&self) -> bool {
+        self.has_rows && !self.is_for_sums()
+    }
+
+    /// Whether the network, as it was read, has variables of two values and functions of two variables alone.
+    pub fn is_quadratic(&self) -> bool {
+        *self.is_quadratic.get_or_init(|| self.network.as_ref().is_some_and(is_form))
+    }
+
+    /// The network as a quadratic form, where it is one; made when first asked for, or [`Error::Stopped`] before that.
+    pub fn form_until(&self, stop: &Stop) -> Result<Option<Arc<Form>>, Error> {
+        let make =
+            || Ok(self.network.as_ref().map(|network| Form::of(network, stop)).transpose()?.flatten().map(Arc::new));
+        self.form.get(make).cloned()
+    }
+
+    /// Takes the form of the same network, if it is made.
+    pub fn have_form(&self, form: Option<Arc<Form>>) {
+        let _ = form.map(|form| self.form.get(|| Ok(Some(form))));
+    }
+
+    pub fn have_form_of(&self, other: &SearchContext) {
+        self.have_form(other.form.made().cloned().flatten());
+    }
+
+    /// Whether all values are interchangeable, as colors are.
+    pub fn is_coloring(&self) -> bool {
+        self.interchangeable.is_some()
+    }
+
+    /// How much more solutions with each value cost at least than with the best value of its variable, where bounds say
+    /// so.
+    pub fn reduced(&self) -> Reduced {
+        self.reduced.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn learn_reduced(&self, reduced: Vec<Vec<Cost>>) {
+        *self.reduced.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(reduced));
+    }
+
+    pub fn variables(&self) -> usize {
+        self.tables.variables()
+    }
+
+    /// Whether few states with long sweeps, which are merged by parts, do better than many with short ones.
+    pub fn is_large(&self) -> bool {
+        self.is_large
+    }
+
+    /// The same, whatever its size.
+    #[cfg(test)]
+    pub fn into_vast(self) -> Self {
+        SearchContext { is_vast: true, ..self }
+    }
+
+    /// Whether one state's sweeps are work for all threads of the CPU. Not where a run must be repeated, on a device
+    /// too.
+    pub fn is_vast(&self) -> bool {
+        self.is_vast
+    }
+}
+
+/// The numbers below that of the classes that are prime to it. The few classes of a large core follow each other.
+fn strides(classes: usize, is_large: bool) -> Vec<u32> {
+    let last = if is_large { 1 } else { classes.saturating_sub(1).max(1) };
+    let is_prime = |&stride: &u64| gcd(stride, classes.max(1) as u64) == 1;
+    (1..=last as u64).filter(is_prime).map(|stride| stride as u32).collect()
+}
+
+/// By how many halves the next round of a walk's driver is shorter after so many: a run's first rounds wait for it.
+pub(crate) fn shorter(rounds: u32) -> u32 {
+    2u32.saturating_sub(rounds)
+}
+
+/// Turns an assignment of an old core into one of the new; none once the run is stopped.
+pub(crate) type Translate<'a> = dyn Fn(&[u16]) -> Option<Elite> + Sync + 'a;
+
+/// Improves solutions in bounded rounds.
+pub(crate) trait Driver: Send {
+    fn population(&self) -> usize;
+
+    /// Whether a round on this core, with what is known of it and what was found, can bring anything.
+    fn fits(&self, _: &SearchContext, _: &Pool) -> bool {
+        true
+    }
+
+    /// Whether a round on this core can make moves at all, whether that pays or not.
+    fn can_move(&self, _: &SearchContext) -> bool {
+        true
+    }
+
+    /// Whether it works on the core's tables by variable, and not on the network's own sums or as a quadratic form.
+    fn reads_tables(&self) -> bool {
+        true
+    }
+
+    /// Whether its rounds leave threads idle where there are many.
+    fn needs_few_threads(&self) -> bool {
+        false
+    }
+
+    /// What share it has at first, for each of another driver's.
+    fn weight(&self, _: &SearchContext, _: &Pool) -> f64 {
+        1.0
+    }
+
+    /// Part of the time that is its own whatever it gains, until an allowed assignment is found and after that.
+    fn floor(&self, _: &SearchContext, _: &Pool) -> f64 {
+        0.0
+    }
+
+    /// Work of a run from which on it takes turns; the same on all devices where a run is to be repeated.
+    fn begins(&self, _: &SearchContext) -> u64 {
+        0
+    }
+
+    /// The kernels that its next round takes, where it was given a device and they are others than the last one's.
+    fn kernels(&self, _: &SearchContext) -> Option<Source> {
+        None
+    }
+
+    /// Opens a run from the solution that is there already, in some ten milliseconds; most have no way to.
+    fn open_run(&mut self, _: &SearchContext, _: &mut Pool, _: &Stop) -> Option<Effort> {
+        None
+    }
+
+    /// One round of some ten milliseconds. Whatever is worth keeping goes into `pool`. After a stop the rest of the
+    /// round is dropped.
+    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort;
+
+    /// A bound step has left messages that rate partial assignments.
+    fn guide(&mut self, _: &Arc<Outcome>) {}
+
+    /// What it goes on from after a stop; most begin again from the pool.
+    fn state(&self) -> Option<DriverState<Elite>> {
+        None
+    }
+
+    /// Goes on from there.
+    fn resume(&mut self, _: &SearchContext, _: DriverState<Elite>) {}
+
+    /// The core has changed.
+    fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>);
+}
+
+/// The best different assignments that any driver found, best first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pool {
+    elites: Vec<Elite>,
+    /// Whether an allowed assignment is known, here or elsewhere.
+    pub solved: bool,
+}
+
+pub(crate) const POOL: usize = 32;
+
+/// Values of all elites that move to another core, at most: each elite is lifted, projected and evaluated.
+const MOVED_VALUES: usize = 1 << 22;
+
+impl Pool {
+    /// Without elites; `solved` where an allowed assignment is known elsewhere.
+    pub fn new(solved: bool) -> Self {
+        Pool { elites: Vec::new(), solved }
+    }
+
+    /// Best first.
+    pub fn elites(&self) -> &[Elite] {
+        &self.elites
+    }
+
+    /// The best that nothing forbids.
+    pub fn allowed(&self) -> Option<&Elite> {
+        self.elites.iter().find(|elite| elite.energy.violations == 0)
+    }
+
+    /// Energy of the best, larger than any where there is none.
+    pub fn best(&self) -> Cost {
+        self.elites.first().map_or(Cost::MAX, |elite| elite.energy.total)
+    }
+
+    /// Keeps what another pool has.
+    pub fn take_in(&mut self, other: &Pool) {
+        self.solved |= other.solved;
+        other.elites.iter().for_each(|elite| self.offer(elite));
+    }
+
+    pub fn rebase(&mut self, translate: &Translate<'_>) {
+        let mut elites = std::mem::take(&mut self.elites);
+        let values = elites.first().map_or(1, |elite| elite.values.len().max(1));
+        elites.truncate((MOVED_VALUES / values).max(1));
+        let moved: Vec<Option<Elite>> = elites.par_iter().map(|elite| translate(&elite.values)).collect();
+        moved.iter().flatten().for_each(|elite| self.offer(elite));
+    }
+
+    /// The assertion ladder: energies of allowed elites against recomputed ones.
+    pub fn assert_energies(&self, problem: &Problem) -> Result<(), Error> {
+        for elite in self.elites.iter().filter(|elite| elite.energy.violations == 0) {
+            let values: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
+            let total = problem.constant.saturating_add(elite.energy.total);
+            let recomputed = problem.cost(&values);
+            if total != recomputed {
+                return Err(Error::Internal(format!("an elite's energy says {total}, its cost is {recomputed}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps an assignment if it is new and among the best.
+    pub fn offer(&mut self, elite: &Elite) {
+        self.solved |= elite.energy.violations == 0;
+        let key = |elite: &Elite| (elite.energy.total, elite.hash);
+        let at = self.elites.partition_point(|kept| key(kept) < key(elite));
+        if at < POOL && self.elites.get(at).is_none_or(|kept| kept.hash != elite.hash) {
+            self.elites.insert(at, elite.clone());
+            self.elites.truncate(POOL);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The drivers of a run. On few threads of the CPU they take turns. Beside a device those that it does not have go on
+//! by themselves: in turn with it they kept it waiting a quarter of the time, and had little themselves
+//! (results/notes/search-cuda.md). On many threads those do that leave most of them idle. Where there are several
+//! devices the first one's drivers take turns here, and each of the others has drivers of its own.
+
+use super::concurrent_drivers::{ConcurrentDrivers, Ended, Pace};
+use super::driver::{Effort, Pool, SearchContext, Translate};
+use super::portfolio::{Lost, Portfolio};
+use super::threads::Threads;
+use crate::device::{DeviceError, Opened};
+use crate::elimination::Outcome;
+use crate::rng::Rng;
+use crate::options::Options;
+use crate::run::goal::Meeting;
+use crate::stop::Stop;
+use std::sync::Arc;
+
+/// Drivers that take turns, and those that run beside them.
+pub(crate) struct DriverGroup {
+    pub turns: Portfolio,
+    concurrent: Option<ConcurrentDrivers>,
+    /// Those of further devices, in the order of the list.
+    others: Vec<ConcurrentDrivers>,
+    /// Told of what is found beside the rounds.
+    meeting: Meeting,
+    /// What ended by an internal error, and what that said.
+    lost: Vec<Lost>,
+    /// By those that have ended since the last round.
+    done: Effort,
+}
+
+impl DriverGroup {
+    /// The drivers that the options name; with `threads` for them some of them work beside a device.
+    pub fn new(options: &Options, device: &Opened, threads: Option<Threads>, meeting: Meeting, rng: &mut Rng) -> Self {
+        let turns = Portfolio::new(options, device.cuda.clone(), threads.is_some(), rng);
+        let concurrent =
+            threads.map(|threads| ConcurrentDrivers::new(Portfolio::concurrent(options, rng), threads, Pace::Follow));
+        let pace = if options.rounds.is_some() { Pace::InStep } else { Pace::Free };
+        let each = rayon::current_num_threads() / (1 + device.others.len());
+        // those that no device has are there once
+        let drivers = device.others.iter().map(|cuda| Portfolio::new(options, cuda.clone(), true, rng));
+        let others = drivers.map(|drivers| ConcurrentDrivers::of_device(drivers, each, pace)).collect();
+        DriverGroup { turns, concurrent, others, meeting, lost: Vec::new(), done: Effort::default() }
+    }
+
+    /// Those that need few threads go on by themselves from now on, on `threads`.
+    pub fn split(&mut self, threads: Threads) {
+        self.concurrent = Some(ConcurrentDrivers::new(self.turns.split(), threads, Pace::Follow));
+    }
+
+    /// Drivers of devices take over: what the others found is in the pool, what they were told is told again.
+    pub fn hand_over(
+        &mut self,
+        options: &Options,
+        device: &Opened,
+        threads: Option<Threads>,
+        pool: &mut Pool,
+        rng: &mut Rng,
+    ) {
+        let told = self.turns.told();
+        if let Some(concurrent) = self.concurrent.take() {
+            drop(self.end(concurrent, pool));
+        }
+        let (lost, done) = (self.take_lost(), std::mem::take(&mut self.done));
+        *self = DriverGroup { lost, done, ..DriverGroup::new(options, device, threads, self.meeting.clone(), rng) };
+        if let Some(outcome) = told {
+            self.guide(outcome);
+        }
+    }
+
+    /// The device has failed: the next one's drivers take turns here, with those that no device has. Without one all
+    /// take turns. Returns why the next one is gone as well, if it is.
+    pub fn lose_device(&mut self, pool: &mut Pool) -> Option<DeviceError> {
+        if self.others.is_empty() {
+            let concurrent = self.concurrent.take()?;
+            if let (Some(drivers), _) = self.end(concurrent, pool) {
+                self.turns.join(drivers);
+            }
+            return None;
+        }
+        let next = self.others.remove(0);
+        let (drivers, failed) = self.end(next, pool);
+        if let Some(drivers) = drivers {
+            let before = std::mem::replace(&mut self.turns, drivers);
+            self.turns.join(before.without_device());
+        }
+        failed
+    }
+
+    /// Ends what goes on beside the rounds; returns the drivers, and why their device is gone.
+    fn end(&mut self, beside: ConcurrentDrivers, pool: &mut Pool) -> (Option<Portfolio>, Option<DeviceError>) {
+        let Ended { drivers, effort, lost, failed } = beside.end(pool);
+        self.done.add(&effort);
+        self.lost.extend(lost);
+        (drivers, failed)
+    }
+
+    /// A further device that has failed, by its place among those: its drivers are no more.
+    pub fn take_failed(&mut self, pool: &mut Pool) -> Option<(usize, DeviceError)> {
+        let failures = self.others.iter().map(ConcurrentDrivers::failure).enumerate();
+        let (place, error) = failures.filter_map(|(place, error)| Some((place, error?))).next()?;
+        let other = self.others.remove(place);
+        drop(self.end(other, pool));
+        Some((place, error))
+    }
+
+    /// Which drivers have ended by an internal error, told once.
+    pub fn take_lost(&mut self) -> Vec<Lost> {
+        self.lost.extend(self.turns.take_lost());
+        for beside in self.concurrent.iter_mut().chain(&mut self.others) {
+            beside.collect_lost(&mut self.lost);
+        }
+        std::mem::take(&mut self.lost)
+    }
+
+    /// One round of one driver, and what others did meanwhile. Returns which driver found the best, or else made the
+    /// round, and all that was done.
+    pub fn round(&mut self, context: &Arc<SearchContext>, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
+        self.others.iter_mut().for_each(|other| other.begin(context, pool, &self.meeting, stop));
+        let (mut source, mut effort) = self.turns.round(context, pool, stop);
+        effort.add(&std::mem::take(&mut self.done));
+        for beside in self.concurrent.iter_mut().chain(&mut self.others) {
+            let before = pool.best();
+            let (other, mut more) = beside.collect(pool);
+            if pool.best() < before {
+                source = other;
+            }
+            if beside.is_in_step() {
+                more.work = more.work.saturating_sub(effort.work);
+            }
+            effort.add(&more);
+        }
+        if let Some(concurrent) = &mut self.concurrent {
+            concurrent.begin(context, pool, &self.meeting, stop);
+        }
+        (source, effort)
+    }
+
+    /// The run ends: waits for rounds under way, and says which driver found the best of what comes in, and what was
+    /// done until then.
+    pub fn finish(&mut self, pool: &mut Pool) -> (Option<&'static str>, Effort) {
+        self.recall();
+        let mut source = None;
+        let mut done = std::mem::take(&mut self.done);
+        for beside in self.concurrent.iter_mut().chain(&mut self.others) {
+            let _ = beside.halt();
+            let before = pool.best();
+            let (other, effort) = beside.collect(pool);
+            if source.is_none() || pool.best() < before {
+                source = Some(other);
+            }
+            done.add(&effort);
+        }
+        (source, done)
+    }
+
+    /// Tells rounds under way to end.
+    fn recall(&self) {
+        self.concurrent.iter().chain(&self.others).for_each(ConcurrentDrivers::recall);
+    }
+
+    /// States of all devices.
+    pub fn population(&self) -> usize {
+        self.turns.population() + self.others.iter().map(ConcurrentDrivers::population).sum::<usize>()
+    }
+
+    pub fn guide(&mut self, outcome: Arc<Outcome>) {
+        self.recall();
+        for beside in self.concurrent.iter_mut().chain(&mut self.others) {
+            beside.guide(&outcome);
+        }
+        self.turns.guide(outcome);
+    }
+
+    pub fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>) {
+        self.recall();
+        for beside in self.concurrent.iter_mut().chain(&mut self.others) {
+            beside.rebase(context, translate);
+        }
+        self.turns.rebase(context, translate);
+    }
+}
+
+#[cfg(test)]
+#[path = "group_tests.rs"]
+mod tests;

@@ -1,0 +1,363 @@
+//! The drivers side by side: each round goes to one of them, more work to those that improved the best solution lately
+//! ([`Shares`]).
+
+use super::driver::{Driver, Effort, Pool, SearchContext, Translate};
+use super::shares::Shares;
+use crate::activity::Activity;
+use crate::device::Cuda;
+use crate::elimination::Outcome;
+use crate::rng::Rng;
+use crate::checkpoint::DriverState;
+use crate::drivers::annealing::state::Elite;
+use crate::drivers::{DriverChoice, Entry, Setup};
+use crate::options::Options;
+use crate::tuning::{
+    POLLING,
+    portfolio::{FIRST, FIRST_TIME, LEAST_WORK, PROBING},
+};
+use crate::stop::Stop;
+use crate::threads;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The drivers of a run and what they earn.
+#[derive(Default)]
+pub(crate) struct Portfolio {
+    drivers: Vec<Member>,
+    /// Where the driver of a round is told.
+    activity: Activity,
+    /// Whether shares are of time and not of counted work: where a run need not be repeated. Drivers' units differ by a
+    /// factor of two on the CPU, and by more on a device (results/notes/cpu.md).
+    timed: bool,
+    /// Whose kernels drivers need not wait for.
+    device: Option<Arc<Cuda>>,
+    /// What drivers were last told to build on.
+    guide: Option<Arc<Outcome>>,
+    /// Begun with the first round, and again once an allowed assignment is known.
+    shares: Option<Shares>,
+    solved: bool,
+    /// Whose round the last one was, if it found something better: the next of the first ones is his, too.
+    winner: Option<usize>,
+    rounds: u64,
+    /// What the first ones took.
+    opening: Duration,
+    /// And until they last found something better.
+    better: Duration,
+    work: u64,
+    lost: Vec<Lost>,
+}
+
+struct Member {
+    name: &'static str,
+    on_device: bool,
+    driver: Box<dyn Driver>,
+    begun: bool,
+}
+
+/// Who has ended by an internal error.
+pub(crate) struct Lost {
+    /// The driver, or `drivers` where it is not known which.
+    pub source: &'static str,
+    pub what: String,
+}
+
+impl Portfolio {
+    /// The drivers that the options name; each has streams of its own. Those that no device has are left out where they
+    /// work [beside](Self::concurrent) one.
+    pub fn new(options: &Options, device: Option<Arc<Cuda>>, split: bool, rng: &mut Rng) -> Self {
+        let timed = options.rounds.is_none();
+        let mut setup = Setup { options, device: device.clone(), rng };
+        Portfolio {
+            drivers: members(&mut setup, |driver| !split || driver.on_device),
+            activity: options.activity.clone(),
+            timed,
+            // kernels of a run that is to be repeated are waited for
+            device: device.filter(|_| timed),
+            opening: if timed { Duration::ZERO } else { FIRST_TIME },
+            ..Portfolio::default()
+        }
+    }
+
+    /// These drivers, in turns of equal work: each with its name and whether devices have it.
+    #[cfg(test)]
+    pub fn of(drivers: Vec<(&'static str, bool, Box<dyn Driver>)>) -> Self {
+        let member = |(name, on_device, driver)| Member { name, on_device, driver, begun: false };
+        let drivers = drivers.into_iter().map(member).collect();
+        Portfolio { drivers, rounds: FIRST, opening: FIRST_TIME, ..Portfolio::default() }
+    }
+
+    /// Whether drivers that no device has may work by themselves: not where they are not asked for, nor where all take
+    /// turns so that a run can be repeated.
+    pub fn may_split(options: &Options) -> bool {
+        options.driver == DriverChoice::PORTFOLIO && options.rounds.is_none()
+    }
+
+    /// The drivers that no device has, to work beside those that are on one.
+    pub fn concurrent(options: &Options, rng: &mut Rng) -> Self {
+        Self::without_opening(members(&mut Setup { options, device: None, rng }, |driver| driver.beside_device))
+    }
+
+    /// Drivers that have threads of their own wait for no others.
+    fn without_opening(drivers: Vec<Member>) -> Self {
+        let (rounds, opening, work) = (FIRST, FIRST_TIME, u64::MAX / 2);
+        Portfolio { drivers, timed: true, rounds, opening, work, ..Portfolio::default() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.drivers.is_empty()
+    }
+
+    /// Who has ended by an internal error, told once.
+    pub fn take_lost(&mut self) -> Vec<Lost> {
+        std::mem::take(&mut self.lost)
+    }
+
+    fn lose(&mut self, turn: usize, what: String) -> (&'static str, Effort) {
+        let (source, mut effort) = (self.drivers.remove(turn).name, Effort::default());
+        (self.shares, self.winner) = (None, None);
+        if self.drivers.is_empty() {
+            effort.fault = Some(format!("the driver {source} ended ({what}), and there is no other one"));
+        }
+        self.lost.push(Lost { source, what });
+        (source, effort)
+    }
+
+    pub fn is_opening(&self) -> bool {
+        self.rounds < FIRST || self.opening < FIRST_TIME
+    }
+
+    /// Whether a driver can make moves on a core.
+    pub fn can_move(&self, context: &SearchContext) -> bool {
+        let is_alone = self.drivers.len() == 1;
+        self.drivers
+            .iter()
+            .any(|Member { driver, .. }| may_help(&**driver, context, is_alone) && driver.can_move(context))
+    }
+
+    /// One round of one driver; returns its name and what it did.
+    pub fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
+        if self.rounds == 0 && self.drivers.len() > 1 && !pool.elites().is_empty() {
+            for turn in 0..self.drivers.len() {
+                let Member { name, driver, .. } = &mut self.drivers[turn];
+                match threads::caught(|| driver.open_run(context, pool, stop)) {
+                    Ok(None) => {}
+                    Ok(Some(effort)) => {
+                        self.rounds = 1;
+                        self.work += effort.work;
+                        return (*name, effort);
+                    }
+                    Err(what) => return self.lose(turn, what),
+                }
+            }
+        }
+        if pool.solved != std::mem::replace(&mut self.solved, pool.solved) {
+            self.shares = None;
+        }
+        let begin = || {
+            let drivers = self.drivers.iter().map(|member| &member.driver);
+            Shares::new(drivers.map(|driver| (driver.weight(context, pool), driver.floor(context, pool))).collect())
+        };
+        let opens = self.is_opening();
+        // nothing better for a third of the time before
+        let stagnates = opens && self.timed && self.opening >= PROBING.max(self.better + self.better / 3);
+        let shares = self.shares.get_or_insert_with(begin);
+        let is_alone = self.drivers.len() == 1;
+        let may_help = |driver: &dyn Driver| may_help(driver, context, is_alone);
+        let due =
+            |driver: &dyn Driver| may_help(driver) && driver.fits(context, pool) && self.work >= driver.begins(context);
+        let waits = |driver: &dyn Driver| {
+            let coming = |cuda: &Arc<Cuda>, source| matches!(cuda.poll(&source, Duration::ZERO), Ok(None));
+            let kernels = || driver.kernels(context);
+            self.device.as_ref().is_some_and(|cuda| kernels().is_some_and(|source| coming(cuda, source)))
+        };
+        let free = self.drivers.iter().map(|Member { driver, .. }| due(&**driver) && !waits(&**driver));
+        let free: Vec<bool> = free.collect();
+        let may = |turn: usize| free[turn];
+        let is_new = |&turn: &usize| {
+            let Member { driver, begun, .. } = &self.drivers[turn];
+            may(turn) && !begun && !driver.needs_few_threads()
+        };
+        let winner = self.winner.filter(|&turn| opens && may(turn));
+        let other = (0..self.drivers.len()).rfind(is_new).filter(|_| stagnates);
+        let turn = match winner.or(other).or_else(|| if opens { shares.largest(may) } else { shares.next(may) }) {
+            None if waits(&*self.drivers[0].driver) || !may_help(&*self.drivers[0].driver) => {
+                std::thread::sleep(POLLING);
+                return (self.drivers[0].name, Effort::default());
+            }
+            turn => turn.unwrap_or(0),
+        };
+        let before = pool.best();
+        let (Member { name, driver, begun, .. }, began) = (&mut self.drivers[turn], Instant::now());
+        let (name, is_first) = (*name, !std::mem::replace(begun, true));
+        self.activity.step(name);
+        let round = || {
+            threads::panic_on_purpose(name);
+            driver.round(context, pool, stop)
+        };
+        let effort = match threads::caught(round) {
+            Ok(effort) => effort,
+            Err(what) => return self.lose(turn, what),
+        };
+        let spent = match began.elapsed().as_nanos() as u64 {
+            // a first round compiles kernels and makes room
+            elapsed if self.timed && is_first => elapsed.min(effort.work),
+            elapsed if self.timed => elapsed,
+            _ => effort.work,
+        };
+        // what the first rounds are better by than nothing says nothing
+        if opens {
+            self.opening = self.opening.saturating_add(began.elapsed());
+            if pool.best() < before {
+                self.better = self.opening;
+            }
+        } else {
+            let gain = before.saturating_sub(pool.best()).max(0);
+            shares.note(turn, gain as f64, spent.max(LEAST_WORK) as f64);
+        }
+        self.winner = (pool.best() < before).then_some(turn);
+        self.rounds += 1;
+        self.work += effort.work;
+        (name, effort)
+    }
+
+    pub fn guide(&mut self, outcome: Arc<Outcome>) {
+        self.drivers.iter_mut().for_each(|member| member.driver.guide(&outcome));
+        self.guide = Some(outcome);
+    }
+
+    /// What drivers were last told to build on.
+    pub fn told(&mut self) -> Option<Arc<Outcome>> {
+        self.guide.take()
+    }
+
+    /// Parts with the drivers that need few threads, which go on beside the others from now on.
+    pub fn split(&mut self) -> Portfolio {
+        let all = std::mem::take(&mut self.drivers).into_iter();
+        let (few, many) = all.partition(|member| member.driver.needs_few_threads());
+        (self.drivers, self.shares, self.winner) = (many, None, None);
+        Self::without_opening(few)
+    }
+
+    /// Those that no device has.
+    pub fn without_device(mut self) -> Portfolio {
+        self.drivers.retain(|member| !member.on_device);
+        self
+    }
+
+    /// Takes drivers in again: from now on all take turns.
+    pub fn join(&mut self, others: Portfolio) {
+        self.drivers.extend(others.drivers);
+        self.lost.extend(others.lost);
+        self.shares = None;
+    }
+
+    pub fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>) {
+        self.guide = None;
+        self.drivers.iter_mut().for_each(|member| member.driver.rebase(context, translate));
+    }
+
+    /// What drivers go on from after a stop.
+    pub fn states(&self) -> Vec<(&'static str, DriverState<Elite>)> {
+        self.drivers.iter().filter_map(|member| Some((member.name, member.driver.state()?))).collect()
+    }
+
+    /// The driver of that name goes on from there.
+    pub fn resume(&mut self, name: &str, context: &SearchContext, state: DriverState<Elite>) {
+        if let Some(member) = self.drivers.iter_mut().find(|member| member.name == name) {
+            member.driver.resume(context, state);
+        }
+    }
+
+    pub fn population(&self) -> usize {
+        self.drivers.first().map_or(0, |member| member.driver.population())
+    }
+}
+
+/// Whether a core has what a driver reads, and it is not of a kind that others lead on, unless the driver is alone.
+fn may_help(driver: &dyn Driver, context: &SearchContext, is_alone: bool) -> bool {
+    !driver.reads_tables() || context.is_for_tables() || is_alone && context.has_tables()
+}
+
+/// Those of the drivers that the options name which `take_part`.
+fn members(setup: &mut Setup<'_>, take_part: impl Fn(&Entry) -> bool) -> Vec<Member> {
+    let named = setup.options.driver.drivers().filter(|driver| take_part(driver));
+    let member = |entry: &Entry| {
+        let Entry { name, on_device, .. } = *entry;
+        Some(Member { name, on_device, driver: (entry.make)(setup)?, begun: false })
+    };
+    named.filter_map(member).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::heuristics::MinConflicts;
+    use crate::reduce::Reducer;
+    use crate::drivers::annealing::Annealing;
+    use crate::drivers::cycling::Cycling;
+    use crate::drivers::tabu::Tabu;
+    use crate::testing::{price, random_dense};
+
+    #[test]
+    fn half_of_the_time_is_the_two_parents_on_colorings_and_annealings_on_other_large_cores() {
+        let family = |kind: &str, settings: &[(&str, &str)]| generate(kind, settings, 1).expect("a family");
+        let coloring = family("coloring", &[("n", "900"), ("p", "0.012"), ("k", "4")]);
+        let grid = family("grid", &[("side", "28"), ("d", "2")]);
+        for (network, tabu, anneal, cycling) in [(coloring, 0.5, 0.0, 0.0), (grid, 0.0, 0.25, 0.25)] {
+            let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no stop is set").problem());
+            let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
+            let mut pool = Pool::default();
+            pool.solved = true;
+            assert!(context.is_large());
+            assert_eq!(Tabu::new(Rng::new(1), None).floor(&context, &pool), tabu);
+            assert_eq!(Annealing::new(Rng::new(1), None).floor(&context, &pool), anneal);
+            assert_eq!(Cycling::new(Rng::new(1)).floor(&context, &pool), cycling);
+        }
+    }
+
+    #[test]
+    fn where_the_first_rounds_stagnate_others_have_one() {
+        let clauses = generate("sat", &[("n", "60"), ("clauses", "240")], 1).expect("a family");
+        let problem = Arc::new(Reducer::new(&clauses, false, &Stop::new()).expect("no stop is set").problem());
+        let mut rng = Rng::new(1);
+        let context = SearchContext::new(&problem, price(&problem), None, &mut rng);
+        let mut portfolio = Portfolio::new(&Options::default(), None, false, &mut rng);
+        let mut pool = Pool::default();
+        let mut round = |opening: Duration, found: bool| {
+            (portfolio.opening, portfolio.better) = (opening, Duration::ZERO);
+            portfolio.winner = portfolio.winner.filter(|_| found);
+            let name = portfolio.round(&context, &mut pool, &Stop::new()).0;
+            portfolio.winner = (0..portfolio.drivers.len()).find(|&turn| portfolio.drivers[turn].name == name);
+            name
+        };
+        assert_eq!(round(Duration::ZERO, false), "anneal");
+        assert_eq!(round(PROBING, true), "anneal");
+        let others = [(); 3].map(|()| round(PROBING, false));
+        assert_eq!(others, ["ejection", "weighting", "tabu"]);
+        assert_eq!([round(PROBING, true), round(PROBING, false)], ["tabu", "anneal"]);
+    }
+
+    #[test]
+    fn a_plug_in_has_its_share_once_there_is_something_to_improve() {
+        let mut rng = Rng::new(1);
+        let problem = Arc::new(random_dense(&mut rng));
+        let context = SearchContext::new(&problem, price(&problem), None, &mut rng);
+        // shares of counted work, which no other program's load changes
+        let options = Options { heuristic: Some(Arc::new(MinConflicts)), rounds: Some(2000), ..Options::default() };
+        let mut portfolio = Portfolio::new(&options, None, false, &mut rng);
+        let mut pool = Pool::default();
+        let (mut before, mut trajectories) = (0, 0);
+        while trajectories < 3 {
+            let began = portfolio.work;
+            match portfolio.round(&context, &mut pool, &Stop::new()).0 {
+                "guided" => trajectories += 1,
+                _ => before += u32::from(trajectories == 0),
+            }
+            assert!(trajectories == 0 || portfolio.rounds < 2000);
+            let guided = portfolio.drivers.iter().find(|member| member.name == "guided").expect("a plug-in's driver");
+            assert!(trajectories > 0 || began < 20 * guided.driver.begins(&context));
+        }
+        assert!(before >= FIRST as u32);
+    }
+}

@@ -1,0 +1,134 @@
+//! How the threads of a run are shared out where several things go on at a time.
+
+use super::driver::{Pool, SearchContext};
+use crate::tuning::threads::{LEAST, MOST_DRIVERS, PART};
+use crate::threads;
+use rayon::ThreadPool;
+use std::sync::Arc;
+
+/// Threads for one purpose, so that none waits for others' work; by default the shared ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Threads(Option<Arc<ThreadPool>>);
+
+impl Threads {
+    /// So many of their own, or as many as can be started; nothing where none can.
+    pub fn start(count: usize) -> Option<Threads> {
+        threads::pool(count).ok().map(|pool| Threads(Some(Arc::new(pool))))
+    }
+
+    pub fn are_own(&self) -> bool {
+        self.0.is_some()
+    }
+
+    pub fn begin(&self, work: impl FnOnce() + Send + 'static) {
+        match &self.0 {
+            Some(threads) => threads.spawn(work),
+            None => rayon::spawn(work),
+        }
+    }
+
+    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.0 {
+            Some(threads) => threads.install(work),
+            None => work(),
+        }
+    }
+}
+
+/// The threads of a run by what goes on at a time.
+#[derive(Clone, Debug)]
+pub(crate) struct ThreadSplit {
+    pub search: Threads,
+    pub bounds: Threads,
+    /// Of drivers that go on by themselves; none where there are none.
+    pub drivers: Option<Threads>,
+}
+
+impl ThreadSplit {
+    /// Beside a device that searches all but one are for bounds and, if there are any, drivers. A run of one thread has
+    /// bounds beside it, and no drivers.
+    pub fn beside_device(drivers: bool, is_large: bool) -> ThreadSplit {
+        let all = rayon::current_num_threads() - 1;
+        let drivers = (drivers && all > 0).then(|| of_drivers(all, is_large));
+        let bounds = Threads::start(all.saturating_sub(drivers.unwrap_or(0)).max(1)).unwrap_or_default();
+        ThreadSplit { search: Threads::default(), bounds, drivers: drivers.and_then(Threads::start) }
+    }
+
+    /// On the CPU, where there are enough: most rounds, slices of bounds and drivers leave threads idle that others can
+    /// use (a run of 16 threads in which all took turns used five of them on SPOT5 414;
+    /// results/scheduler/thread-split.csv). Not on large cores, whose first states are as many as threads, nor on
+    /// colorings and before an allowed assignment is known, where half of the time belongs to a driver that has a walk
+    /// for each. `Some(None)` where the system has no threads for that.
+    pub fn of_the_cpu(context: &SearchContext, pool: &Pool) -> Option<Option<ThreadSplit>> {
+        let all = rayon::current_num_threads();
+        if context.is_vast() && all >= PART {
+            // all other threads make the sweeps of one state
+            let parts = || {
+                let search = Threads::start(all - all / PART)?;
+                Some(ThreadSplit { search, bounds: Threads::start(all / PART)?, drivers: None })
+            };
+            return Some(parts());
+        }
+        if all < LEAST || !pool.solved || context.is_large() || context.is_coloring() {
+            return None;
+        }
+        let (bounds, drivers) = (all / PART, of_drivers(all, false));
+        let parts = || {
+            let search = Threads::start(all - bounds - drivers)?;
+            Some(ThreadSplit { search, bounds: Threads::start(bounds)?, drivers: Some(Threads::start(drivers)?) })
+        };
+        Some(parts())
+    }
+}
+
+fn of_drivers(all: usize, is_large: bool) -> usize {
+    (all / PART).clamp(1, if is_large { 1 } else { MOST_DRIVERS })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::reduce::Reducer;
+    use crate::rng::Rng;
+    use crate::testing::price;
+    use crate::stop::Stop;
+    use rayon::ThreadPoolBuilder;
+
+    fn context(kind: &str, settings: &[(&str, &str)]) -> SearchContext {
+        let network = generate(kind, settings, 1).expect("a family");
+        let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no stop is set").problem());
+        SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1))
+    }
+
+    #[test]
+    fn parts_come_to_all_threads_and_none_is_empty() {
+        let count = |threads: &Threads| threads.0.as_ref().map_or(0, |threads| threads.current_num_threads());
+        let (small, solved) = (context("grid", &[("side", "6")]), Pool::new(true));
+        for all in 1..20 {
+            let pool = ThreadPoolBuilder::new().num_threads(all).build().expect("threads");
+            let parts = pool.install(|| ThreadSplit::of_the_cpu(&small, &solved));
+            assert_eq!(parts.is_some(), all >= LEAST);
+            if let Some(Some(ThreadSplit { search, bounds, drivers: Some(drivers) })) = parts {
+                let each = [count(&search), count(&bounds), count(&drivers)];
+                assert!(each.iter().sum::<usize>() == all && each.iter().all(|&part| part > 0), "{each:?}");
+                assert!(each[0] >= each[1] && each[0] >= each[2], "{each:?}");
+            }
+            let parts = pool.install(|| ThreadSplit::beside_device(true, false));
+            let drivers = parts.drivers.as_ref().map_or(0, count);
+            assert!(parts.drivers.is_some() == (all > 1) && count(&parts.bounds) == (all - 1 - drivers).max(1));
+        }
+    }
+
+    #[test]
+    fn a_run_has_no_parts_where_all_threads_are_for_one_driver() {
+        let pool = ThreadPoolBuilder::new().num_threads(LEAST).build().expect("threads");
+        let has = |context: &SearchContext, solved| {
+            pool.install(|| ThreadSplit::of_the_cpu(context, &Pool::new(solved))).is_some()
+        };
+        let small = context("grid", &[("side", "6")]);
+        assert!(has(&small, true) && !has(&small, false));
+        assert!(!has(&context("grid", &[("side", "25"), ("d", "2")]), true));
+        assert!(!has(&context("coloring", &[("n", "30"), ("k", "4")]), true));
+    }
+}

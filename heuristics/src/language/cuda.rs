@@ -1,0 +1,229 @@
+//! Expressions as CUDA text: the graph of operations written out, a line a node.
+
+use super::Heuristic;
+use super::arithmetic::{Aggregate, Binary, Unary};
+use super::dag::{Id, Node};
+use crate::device::Source;
+use crate::INPUTS;
+use crate::kernels;
+use std::fmt::Write;
+
+/// The text of an example, for tests without a device.
+pub fn sources() -> Vec<Source> {
+    let example = include_str!("../../../heuristics/boltzmann.toml");
+    let heuristic = Heuristic::parse("boltzmann.toml", example, &[]);
+    let text = heuristic.map_or_else(|error| format!("#error {error}\n"), |heuristic| heuristic.cuda("Example"));
+    vec![kernels::own("heuristic.cu", text)]
+}
+
+impl Heuristic {
+    /// The CUDA struct `name`, whose functions weight values; it includes `inputs.cuh` and `expression.cuh`.
+    ///
+    /// `Known` holds the inputs of a value and its visit: [`INPUTS`], and `table_NAME` for each of the user's tables,
+    /// read by `look`. A visit makes `PASSES` passes over its values. In each, `accumulate` adds a value to the
+    /// aggregates, from `none()` on; parts of the values start from copies of the last pass's aggregates, and `merge`
+    /// joins parts in any order. Then `weight` is a value's integer weight, and `nonsense` whether it is 0 because it
+    /// is not a number. `active` reads only the variable's inputs; `EARLY` says that it does not read `least`.
+    pub fn cuda(&self, name: &str) -> String {
+        let mut text = Text { heuristic: self, text: String::new() };
+        // writing to a string cannot fail
+        let _ = text.write(name);
+        text.text
+    }
+}
+
+struct Text<'a> {
+    heuristic: &'a Heuristic,
+    text: String,
+}
+
+impl Text<'_> {
+    fn write(&mut self, name: &str) -> std::fmt::Result {
+        let tables: Vec<&str> = self.heuristic.file.tables.iter().map(|(name, _)| name.as_str()).collect();
+        let meaning = &self.heuristic.meaning;
+        let told = meaning.largest;
+        let roots: Vec<Id> = [meaning.weight].into_iter().chain(told).collect();
+        let needed = meaning.dag.needed(&roots);
+        let aggregates: Vec<(Id, Aggregate, Id)> = (0..meaning.dag.len())
+            .filter(|&id| needed[id])
+            .filter_map(|id| match meaning.dag.get(id).node {
+                Node::Aggregate(function, x) => Some((id, function, x)),
+                _ => None,
+            })
+            .collect();
+        let level = |id: Id| meaning.dag.get(id).level;
+        let levels = roots.iter().map(|&id| level(id)).max().unwrap_or(0);
+        let passes = levels + usize::from(told.is_none());
+
+        writeln!(self.text, "#include \"expression.cuh\"\n#include \"inputs.cuh\"\n")?;
+        writeln!(self.text, "struct {name} {{")?;
+        writeln!(self.text, "    static constexpr int PASSES = {passes};")?;
+        let asked = meaning.dag.needed(&[meaning.active]);
+        let is_least =
+            |id: &Id| matches!(meaning.dag.get(*id).node, Node::Scalar(place) if INPUTS[place].name == "least");
+        let early = !(0..meaning.dag.len()).filter(|&id| asked[id]).any(|id| is_least(&id));
+        writeln!(self.text, "    static constexpr bool EARLY = {early};\n")?;
+        writeln!(self.text, "    struct Known : Inputs {{")?;
+        for table in &tables {
+            writeln!(self.text, "        double table_{table};")?;
+        }
+        writeln!(self.text, "    }};\n")?;
+        writeln!(self.text, "    struct Aggregates {{")?;
+        for (id, ..) in &aggregates {
+            writeln!(self.text, "        double n{id};")?;
+        }
+        writeln!(self.text, "        double top;\n    }};\n")?;
+
+        self.function("void look(const Tables &tables, u32 variable, u32 place, Known &in)", |text| {
+            let (mut by_variable, mut by_value) = (0, 0);
+            let names = tables.iter().map(|name| format!("table_{name}"));
+            let groups = (!text.heuristic.file.groups.is_empty()).then(|| "group".into());
+            for (name, table) in names.chain(groups).zip(&text.heuristic.tables) {
+                let at = if table.by_value() { "place" } else { "variable" };
+                writeln!(text.text, "        in.{name} = tables.at({by_variable}, {by_value}, {at});")?;
+                *(if table.by_value() { &mut by_value } else { &mut by_variable }) += 1;
+            }
+            Ok(())
+        })?;
+        self.function("bool active(const Known &in)", |text| {
+            let active = text.nodes(&[meaning.active], "        ")?;
+            writeln!(text.text, "        return {} != 0.0;", active[0])
+        })?;
+        self.function("Aggregates none()", |text| {
+            writeln!(text.text, "        Aggregates all;")?;
+            for &(id, function, _) in &aggregates {
+                writeln!(text.text, "        all.n{id} = {};", constant(function.of_none()))?;
+            }
+            writeln!(text.text, "        all.top = 0.0;\n        return all;")
+        })?;
+        self.function("void accumulate(int pass, const Known &in, Aggregates &all)", |text| {
+            for pass in 0..levels {
+                let now: Vec<_> = aggregates.iter().filter(|(id, ..)| level(*id) == pass + 1).collect();
+                writeln!(text.text, "        if (pass == {pass}) {{")?;
+                let columns = text.nodes(&now.iter().map(|(.., x)| *x).collect::<Vec<Id>>(), "            ")?;
+                for ((id, function, _), column) in now.iter().zip(columns) {
+                    writeln!(
+                        text.text,
+                        "            all.n{id} = {};",
+                        with(*function, &format!("all.n{id}"), &column)
+                    )?;
+                }
+                writeln!(text.text, "        }}")?;
+            }
+            if told.is_none() {
+                writeln!(text.text, "        if (pass == {levels}) {{")?;
+                let weight = text.nodes(&[meaning.weight], "            ")?;
+                writeln!(text.text, "            all.top = expression::larger(all.top, {});\n        }}", weight[0])?;
+            }
+            Ok(())
+        })?;
+        self.function("void merge(int pass, Aggregates &all, const Aggregates &other)", |text| {
+            for &(id, function, _) in &aggregates {
+                let joined = with(function, &format!("all.n{id}"), &format!("other.n{id}"));
+                writeln!(text.text, "        if (pass == {}) all.n{id} = {joined};", level(id) - 1)?;
+            }
+            writeln!(text.text, "        if (pass == {levels}) all.top = expression::larger(all.top, other.top);")
+        })?;
+        self.function("u32 weight(const Known &in, const Aggregates &all)", |text| {
+            let found = text.nodes(&roots, "        ")?;
+            let top = found.get(1).map_or("all.top", String::as_str);
+            writeln!(text.text, "        return expression::scale({}, {top});", found[0])
+        })?;
+        self.function("bool nonsense(const Known &in, const Aggregates &all)", |text| {
+            let found = text.nodes(&roots, "        ")?;
+            let top = found.get(1).map(|top| format!(" || !({top} > 0.0)")).unwrap_or_default();
+            writeln!(text.text, "        return expression::is_nan({}){top};", found[0])
+        })?;
+        writeln!(self.text, "}};")
+    }
+
+    fn function(&mut self, head: &str, body: impl FnOnce(&mut Self) -> std::fmt::Result) -> std::fmt::Result {
+        writeln!(self.text, "    __device__ static __forceinline__ {head} {{")?;
+        body(self)?;
+        writeln!(self.text, "    }}\n")
+    }
+
+    /// Writes the operations of `roots`, given the aggregates; returns the name of each root.
+    fn nodes(&mut self, roots: &[Id], indent: &str) -> Result<Vec<String>, std::fmt::Error> {
+        let dag = &self.heuristic.meaning.dag;
+        let mut needed = vec![false; dag.len()];
+        roots.iter().for_each(|&root| needed[root] = true);
+        for id in (0..dag.len()).rev().filter(|&id| !matches!(dag.get(id).node, Node::Aggregate(..))) {
+            if needed[id] {
+                dag.get(id).node.operands().for_each(|operand| needed[operand] = true);
+            }
+        }
+        for id in (0..dag.len()).filter(|&id| needed[id]) {
+            if let Some(line) = self.line(id) {
+                writeln!(self.text, "{indent}const double n{id} = {line};")?;
+            }
+        }
+        Ok(roots.iter().map(|&root| self.operand(root)).collect())
+    }
+
+    fn operand(&self, id: Id) -> String {
+        match self.heuristic.meaning.dag.get(id).node {
+            Node::Constant(bits) => constant(f64::from_bits(bits)),
+            Node::Scalar(place) | Node::Column(place) => format!("in.{}", INPUTS[place].name),
+            Node::ByVariable(table) | Node::ByValue(table) => match self.heuristic.file.tables.get(table) {
+                Some((name, _)) => format!("in.table_{name}"),
+                None => "in.group".into(),
+            },
+            Node::Aggregate(..) => format!("all.n{id}"),
+            _ => format!("n{id}"),
+        }
+    }
+
+    /// The operation of a node that has no name.
+    fn line(&self, id: Id) -> Option<String> {
+        let of = |id| self.operand(id);
+        Some(match self.heuristic.meaning.dag.get(id).node {
+            Node::Unary(function, x) => {
+                let x = of(x);
+                match function {
+                    Unary::Neg => format!("-{x}"),
+                    Unary::Abs => format!("fabs({x})"),
+                    Unary::Floor => format!("floor({x})"),
+                    Unary::Sqrt => format!("__dsqrt_rn({x})"),
+                    Unary::Exp => format!("expression::exp({x})"),
+                    Unary::Log => format!("expression::log({x})"),
+                    Unary::Not => format!("expression::truth({x} == 0.0)"),
+                }
+            }
+            Node::Binary(function, x, y) => {
+                let (x, y) = (of(x), of(y));
+                match function {
+                    Binary::Add => format!("{x} + {y}"),
+                    Binary::Sub => format!("{x} - {y}"),
+                    Binary::Mul => format!("{x} * {y}"),
+                    Binary::Div => format!("{x} / {y}"),
+                    Binary::Min => format!("expression::least({x}, {y})"),
+                    Binary::Max => format!("expression::largest({x}, {y})"),
+                    Binary::Less => format!("expression::truth({x} < {y})"),
+                    Binary::AtMost => format!("expression::truth({x} <= {y})"),
+                    Binary::Equal => format!("expression::truth({x} == {y})"),
+                    Binary::Differ => format!("expression::truth({x} != {y})"),
+                }
+            }
+            Node::Choose(condition, x, y) => format!("{} != 0.0 ? {} : {}", of(condition), of(x), of(y)),
+            _ => return None,
+        })
+    }
+}
+
+/// An aggregate with one more value; the sum turns -0 into 0.
+fn with(function: Aggregate, all: &str, x: &str) -> String {
+    match function {
+        Aggregate::Min => format!("expression::least({all}, {x} + 0.0)"),
+        Aggregate::Max => format!("expression::largest({all}, {x} + 0.0)"),
+        Aggregate::Count => format!("{all} + {x}"),
+    }
+}
+
+fn constant(number: f64) -> String {
+    if number.fract() == 0.0 && number.abs() < 1e15 && number.is_sign_positive() {
+        format!("{number:.1}")
+    } else {
+        format!("expression::from_bits(0x{:016X}ull)", number.to_bits())
+    }
+}

@@ -1,0 +1,148 @@
+//! Photographs of a satellite: those worth more come in, those they clash with stay out.
+
+use super::min_conflicts::as_min_conflicts;
+use crate::device::Source;
+use crate::{Ejection, Neighbourhood, Start, ValueHeuristic, View};
+use crate::kernels;
+use crate::model::{Cost, FORBIDDEN, Problem, add};
+use crate::rng::Rng;
+
+/// Min-conflicts, with proposals that take in photographs by their weight relative to those they clash with.
+#[derive(Clone, Copy, Debug)]
+pub struct Satellite;
+
+const CANDIDATES: usize = 4;
+
+impl ValueHeuristic for Satellite {
+    fn name(&self) -> &str {
+        "satellite"
+    }
+
+    fn about(&self) -> &str {
+        "\
+photographs of a satellite: those worth more come in, those they clash with stay out
+States begin without photographs and take in first those of much weight for their neighbours. Variables in conflict take
+their cheapest values. Between passes some photographs that are left out are tried, each with a random camera: the one
+with the most weight for the weight of those it clashes with comes in, and these take their cheapest values, which is
+mostly to stay out. For networks in which half of the variables or more have a value with a unary cost."
+    }
+
+    as_min_conflicts!();
+
+    fn fits(&self, problem: &Problem) -> Result<(), String> {
+        let weighted =
+            problem.unary.iter().filter(|costs| costs.iter().any(|&cost| cost > 0 && cost < FORBIDDEN)).count();
+        match weighted * 2 >= problem.variables() {
+            true => Ok(()),
+            false => Err(format!("{weighted} of {} variables have values of any weight", problem.variables())),
+        }
+    }
+
+    fn neighbourhood(&self) -> Option<&dyn Neighbourhood> {
+        Some(&Insert)
+    }
+
+    fn start(&self) -> Option<&dyn Start> {
+        Some(&Heaviest)
+    }
+}
+
+/// All photographs are left out; then they come in where nothing clashes, those of much weight for their neighbours
+/// first. The best of some orders.
+struct Heaviest;
+
+/// Orders tried. Weights are divided in turn by 1, by the root of the number of neighbours, and by that number: on some
+/// networks the first is best, on others the last. A random factor from 1 - SPREAD to 1 + SPREAD varies them.
+const ORDERS: usize = 12;
+const POWERS: [f64; 3] = [0.0, 0.5, 1.0];
+const SPREAD: f64 = 0.3;
+
+impl Start for Heaviest {
+    fn start(&self, view: &View<'_>, rng: &mut Rng, values: &mut [u16]) {
+        let unary = |v: usize, value: usize| view.problem().unary[v][value].min(FORBIDDEN);
+        let dearest = |v: usize| (0..view.domain(v)).max_by_key(|&value| unary(v, value)).unwrap_or(0) as u16;
+        let out: Vec<u16> = (0..values.len()).map(dearest).collect();
+        let (mut least, mut costs) = (Cost::MAX, Vec::new());
+        for k in 0..ORDERS {
+            let mut urgency = |v: usize| {
+                let factor = 1.0 + SPREAD * (2.0 * rng.unit() - 1.0);
+                let neighbours = 1.0 + view.neighbours(v).len() as f64;
+                factor * unary(v, usize::from(out[v])) as f64 / neighbours.powf(POWERS[k % POWERS.len()])
+            };
+            let mut order: Vec<(f64, usize)> = (0..values.len()).map(|v| (urgency(v), v)).collect();
+            order.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let (mut tried, mut left_out) = (out.clone(), 0);
+            for (_, v) in order {
+                view.with(&tried).costs(v, &mut costs);
+                let cheapest = (0..costs.len()).min_by_key(|&value| costs[value]).unwrap_or(0);
+                tried[v] = cheapest as u16;
+                left_out = add(left_out, unary(v, cheapest));
+            }
+            if left_out < least {
+                least = left_out;
+                values.copy_from_slice(&tried);
+            }
+        }
+    }
+}
+
+struct Insert;
+
+impl Neighbourhood for Insert {
+    fn cuda(&self) -> Option<Source> {
+        Some(kernels::including("satellite.cuh").agrees("Groups::CANDIDATES", CANDIDATES as u32))
+    }
+
+    fn propose(&self, view: &View<'_>, rng: &mut Rng, group: &mut Vec<(u32, u16)>) {
+        let unary = |v: usize, value: usize| view.problem().unary[v][value].min(FORBIDDEN);
+        let weight = |v: usize| (0..view.domain(v)).map(|value| unary(v, value)).fold(0, Cost::max);
+        let mut best = None;
+        let mut clashes = Vec::new();
+        for _ in 0..CANDIDATES {
+            let v = rng.index(view.variables());
+            let value = rng.index(view.domain(v));
+            let gain = unary(v, view.value(v)) - unary(v, value);
+            if gain <= 0 {
+                continue;
+            }
+            view.clashes(v, value, &mut clashes);
+            let lost = clashes.iter().fold(0, |lost, &u| add(lost, weight(u as usize)));
+            let worth = gain as f64 / (1.0 + lost as f64);
+            if best.is_none_or(|(known, _)| worth > known) {
+                best = Some((worth, (v, value)));
+            }
+        }
+        if let Some((_, insertion)) = best {
+            Ejection { breadth: 6, longest: 8 }.chain(view, insertion, group);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CostFunction, Table};
+    use crate::search::drivers::guided::SearchContext;
+    use std::sync::Arc;
+
+    #[test]
+    fn photographs_come_in_until_each_other_one_clashes() {
+        let mut rng = Rng::new(1);
+        for _ in 0..50 {
+            let n = 5 + rng.index(20);
+            // taken in it costs nothing, left out its weight
+            let unary = (0..n).map(|_| vec![0, 1 + rng.below(9) as Cost]).collect();
+            let clash = Table::dense(vec![FORBIDDEN, 0, 0, 0]);
+            let pairs = (0..n as u32).flat_map(|v| (0..v).map(move |u| [u, v])).filter(|_| rng.below(3) == 0);
+            let functions = pairs.map(|pair| CostFunction { scope: pair.into(), table: clash.clone() }).collect();
+            let problem = Problem { domains: vec![2; n], unary, functions, constant: 0, top: FORBIDDEN };
+            assert!(Satellite.fits(&problem).is_ok());
+            let context = SearchContext::new(&Arc::new(problem), 10 * n as Cost, None, &mut rng);
+            let mut values = vec![0; n];
+            Heaviest.start(&context.view(&vec![0; n]), &mut rng, &mut values);
+            let is_in = |v: usize| values[v] == 0;
+            let meets = |v: usize| context.graph.neighbours(v).iter().any(|&u| is_in(u as usize));
+            assert!((0..n).all(|v| is_in(v) != meets(v)), "{values:?}");
+        }
+    }
+}

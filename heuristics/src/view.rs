@@ -1,0 +1,106 @@
+//! A state's assignment as heuristics see it.
+
+use crate::graph::Graph;
+use crate::model::Problem;
+use crate::reduce::Reducer;
+use crate::value_tables::ValueTables;
+
+/// One assignment of a reduced problem. Variables and values have the reduced problem's numbers; [`View::origin`] has
+/// the network's.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    pub tables: &'a ValueTables,
+    pub graph: &'a Graph,
+    /// How the problem was reduced; without it, it is the network itself.
+    pub origin: Option<&'a Reducer>,
+    pub values: &'a [u16],
+}
+
+impl<'a> View<'a> {
+    /// The same problem under other values.
+    pub fn with<'b>(&self, values: &'b [u16]) -> View<'b>
+    where
+        'a: 'b,
+    {
+        View { values, ..*self }
+    }
+
+    /// The reduced problem: domains, unary costs, functions.
+    pub fn problem(&self) -> &'a Problem {
+        &self.tables.problem
+    }
+
+    /// How many variables there are.
+    pub fn variables(&self) -> usize {
+        self.values.len()
+    }
+
+    /// How many values a variable has.
+    pub fn domain(&self, variable: usize) -> usize {
+        self.tables.domain(variable)
+    }
+
+    /// The value of a variable.
+    #[inline]
+    pub fn value(&self, variable: usize) -> usize {
+        usize::from(self.values[variable])
+    }
+
+    /// The value of each variable.
+    pub fn values(&self) -> &'a [u16] {
+        self.values
+    }
+
+    /// The variables that share a function with one, ascending.
+    pub fn neighbours(&self, variable: usize) -> &'a [u32] {
+        self.graph.neighbours(variable)
+    }
+
+    /// What the functions on a variable cost with each of its values, the others as they are.
+    pub fn costs(&self, variable: usize, row: &mut Vec<i32>) {
+        let tables = self.tables;
+        row.resize(tables.width[variable] as usize, 0);
+        tables.rate(variable, self.values, row, |_| true);
+        row.truncate(tables.domain(variable));
+    }
+
+    /// The other variables of the functions that would cost more with a value than now, each once, those of the largest
+    /// increase first. Functions too large to be laid out by variables are skipped.
+    pub fn clashes(&self, variable: usize, value: usize, others: &mut Vec<u32>) {
+        let tables = self.tables;
+        let held = self.value(variable);
+        let mut rises: Vec<(i32, u32)> = Vec::new();
+        for incidence in tables.incidences(variable) {
+            let row = tables.row(tables.offset(incidence, self.values), tables.domain(variable));
+            let rise = row.at(value) - row.at(held);
+            if rise > 0 {
+                rises.extend(tables.others(incidence).map(|(other, _)| (-rise, other)));
+            }
+        }
+        rises.sort_unstable();
+        others.clear();
+        for (_, other) in rises {
+            if !others.contains(&other) {
+                others.push(other);
+            }
+        }
+    }
+
+    /// The number that a variable of the reduced problem has in the network.
+    pub fn origin(&self, variable: usize) -> usize {
+        self.origin.map_or(variable, |origin| origin.variables()[variable] as usize)
+    }
+
+    /// The number that a value has in the network.
+    pub fn origin_value(&self, variable: usize, value: usize) -> usize {
+        self.origin.map_or(value, |origin| origin.values(variable)[value] as usize)
+    }
+
+    /// The reduced problem's number of a value of the network, if the variable has it left.
+    pub fn value_of_origin(&self, variable: usize, value: usize) -> Option<usize> {
+        match self.origin {
+            Some(origin) => origin.values(variable).binary_search(&(value as u32)).ok(),
+            None => Some(value).filter(|&value| value < self.domain(variable)),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The texts of all kernels, embedded in the program: `kernels/` and `heuristics/`.
+
+use fangs_device as device;
+use crate::device::{Source, Text};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// All texts of `kernels/` and `heuristics/`, by the names used to include them.
+pub const TEXTS: &[(&str, &str)] = &[
+    ("anneal.cu", include_str!("../anneal.cu")),
+    ("assign.cu", include_str!("../assign.cu")),
+    ("beliefs.cu", include_str!("../beliefs.cu")),
+    ("bench_paper_cube.cu", include_str!("../bench_paper_cube.cu")),
+    ("bench_paper_id.cu", include_str!("../bench_paper_id.cu")),
+    ("bench_paper_mbe.cu", include_str!("../bench_paper_mbe.cu")),
+    ("boltzmann.cuh", include_str!("../../heuristics/boltzmann.cuh")),
+    ("bucket.cu", include_str!("../bucket.cu")),
+    ("bucket.cuh", include_str!("../bucket.cuh")),
+    ("bench_paper.cu", include_str!("../bench_paper.cu")),
+    ("core.cuh", include_str!("../core.cuh")),
+    ("ejection.cuh", include_str!("../../heuristics/ejection.cuh")),
+    ("exchange.cuh", include_str!("../../heuristics/exchange.cuh")),
+    ("expression.cuh", include_str!("../expression.cuh")),
+    ("fang.cuh", include_str!("../fang.cuh")),
+    ("trajectory.cuh", include_str!("../trajectory.cuh")),
+    ("frequency.cuh", include_str!("../../heuristics/frequency.cuh")),
+    ("groups.cuh", include_str!("../groups.cuh")),
+    ("halves.cuh", include_str!("../halves.cuh")),
+    ("inputs.cuh", include_str!("../inputs.cuh")),
+    ("joingraph.cu", include_str!("../joingraph.cu")),
+    ("kempe.cuh", include_str!("../../heuristics/kempe.cuh")),
+    ("layout.cuh", include_str!("../layout.cuh")),
+    ("manhattan.cuh", include_str!("../../heuristics/manhattan.cuh")),
+    ("rating_cache.cuh", include_str!("../rating_cache.cuh")),
+    ("crossover.cuh", include_str!("../crossover.cuh")),
+    ("min_conflicts.cuh", include_str!("../../heuristics/min_conflicts.cuh")),
+    ("mini_bucket.cuh", include_str!("../../heuristics/mini_bucket.cuh")),
+    ("network.cuh", include_str!("../../heuristics/network.cuh")),
+    ("pairs.cu", include_str!("../pairs.cu")),
+    ("propagate.cu", include_str!("../propagate.cu")),
+    ("rng.cuh", include_str!("../rng.cuh")),
+    ("satellite.cuh", include_str!("../../heuristics/satellite.cuh")),
+    ("semiring.cuh", include_str!("../semiring.cuh")),
+    ("settle.cuh", include_str!("../settle.cuh")),
+    ("shift.cu", include_str!("../shift.cu")),
+    ("sparse.cu", include_str!("../sparse.cu")),
+    ("spins.cu", include_str!("../spins.cu")),
+    ("staged.cu", include_str!("../staged.cu")),
+    ("sum.cuh", include_str!("../sum.cuh")),
+    ("sums.cu", include_str!("../sums.cu")),
+    ("table.cuh", include_str!("../../heuristics/table.cuh")),
+    ("tabu.cu", include_str!("../tabu.cu")),
+    ("state_lanes.cuh", include_str!("../state_lanes.cuh")),
+    ("terms.cuh", include_str!("../terms.cuh")),
+    ("tree_move.cuh", include_str!("../tree_move.cuh")),
+    ("walks.cuh", include_str!("../walks.cuh")),
+    ("weight.cuh", include_str!("../weight.cuh")),
+    ("weighting.cu", include_str!("../weighting.cu")),
+];
+
+/// All texts, files in the folder `FANGS_KERNELS` replace those of the same name, so that work on a kernel needs no new
+/// build.
+fn texts() -> &'static [Text] {
+    static READ: OnceLock<Vec<Text>> = OnceLock::new();
+    READ.get_or_init(|| {
+        let folder = std::env::var_os("FANGS_KERNELS").map(PathBuf::from);
+        let text = |&(name, text): &(&'static str, &'static str)| {
+            let replaced = folder.as_ref().and_then(|folder| std::fs::read_to_string(folder.join(name)).ok());
+            (name, replaced.map_or(text.into(), Into::into))
+        };
+        TEXTS.iter().map(text).collect()
+    })
+}
+
+/// A text of [`TEXTS`].
+///
+/// # Panics
+/// Where there is no such text: the names are fixed when the program is built.
+pub fn source(name: &str) -> Source {
+    let text = texts().iter().find(|(known, _)| *known == name).map(|(_, text)| text.clone());
+    own(name, text.unwrap_or_else(|| panic!("no kernel text is called {name}")))
+}
+
+/// A text that only includes one of [`TEXTS`], to be appended to another.
+pub fn including(name: &str) -> Source {
+    own(name, format!("#include \"{name}\"\n"))
+}
+
+/// A text from elsewhere, which may include those of [`TEXTS`].
+pub fn own(name: impl Into<String>, text: impl Into<String>) -> Source {
+    Source::new(name, text, texts())
+}
