@@ -25,16 +25,10 @@
 //! generation for states of any kind in [`fang`], and heuristics that users write in files in
 //! [`heuristics::language`].
 
-#[cfg(test)]
-extern crate self as fangs;
-
 #[doc(hidden)]
 pub mod all_kernels;
 #[doc(hidden)]
 pub mod bench;
-#[cfg(test)]
-#[path = "../tests/common/mod.rs"]
-mod common;
 
 pub use fangs_base::{Error, VERSION, activity, error, rng, stop};
 #[doc(hidden)]

@@ -4,8 +4,6 @@
 //! Reference values: two independent programs, a bucket tree in long doubles and pyAgrum 3.3.1 on tables of doubles.
 //! Evidence is a forward sample at leaves of the network.
 
-mod common;
-
 use fangs::formats::read_potentials;
 use fangs::formats::{ReadOptions, Source, read_evidence, read_variables};
 use fangs::marginals::{Evidence, Marginals, Options, PreparedMap, compute};
@@ -29,7 +27,7 @@ fn find(name: &str) -> Option<PathBuf> {
     names.push(instances.join(format!("{name}.uai.xz")));
     let found = names.into_iter().find(|path| path.is_file());
     if found.is_none() {
-        common::skip(format!("there is no {name}"));
+        fangs_testing::skip(format!("there is no {name}"));
     }
     found
 }

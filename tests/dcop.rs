@@ -1,9 +1,6 @@
 //! Distributed problems: the published files where their folder is present, and generated ones. The values were
 //! computed by an implementation in another language (numpy tables along depth-first and min-fill orders).
 
-mod common;
-
-use common::Shape;
 use fangs::bounds::{BoundChoice, Bounder, BounderOptions, Step};
 use fangs::dcop::{Found, Place, Traffic, run_agents, run_levels};
 use fangs::elimination::{Limits, Plan};
@@ -16,6 +13,7 @@ use fangs::rng::Rng;
 use fangs::search::{Options, Status, solve};
 use fangs::stop::Stop;
 use fangs::{Error, check};
+use fangs_testing::Shape;
 use std::path::PathBuf;
 use std::sync::Arc;
 

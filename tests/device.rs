@@ -2,10 +2,8 @@
 
 #![allow(unsafe_code, reason = "launches of kernels")]
 
-mod common;
-
-use common::gpu;
 use fangs::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg, Source};
+use fangs_testing::gpu;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

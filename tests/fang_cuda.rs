@@ -4,15 +4,13 @@
 
 #![allow(unsafe_code, reason = "a domain of its own promises what the device may touch")]
 
-mod common;
-
-use common::gpu;
 use fangs::device::{Cuda, Held, Source};
 use fangs::fang::cuda::{self, Domain, Heuristic, ManhattanOnDevice, Shape};
 use fangs::fang::manhattan::{Manhattan, Points};
 use fangs::fang::{Active, ByType, LocalHeuristic, Order, Population, State, Uniform};
 use fangs::rng::Rng;
 use fangs::stop::Stop;
+use fangs_testing::gpu;
 use std::sync::Arc;
 
 /// What each variable took last, `u32::MAX` for nothing.

@@ -1,14 +1,12 @@
 //! Files from outside: round trips, damaged files, compressed files, and every instance of a folder where there is one.
 
-mod common;
-
-use common::published;
 use fangs::check;
 use fangs::error::Error;
 use fangs::formats::{Format, ReadOptions, Source, read, read_from, write};
 use fangs::model::{Cost, FORBIDDEN, Network, Table, add};
 use fangs::rng::Rng;
 use fangs::stop::Stop;
+use fangs_testing::published;
 use proptest::prelude::*;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -257,7 +255,7 @@ fn pipes_are_read_and_can_be_given_up() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe.wcsp");
     if !std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()) {
-        return common::skip("there is no mkfifo");
+        return fangs_testing::skip("there is no mkfifo");
     }
     let source = Source::File(pipe.clone());
     let writer = std::thread::spawn(move || {

@@ -1,7 +1,5 @@
 //! Global cost functions: reference networks with the cost of every assignment, where they lie beside the project.
 
-mod common;
-
 use fangs::check;
 use fangs::formats::{Format, ReadOptions, read_from};
 use fangs::model::{FORBIDDEN, Network, add};
@@ -23,7 +21,7 @@ struct Reference {
 
 /// The references, if they are there.
 fn references() -> Option<Vec<Reference>> {
-    let text = std::fs::read_to_string(common::published("../specs/globals.jsonl")?).expect("it can be read");
+    let text = std::fs::read_to_string(fangs_testing::published("../specs/globals.jsonl")?).expect("it can be read");
     Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
 }
 

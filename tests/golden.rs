@@ -1,14 +1,12 @@
 //! Known optima: the instances of `tests/instances`, and, if a folder of published instances is present, that no bound
 //! cuts off a published value.
 
-mod common;
-
-use common::published;
 use fangs::formats::{self, ReadOptions, Source};
 use fangs::model::Network;
 use fangs::search::{Options, Status, Summary, solve};
 use fangs::stop::Stop;
 use fangs::{Error, check};
+use fangs_testing::published;
 use std::path::Path;
 use std::time::Duration;
 

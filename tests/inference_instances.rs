@@ -1,14 +1,12 @@
 //! Bucket elimination and mini-buckets on published instances, where these are there.
 
-mod common;
-
-use common::published_network;
 use fangs::bounds::{SizeSchedule, constant_bound};
 use fangs::elimination::{Limits, Outcome, Plan, Progress, Run};
 use fangs::model::Problem;
 use fangs::order::{Method, best_order, best_orders};
 use fangs::reduce::Reducer;
 use fangs::stop::Stop;
+use fangs_testing::published_network;
 use std::sync::Arc;
 
 fn read(path: &str) -> Option<Arc<Problem>> {

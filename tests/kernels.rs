@@ -1,11 +1,9 @@
 //! Every kernel compiles for every architecture that is supported, on machines without a GPU too.
 
-mod common;
-
-use common::nvrtc;
 use fangs::all_kernels;
 use fangs::device::Source;
 use fangs::kernels::{self, TEXTS};
+use fangs_testing::nvrtc;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 

@@ -3,10 +3,8 @@
 
 #![allow(unsafe_code, reason = "launches of kernels")]
 
-mod common;
-
-use common::gpu;
 use fangs::device::{Choice, DeviceError, PushKernelArg};
+use fangs_testing::gpu;
 
 type Result<T = ()> = std::result::Result<T, DeviceError>;
 

@@ -1,12 +1,10 @@
 //! The reductions on real networks: sizes before and after, and costs that survive the way back.
 
-mod common;
-
-use common::{published, published_network};
 use fangs::model::{Cost, add};
 use fangs::reduce::{Reducer, Size};
 use fangs::rng::Rng;
 use fangs::stop::Stop;
+use fangs_testing::{published, published_network};
 use std::time::Instant;
 
 fn line(size: &Size) -> String {

@@ -1,13 +1,11 @@
 //! Networks written in every format that can hold them, and read again.
 
-mod common;
-
-use common::published;
 use fangs::check;
 use fangs::formats::{self, FORMATS, Format, ReadOptions, Source, read, read_from};
 use fangs::model::{FORBIDDEN, Network};
 use fangs::rng::Rng;
 use fangs::stop::Stop;
+use fangs_testing::published;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

@@ -1,8 +1,6 @@
 //! Whole runs on a CUDA device: equal to the CPU's where they are counted in rounds, and alive when the device fails.
 //! Without a GPU they are skipped.
 
-mod common;
-
 use assert_cmd::Command;
 use fangs::device::Choice;
 use fangs::generate::generate;
@@ -21,7 +19,7 @@ fn driver(name: &str) -> DriverChoice {
 /// The device, for one test at a time: one might take the memory and the time that another is promised.
 fn gpu() -> Option<MutexGuard<'static, ()>> {
     static TAKEN: Mutex<()> = Mutex::new(());
-    common::gpu().map(|_| TAKEN.lock().unwrap_or_else(PoisonError::into_inner))
+    fangs_testing::gpu().map(|_| TAKEN.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn run(network: &Network, device: Choice, options: Options) -> Summary {
@@ -235,7 +233,7 @@ fn a_device_that_fails_costs_no_solution() {
 
 #[test]
 fn rounds_on_two_devices_are_equal_whatever_their_order() {
-    let (Some(()), Some(_gpu)) = (common::two_gpus(), gpu()) else { return };
+    let (Some(()), Some(_gpu)) = (fangs_testing::two_gpus(), gpu()) else { return };
     for (name, network) in networks() {
         let options = || Options::default().with(|options| (options.rounds, options.seed) = (Some(30), 5));
         let runs = [[0, 1], [0, 1], [1, 0]].map(|list| run(&network, Choice::Several(list.into()), options()));
@@ -254,7 +252,7 @@ fn rounds_on_two_devices_are_equal_whatever_their_order() {
 
 #[test]
 fn one_of_two_devices_that_fails_leaves_the_other_at_work() {
-    let (Some(()), Some(_gpu)) = (common::two_gpus(), gpu()) else { return };
+    let (Some(()), Some(_gpu)) = (fangs_testing::two_gpus(), gpu()) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let (file, rows) = (folder.path().join("grid.wcsp"), folder.path().join("rows.csv"));
     let mut generated = Command::cargo_bin("fangs").expect("the program is built");

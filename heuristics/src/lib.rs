@@ -25,17 +25,19 @@ mod list;
 mod template;
 mod view;
 
-use fangs_base::{Error, error, files, rng, stop, terminal};
-use fangs_device as device;
-use fangs_kernels as kernels;
-use fangs_model::{graph, model};
-use fangs_formats as formats;
-use fangs_elimination::{elimination, value_tables};
-use fangs_bounds::{reduce};
-use fangs_fang as fang;
 pub use crate::fang::boltzmann::Boltzmann as Weights;
 pub use cuda_file::FromCuda;
 pub use ejection::Ejection;
+use fangs_base::{Error, error, files, rng, stop, terminal};
+use fangs_bounds::reduce;
+use fangs_device as device;
+use fangs_elimination::{elimination, value_tables};
+use fangs_fang as fang;
+use fangs_formats as formats;
+#[cfg(test)]
+use fangs_generate as generate;
+use fangs_kernels as kernels;
+use fangs_model::{graph, model};
 pub use file::FromFile;
 pub use inputs::{INPUTS, Input, Inputs, Kind, Needs};
 pub use list::*;

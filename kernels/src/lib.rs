@@ -1,7 +1,7 @@
 //! The texts of all kernels, embedded in the program: `kernels/` and `heuristics/`.
 
-use fangs_device as device;
 use crate::device::{Source, Text};
+use fangs_device as device;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -89,4 +89,33 @@ pub fn including(name: &str) -> Source {
 /// A text from elsewhere, which may include those of [`TEXTS`].
 pub fn own(name: impl Into<String>, text: impl Into<String>) -> Source {
     Source::new(name, text, texts())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::device::device_structs;
+
+    device_structs! {
+        /// Of a test.
+        #[derive(Clone, Copy, Debug)]
+        pub(super) struct Host as "Kernels" {
+            /// The first.
+            pub first: u64,
+            tile as "x": [u32; 3],
+            last: i32,
+        }
+    }
+
+    #[test]
+    fn a_structure_that_lies_otherwise_does_not_compile() -> Result<(), crate::device::DeviceError> {
+        let Some(nvrtc) = fangs_testing::nvrtc() else { return Ok(()) };
+        let compile = |text: &str| nvrtc.compile(&super::own("own.cu", text).asserts::<Host>(), 90);
+        let right = "struct Kernels { unsigned long long first; unsigned x, y, z; int last; };\n";
+        let _ = compile(right)?;
+        for (from, to) in [("x, y", "y, x"), ("int last", "long long last"), ("unsigned x", "int last, x")] {
+            let error = compile(&right.replace(from, to)).expect_err("it lies otherwise").to_string();
+            assert!(error.contains("the host's Kernels has"), "{error}");
+        }
+        Ok(())
+    }
 }

@@ -182,8 +182,9 @@ mod tests {
     use super::*;
     use crate::dcop::run_levels;
     use crate::elimination::Limits;
-    use crate::elimination::tests::{random, shuffled};
+    use crate::elimination::testing::shuffled;
     use crate::rng::Rng;
+    use fangs_testing::problems::random;
 
     impl Bucket {
         /// What the kernels do, on the host.
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn its_kernels_come_to_the_same_bounds() {
-        let Some(cuda) = crate::common::gpu() else { return };
+        let Some(cuda) = fangs_testing::gpu() else { return };
         compare(100, Some(&Gpu::new(cuda)));
     }
 }

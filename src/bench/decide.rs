@@ -350,7 +350,7 @@ mod tests {
     /// Values by the paper's kernels agree with ours, or the row is an error; without room there is no time.
     #[test]
     fn rows_have_the_seconds_of_the_papers_kernels() {
-        let Some(cuda) = crate::common::gpu() else { return };
+        let Some(cuda) = fangs_testing::gpu() else { return };
         let measured = |setting: &DecideSetting, limit: u64| {
             let gpu = Gpu::limited(cuda.clone(), limit);
             let options = DecideOptions { gpu: Some(&gpu), cpu: false, memory: 1 << 30 };

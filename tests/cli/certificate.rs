@@ -1,6 +1,6 @@
 //! `--certificate` of `solve`, `bound` and `check`.
 
-use super::{COINS, FOUR, INFEASIBLE, Result, common, fangs, folder_with, object, refused};
+use super::{COINS, FOUR, INFEASIBLE, Result, fangs, folder_with, object, refused};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -162,7 +162,7 @@ fn what_is_not_proven_is_refused() -> Result {
 /// without mini-buckets at nodes and after bounds forbade values; and bounds of mini-buckets and of join graphs.
 #[test]
 fn published_instances_are_certified() -> Result {
-    let Some(manifest) = common::published("MANIFEST.tsv") else { return Ok(()) };
+    let Some(manifest) = fangs_testing::published("MANIFEST.tsv") else { return Ok(()) };
     let folder = manifest.parent().ok_or("a folder")?;
     let copies = tempfile::tempdir()?;
     let by_graphs = ["bound", "--method", "join-graph"];

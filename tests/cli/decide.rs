@@ -1,6 +1,6 @@
 //! `fangs decide`, and `fangs check --policy`.
 
-use super::{Result, Value, check_csv, common, fangs, object, refused};
+use super::{Result, Value, check_csv, fangs, object, refused};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -242,7 +242,7 @@ fn diagrams_of_level_two_are_decided_and_checked() -> Result {
 
 #[test]
 fn a_device_is_used_where_it_is_named_and_the_cpu_goes_on_where_it_fails() -> Result {
-    if common::gpu().is_none() {
+    if fangs_testing::gpu().is_none() {
         return Ok(());
     }
     let (_folder, tiger, coin) = folder()?;

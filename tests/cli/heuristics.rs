@@ -241,7 +241,7 @@ fn a_file_in_cuda_is_compiled_and_wants_a_device() -> Result {
         .code(2);
     let told = String::from_utf8(refused.get_output().stderr.clone())?;
     assert!(told.contains("my.cuh") && told.contains("needs a device"), "{told}");
-    if common::nvrtc().is_none() {
+    if fangs_testing::nvrtc().is_none() {
         return Ok(());
     }
     let listings: Vec<&str> = page.split("```cuda\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();

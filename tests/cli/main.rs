@@ -3,8 +3,6 @@
 mod cases;
 mod certificate;
 mod coloring;
-#[path = "../common/mod.rs"]
-mod common;
 mod convert;
 mod dcop;
 mod decide;

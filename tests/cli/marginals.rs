@@ -329,7 +329,7 @@ fn wrong_names_and_devices_are_refused() -> Result {
 
 #[test]
 fn a_device_is_used_where_it_is_named_and_the_cpu_goes_on_where_it_fails() -> Result {
-    if common::gpu().is_none() {
+    if fangs_testing::gpu().is_none() {
         return Ok(());
     }
     let (_folder, path) = folder_with("rain.bif", RAIN)?;
@@ -369,7 +369,7 @@ fn many_cases_are_a_line_each() -> Result {
     };
     let lines = |cases: &Path| lines_on("cpu", cases);
     let (objects, table) = (lines(&cases)?, lines(&rows)?);
-    if common::gpu().is_some() {
+    if fangs_testing::gpu().is_some() {
         for (object, other) in objects.iter().zip(lines_on("cuda:0", &cases)?) {
             assert_eq!((&object["case"], &object["status"]), (&other["case"], &other["status"]));
             if object["status"] == "exact" {

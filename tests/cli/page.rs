@@ -1,7 +1,7 @@
 //! Pages in a browser: what scripts add works, and nothing is asked for.
 
-use super::common::needs;
 use super::*;
+use fangs_testing::needs;
 
 /// What a reader does with each picture, and what comes of it.
 const READER: &str = r#"<script>

@@ -2,11 +2,11 @@
 
 use super::random::{INPUTS_AND_TABLES, Sample, Visit};
 use super::{DOMAINS, Setting};
-use crate::common::{gpu, nvrtc};
 use fangs::device::{PushKernelArg, Source};
 use fangs::heuristics::INPUTS;
 use fangs::heuristics::language::{Heuristic, Scratch};
 use fangs::rng::Rng;
+use fangs_testing::{gpu, nvrtc};
 use rayon::prelude::*;
 
 /// A thread makes a visit. Its values are taken in two parts, so that aggregates are merged.

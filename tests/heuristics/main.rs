@@ -4,8 +4,6 @@
 #![allow(unsafe_code, reason = "launches of kernels")]
 
 mod broken;
-#[path = "../common/mod.rs"]
-mod common;
 mod device;
 mod lines;
 mod random;

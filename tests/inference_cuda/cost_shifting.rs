@@ -1,6 +1,5 @@
 //! Cost shifting in join graphs and between functions.
 
-use super::common::published_network;
 use super::{band, gpu, order, random};
 use fangs::bounds::{JoinGraph, Patience, Shift};
 use fangs::elimination::{Gpu, Limits, Plan, Progress};
@@ -9,6 +8,7 @@ use fangs::order::{Method, Order};
 use fangs::reduce::Reducer;
 use fangs::rng::Rng;
 use fangs::stop::Stop;
+use fangs_testing::published_network;
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -1,12 +1,12 @@
 //! The published propagation on junction trees: its kernels, beside ours, against the CPU.
 
 use super::gpu;
-use crate::common::product;
 use fangs::bench::cube::{CubeOptions, cube};
 use fangs::marginals::{Evidence, Options, compute};
 use fangs::model::{Potentials, Variable};
 use fangs::rng::Rng;
 use fangs::stop::Stop;
+use fangs_testing::product;
 
 /// Trees of cliques that are larger than a block.
 fn chain(rng: &mut Rng, values: u32) -> Potentials {

@@ -165,7 +165,7 @@ fn heavy_nodes_prove_the_optimum() {
         let exact = Plan::new(&problem, &order, &Limits::new(1 << 38).with(|limits| limits.keep_messages = false));
         assert!(exact.exact && Gpu::pays(exact.joint_entries as f64), "{}", exact.joint_entries);
         if Gpu::bytes(&exact) > gpu.budget().expect("it answers") {
-            super::common::skip(format!("{} bytes are not free on the device", Gpu::bytes(&exact)));
+            fangs_testing::skip(format!("{} bytes are not free on the device", Gpu::bytes(&exact)));
             continue;
         }
         let mut run = Run::on(Some(gpu), problem.clone(), exact);

@@ -3,20 +3,18 @@
 //!
 //! Without a device they are skipped; `FANGS_REQUIRE_GPU=1` makes its absence a failure.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod cost_shifting;
 mod cube;
 mod elimination;
 mod sparse;
 
-use common::{Shape, band, needs};
 use fangs::device::{Cuda, DeviceError};
 use fangs::elimination::{Gpu, Outcome, Plan, Progress, Run};
 use fangs::model::Problem;
 use fangs::order::{Method, Order};
 use fangs::rng::Rng;
 use fangs::stop::Stop;
+use fangs_testing::{Shape, band, needs};
 use std::sync::{Arc, OnceLock};
 
 /// The device, opened once.

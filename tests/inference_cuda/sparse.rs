@@ -1,6 +1,5 @@
 //! Sparse bucket elimination.
 
-use super::common::published_network;
 use super::{band, gpu, order, random, run};
 use fangs::bounds::{BoundChoice, BoundSchedule, SizeSchedule, Spent, Stage};
 use fangs::elimination::{Gpu, Limits, Plan, Progress, RowLimits, Run};
@@ -9,6 +8,7 @@ use fangs::order::{Method, Order, best_orders};
 use fangs::reduce::Reducer;
 use fangs::rng::Rng;
 use fangs::stop::Stop;
+use fangs_testing::published_network;
 use std::sync::Arc;
 use std::time::Instant;
 

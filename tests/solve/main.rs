@@ -1,10 +1,7 @@
 //! `fangs::search::solve` on small networks of every kind that the model allows, against brute force.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod options;
 
-use common::Shape;
 use fangs::model::{Cost, FORBIDDEN, ModelError, Network, Number, Units};
 use fangs::rng::Rng;
 use fangs::search::{
@@ -12,6 +9,7 @@ use fangs::search::{
 };
 use fangs::stop::Stop;
 use fangs::{Error, check, generate, heuristics};
+use fangs_testing::Shape;
 
 /// A random network: arity 0 to 4, domains of 1 to 5 values, costs of either sign, forbidden entries, ties, dense and
 /// sparse and shared tables, minimised or maximised, with and without a limit or rounded entries.

@@ -117,10 +117,7 @@ pub struct Patient<'a> {
 }
 
 impl<'a> Patient<'a> {
-    pub fn new<R: Read>(
-        open: impl FnOnce() -> io::Result<R> + Send + 'static,
-        stop: &'a Stop,
-    ) -> io::Result<Self> {
+    pub fn new<R: Read>(open: impl FnOnce() -> io::Result<R> + Send + 'static, stop: &'a Stop) -> io::Result<Self> {
         let (sender, chunks) = sync_channel(4);
         let _ = crate::threads::start("input", move || {
             let mut reader = match open() {

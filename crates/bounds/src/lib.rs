@@ -4,8 +4,12 @@ pub mod bounds;
 pub mod reduce;
 
 use fangs_base::{Error, activity, error, memory, rng, stop, threads};
+use fangs_check as check;
 use fangs_device as device;
+use fangs_elimination::{elimination, order, tensor};
+#[cfg(test)]
+use fangs_formats as formats;
+#[cfg(test)]
+use fangs_generate as generate;
 use fangs_kernels as kernels;
 use fangs_model::{certificate, graph, model};
-use fangs_check as check;
-use fangs_elimination::{elimination, order, tensor};

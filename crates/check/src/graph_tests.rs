@@ -4,8 +4,8 @@ use super::evaluate;
 use super::state::State;
 use super::tests::{assignments, follow, random, solved, triangle};
 use crate::Error;
-use crate::certificate::{Branch, Certificate, Cluster, Ending, Graph, Rows, Search, Step};
 use crate::Replay;
+use crate::certificate::{Branch, Certificate, Cluster, Ending, Graph, Rows, Search, Step};
 use crate::model::{Cost, FORBIDDEN, Network, Table};
 use crate::rng::Rng;
 

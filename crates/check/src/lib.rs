@@ -7,6 +7,8 @@
 mod buckets;
 mod elimination;
 mod globals;
+#[cfg(test)]
+mod globals_tests;
 mod graph;
 #[cfg(test)]
 mod graph_tests;
@@ -28,14 +30,22 @@ mod tables;
 pub(crate) mod tests;
 mod tuning;
 
-use fangs_base::{Error, error, memory, stop};
-use fangs_model::{certificate, model};
 pub use elimination::Effort;
+use fangs_base::{error, memory, stop};
+#[cfg(test)]
+use fangs_base::Error;
+#[cfg(test)]
+use fangs_base::{files, rng};
+#[cfg(test)]
+use fangs_bounds::{bounds, reduce};
+#[cfg(test)]
+use fangs_elimination::order;
+#[cfg(test)]
+use fangs_formats as formats;
+use fangs_model::{certificate, model};
 pub use globals::global_cost;
 pub use marginals::{MarginalsCheck, MarginalsClaim, check_marginals};
-#[cfg(test)]
-pub(crate) use policy::best_in_idid;
-pub use policy::{worth_in_diagram, worth_in_idid, worth_in_pomdp, worth_in_team};
+pub use policy::{best_in_idid, worth_in_diagram, worth_in_idid, worth_in_pomdp, worth_in_team};
 pub use potentials::verify;
 pub use replay::Replay;
 

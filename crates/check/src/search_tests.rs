@@ -4,13 +4,13 @@ use super::tests::{follow, random, solved};
 use crate::bounds::Proof;
 use crate::bounds::{Begin, Branch, Search, Style};
 use crate::certificate::{Certificate, Ending};
-use crate::elimination::Progress;
 use crate::files::sealed;
 use crate::model::{Cost, FORBIDDEN, Network};
 use crate::order::{Method, best_orders};
 use crate::reduce::Reducer;
 use crate::rng::Rng;
 use crate::stop::Stop;
+use fangs_elimination::elimination::Progress;
 use std::sync::Arc;
 
 /// A search of a random network, ended early or not, with its bound and the optimum.

@@ -6,14 +6,14 @@ use crate::bounds::Proof;
 use crate::bounds::{BoundChoice, METHODS};
 use crate::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, constant_bound};
 use crate::certificate::{Branch, Certificate, Elimination, Ending, Join, Step};
-use crate::common::Shape;
-use crate::elimination::{Progress, Run};
 use crate::files::sealed;
 use crate::model::ModelError;
 use crate::order::{Method, best_orders};
 use crate::reduce::{Reducer, ValueBounds};
 use crate::rng::Rng;
 use crate::stop::Stop;
+use fangs_elimination::elimination::{Progress, Run};
+pub(crate) use fangs_testing::networks::{assignments, random};
 use std::sync::Arc;
 
 /// Three variables; every kind of table once.
@@ -75,43 +75,12 @@ fn sums_far_beyond_64_bits() -> Result<(), ModelError> {
     Ok(())
 }
 
-/// A random network: arity 0 to 4, forbidden entries, ties, negative costs, dense and sparse, with and without top.
-pub(crate) fn random(rng: &mut Rng) -> Network {
-    let n = 1 + rng.index(7);
-    let high = [1, 3, 20, 1000][rng.index(4)];
-    let low = if rng.below(3) == 0 { high / 2 } else { 0 };
-    let shape = Shape {
-        variables: n,
-        domains: &[1, 2, 2, 3, 4, 5],
-        functions: rng.index(3 * n + 2),
-        arities: &[0, 1, 1, 2, 2, 2, 2, 3, 3, 4],
-        costs: (-low, high - low),
-        forbidden: rng.below(4),
-        sparse: (3, usize::MAX),
-        ..Shape::PLAIN
-    };
-    let mut builder = shape.network(rng);
-    if rng.below(2) == 0 {
-        let _ = builder.top(rng.below(4 * high as u64 + 2) as Cost);
-    }
-    builder.build()
-}
-
-/// All assignments, the last variable running fastest.
-pub(crate) fn assignments(network: &Network) -> Vec<Vec<u32>> {
-    let mut all = vec![vec![]];
-    for &domain in network.domains() {
-        all = all.into_iter().flat_map(|head| (0..domain).map(move |v| [&head[..], &[v]].concat())).collect();
-    }
-    all
-}
-
 /// Every step of every strategy to a bound: the bound and its proof.
 fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Proof)> {
     let stop = Stop::new();
     let mut reducer = match rng.below(4) {
         0 => Reducer::logged(network, false, &stop).expect("the flag is not set"),
-        _ => crate::reduce::tests::reducer(network, true, rng),
+        _ => crate::reduce::testing::reducer(network, true, rng),
     };
     let mut upper = network.top();
     for _ in 0..rng.index(3) {

@@ -19,13 +19,17 @@ mod tcp;
 mod tests;
 mod traffic;
 
-use fangs_base::{error, memory, rng, stop, threads};
-use fangs_model::{graph, model};
-use fangs_elimination::{algebra, elimination, order, tensor};
-use fangs_bounds::{bounds};
 pub use agent::Place;
 pub use bounded::{BoundedFound, run_bounded};
 pub use clocks::{Clocks, Latency};
+use fangs_base::{error, memory, rng, stop, threads};
+use fangs_bounds::bounds;
+#[cfg(test)]
+use fangs_bounds::reduce;
+use fangs_elimination::{algebra, elimination, order, tensor};
+#[cfg(test)]
+use fangs_generate as generate;
+use fangs_model::{graph, model};
 pub use local::{CYCLES, LocalFound, LocalOptions, LocalSearch, run_local};
 pub use run::lower_bound;
 pub use run::{Found, Spent, run_agents, run_levels};

@@ -2,7 +2,7 @@
 
 use super::agent::{Agent, Place};
 use super::*;
-use crate::elimination::tests::{assignments, random, run};
+use crate::elimination::testing::run;
 use crate::elimination::{Gpu, Limits, Outcome, Plan, Width};
 use crate::graph::Graph;
 use crate::model::{Cost, FORBIDDEN, Network, Problem};
@@ -10,6 +10,7 @@ use crate::order::{Method, Order, PseudoTree, Visit};
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::tensor::Storage;
+use fangs_testing::problems::{assignments, random};
 use std::sync::Arc;
 
 const ROOMY: u64 = 1 << 30;
@@ -105,7 +106,7 @@ fn messages_are_those_of_the_tree() {
 
 #[test]
 fn agents_agree_on_a_device() {
-    let Some(gpu) = crate::common::gpu().map(Gpu::new) else { return };
+    let Some(gpu) = fangs_testing::gpu().map(Gpu::new) else { return };
     let (mut rng, stop) = (Rng::new(52), Stop::new());
     let mut problems: Vec<Problem> = (0..100).map(|_| random(&mut rng, 4)).collect();
     // a message of 10^7 entries goes to the device and back in pieces

@@ -6,14 +6,14 @@
 use super::front::{Edge, Front, Grown, Level, NONE};
 use super::process::Process;
 use super::tuning::{CHILDREN, DIGITS};
-use fangs_device::shared::{constants, device_structs};
-use fangs_device::{CudaSlice, CudaView, DeviceError, PushKernelArg, Source};
 use crate::elimination::Gpu;
 use crate::elimination::cuda::Text;
 use crate::elimination::executor::Failure;
 use crate::error::Error;
 use crate::kernels;
 use crate::stop::Stop;
+use fangs_device::shared::{constants, device_structs};
+use fangs_device::{CudaSlice, CudaView, DeviceError, PushKernelArg, Source};
 use std::ops::Range;
 use std::sync::Arc;
 

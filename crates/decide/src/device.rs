@@ -1,9 +1,9 @@
 //! The device of a run: opened once work is worth it, left for good once it has failed.
 
-use fangs_device::{Choice, DeviceError, Opening};
 use crate::elimination::Gpu;
 use crate::error::Error;
 use crate::stop::Stop;
+use fangs_device::{Choice, DeviceError, Opening};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -56,7 +56,7 @@ fn telling(gpu: Arc<Gpu>) -> (Arc<Device>, Receiver<String>) {
 
 #[test]
 fn a_device_grows_the_trees_of_the_host() {
-    let Some(gpu) = crate::common::gpu().map(Gpu::new) else { return };
+    let Some(gpu) = fangs_testing::gpu().map(Gpu::new) else { return };
     let mut rng = Rng::new(73);
     let mut all: Vec<(String, Pomdp, usize)> =
         (0..60).map(|case| (format!("random {case}"), random_process(&mut rng), 2 + case % 4)).collect();
@@ -85,7 +85,7 @@ fn a_device_grows_the_trees_of_the_host() {
 
 #[test]
 fn a_device_solves_both_agents() {
-    let Some(gpu) = crate::common::gpu().map(Gpu::new) else { return };
+    let Some(gpu) = fangs_testing::gpu().map(Gpu::new) else { return };
     for (models, t1, t0) in [(10, 3, 6), (100, 5, 9), (1000, 5, 7)] {
         let idid = tiger_idid(models, t1, t0);
         let (device, told) = telling(gpu.clone());
@@ -100,7 +100,7 @@ fn a_device_solves_both_agents() {
 /// Devices that have no room: the host goes on, and a line says so.
 #[test]
 fn trees_that_do_not_fit_a_device_grow_on_the_host() {
-    let Some(cuda) = crate::common::gpu() else { return };
+    let Some(cuda) = fangs_testing::gpu() else { return };
     let tiger = process(TIGER);
     let own = solved(&tiger, 6, Arc::default(), Method::BeliefTree);
     let (device, told) = telling(Gpu::limited(cuda, 1000));
@@ -112,7 +112,7 @@ fn trees_that_do_not_fit_a_device_grow_on_the_host() {
 /// More beliefs than are allowed end a tree on a device as on the host.
 #[test]
 fn devices_keep_to_the_number_of_nodes() {
-    let Some(gpu) = crate::common::gpu().map(Gpu::new) else { return };
+    let Some(gpu) = fangs_testing::gpu().map(Gpu::new) else { return };
     let tiger = process(TIGER);
     for (nodes, horizon) in [(1, 4), (3, 6), (5, 9)] {
         let (device, told) = telling(gpu.clone());

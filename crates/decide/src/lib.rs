@@ -34,14 +34,18 @@ mod tree;
 mod tuning;
 
 pub use beliefs::sources;
-use fangs_base::{error, memory, rng, stop};
-use fangs_kernels as kernels;
-use fangs_model::{model};
-use fangs_elimination::{algebra, elimination, tensor};
-use fangs_check as check;
 pub use device::Device;
 pub use diagram::pairs_of;
 pub use diagram::solve_diagram;
+use fangs_base::{error, memory, rng, stop};
+use fangs_check as check;
+use fangs_elimination::{algebra, elimination, tensor};
+#[cfg(test)]
+use fangs_formats as formats;
+#[cfg(test)]
+use fangs_generate as generate;
+use fangs_kernels as kernels;
+use fangs_model::model;
 pub use flat::{flat_idid, flat_pomdp};
 pub use solve::{solve_idid, solve_pomdp};
 

@@ -130,11 +130,11 @@ mod tests {
     /// A problem with all utilities times a power of two has the same policy, and values times that power.
     #[test]
     fn magnitudes_change_no_digit() {
-        use crate::tests::{diagram, random_diagram, random_process};
-        use crate::{Options, solve_pomdp};
         use crate::model::DiagramKind;
         use crate::rng::Rng;
         use crate::stop::Stop;
+        use crate::tests::{diagram, random_diagram, random_process};
+        use crate::{Options, solve_pomdp};
         let mut rng = Rng::new(17);
         let times = |made: &Diagram, exponent: i64| {
             let mut made = made.clone();

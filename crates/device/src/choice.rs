@@ -305,16 +305,16 @@ impl Opening {
     }
 
     /// A device that is being opened until [`Opening::arrive`].
-    #[cfg(test)]
-    pub(crate) fn on_its_way(choice: Choice) -> Opening {
+    #[doc(hidden)]
+    pub fn on_its_way(choice: Choice) -> Opening {
         let opening = Opening { ahead: true, ..Opening::new(choice) };
         *opening.shared.state.lock().expect("no other thread has it") = State::Working;
         opening
     }
 
     /// Ends the opening.
-    #[cfg(test)]
-    pub(crate) fn arrive(&self, outcome: Result<Opened, DeviceError>) {
+    #[doc(hidden)]
+    pub fn arrive(&self, outcome: Result<Opened, DeviceError>) {
         *self.shared.state.lock().expect("no thread panics with it") = State::Done(outcome);
         self.shared.changed.notify_all();
     }

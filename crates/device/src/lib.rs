@@ -23,9 +23,9 @@ pub mod shared;
 mod source;
 
 pub use busy::Busy;
-use fangs_base::{error, stop, terminal, threads, VERSION};
 pub use choice::{Choice, Opened, Opening};
 pub use cuda::Cuda;
+use fangs_base::{VERSION, error, stop, terminal, threads};
 pub use find::{devices, survey};
 pub use held::Held;
 pub use shared::DeviceStruct;

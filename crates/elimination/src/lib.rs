@@ -7,6 +7,10 @@ pub mod tensor;
 pub mod value_tables;
 
 use fangs_base::{error, memory, rng, stop, threads};
+#[cfg(test)]
+use fangs_bounds::{bounds, reduce};
 use fangs_device as device;
+#[cfg(test)]
+use fangs_generate as generate;
 use fangs_kernels as kernels;
 use fangs_model::{graph, model};

@@ -74,7 +74,7 @@ pub struct ValueTables {
 impl ValueTables {
     /// Lays out the rows of a core. A forbidden entry costs `price` (in the core's units) or less, where the rows
     /// would not fit i32 otherwise, but then at least what the other costs of a variable add up to.
-    #[cfg(test)]
+    #[doc(hidden)]
     pub fn new(problem: &Arc<Problem>, price: Cost) -> ValueTables {
         ValueTables::until(problem, price, &Stop::new()).expect("no stop is set")
     }

@@ -217,9 +217,9 @@ impl Clauses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, read_from};
     use crate::model::{Cost, Table, Units, add};
     use crate::stop::Stop;
+    use crate::{Format, read_from};
 
     fn parse(text: &str, format: Format) -> Result<Network, Error> {
         read_from(text.as_bytes(), "t", format, &ReadOptions::default(), &Stop::new())

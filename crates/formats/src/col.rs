@@ -58,13 +58,7 @@ impl Graph {
 }
 
 /// Begins the network that counts which of these edges have one color.
-pub fn conflicts(
-    name: &str,
-    vertices: u32,
-    edges: &[[u32; 2]],
-    colors: u32,
-    stop: &Stop,
-) -> Result<Builder, Error> {
+pub fn conflicts(name: &str, vertices: u32, edges: &[[u32; 2]], colors: u32, stop: &Stop) -> Result<Builder, Error> {
     let mut builder = Network::builder(name);
     for vertex in stop.each(0..vertices) {
         let _ = vertex?;
@@ -199,8 +193,8 @@ fn one_color(colors: u32) -> Vec<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, read_from};
     use crate::stop::Stop;
+    use crate::{Format, read_from};
 
     fn parse(text: &str, colors: Option<u32>) -> Result<Network, Error> {
         let options = ReadOptions { colors, ..ReadOptions::default() };

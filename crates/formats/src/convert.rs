@@ -1,10 +1,10 @@
 //! Networks in another format: written, read again and compared.
 
 use crate::error::Error;
-use crate::{self as formats, Format, ReadOptions};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Number, Units};
 use crate::rng::Rng;
 use crate::stop::Stop;
+use crate::{self as formats, Format, ReadOptions};
 use crate::{check, terminal};
 use rayon::prelude::*;
 use std::io::ErrorKind;

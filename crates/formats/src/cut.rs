@@ -129,8 +129,8 @@ impl Weighted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, read_from};
     use crate::stop::Stop;
+    use crate::{Format, read_from};
 
     fn parse(text: &str, format: Format) -> Result<Network, Error> {
         read_from(text.as_bytes(), "t", format, &ReadOptions::default(), &Stop::new())

@@ -130,8 +130,8 @@ fn id<'a>(node: Node<'a, '_>) -> Result<&'a str, Wrong> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, read_from, read_potentials_from};
     use crate::stop::Stop;
+    use crate::{Format, read_from, read_potentials_from};
 
     fn parse(text: &str) -> Result<Network, Error> {
         read_from(text.as_bytes(), "t.xdsl", Format::Xdsl, &ReadOptions::default(), &Stop::new())

@@ -139,8 +139,8 @@ fn potential(file: &mut File, words: &mut Words<'_, '_>) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, read_from};
     use crate::stop::Stop;
+    use crate::{Format, read_from};
 
     fn parse(text: &str) -> Result<Network, Error> {
         read_from(text.as_bytes(), "t.net", Format::Net, &ReadOptions::default(), &Stop::new())

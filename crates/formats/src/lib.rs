@@ -48,13 +48,15 @@ mod writing;
 mod xmlbif;
 
 pub mod convert;
-use fangs_base::{error, files, memory, rng, stop, terminal};
-use fangs_model::{globals, model};
-use fangs_check as check;
 pub use col::Graph;
 pub use col::conflicts;
 pub use decision::{Decision, DecisionFormat, read_decision, read_policy};
 pub use evidence::{Evidence, read_evidence, read_variables};
+use fangs_base::{error, files, memory, rng, stop, terminal};
+use fangs_check as check;
+#[cfg(test)]
+use fangs_generate as generate;
+use fangs_model::{globals, model};
 pub use id::{Parts as DiagramParts, parse_diagram, read_diagram};
 pub use idid::{parse_idid, read_idid};
 pub use input::{Source, compressed_extensions};

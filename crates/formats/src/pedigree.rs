@@ -166,9 +166,9 @@ impl Locus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, read_from};
     use crate::model::add;
     use crate::stop::Stop;
+    use crate::{Format, read_from};
 
     fn parse(text: &str) -> Result<Network, Error> {
         read_from(text.as_bytes(), "t.pre", Format::Pre, &ReadOptions::default(), &Stop::new())

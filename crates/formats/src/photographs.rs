@@ -102,9 +102,9 @@ fn time(tokens: &mut Tokens<'_>, what: &str) -> Result<i64, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, read_from};
     use crate::model::{Cost, add};
     use crate::stop::Stop;
+    use crate::{Format, read_from};
 
     fn parse(text: &str) -> Result<Network, Error> {
         read_from(text.as_bytes(), "t.bep", Format::Bep, &ReadOptions::default(), &Stop::new())

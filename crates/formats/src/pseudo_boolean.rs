@@ -341,8 +341,8 @@ fn add_tuple(
 mod tests {
     use super::*;
     use crate::check;
-    use crate::{Format, read_from};
     use crate::stop::Stop;
+    use crate::{Format, read_from};
 
     fn parse(text: &str, format: Format) -> Result<Network, Error> {
         read_from(text.as_bytes(), "t", format, &ReadOptions::default(), &Stop::new())

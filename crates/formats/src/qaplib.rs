@@ -99,9 +99,9 @@ fn read_matrix(tokens: &mut Tokens<'_>, n: usize) -> Result<Matrix, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, read_from};
     use crate::model::add;
     use crate::stop::Stop;
+    use crate::{Format, read_from};
 
     fn parse(text: &str) -> Result<Network, Error> {
         read_from(text.as_bytes(), "t.dat", Format::Dat, &ReadOptions::default(), &Stop::new())

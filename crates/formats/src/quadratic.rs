@@ -206,9 +206,9 @@ impl Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, read_from};
     use crate::model::Units;
     use crate::stop::Stop;
+    use crate::{Format, read_from};
 
     fn parse(text: &str, format: Format) -> Result<Network, Error> {
         read_from(text.as_bytes(), "t", format, &ReadOptions::default(), &Stop::new())

@@ -209,9 +209,9 @@ fn expected(scale: Scale) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, read_from};
     use crate::model::{Cost, FORBIDDEN, Number, Table, Units};
     use crate::stop::Stop;
+    use crate::{Format, read_from};
 
     fn parse(text: &str, format: Format, precision: Option<u32>) -> Result<Network, Error> {
         let options = ReadOptions { precision, ..ReadOptions::default() };

@@ -75,9 +75,9 @@ fn sites(tokens: &mut Tokens<'_>, what: &str) -> Result<usize, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, read_from};
     use crate::model::add;
     use crate::stop::Stop;
+    use crate::{Format, read_from};
 
     fn parse(text: &str) -> Result<Network, Error> {
         read_from(text.as_bytes(), "cap.txt", Format::Cap, &ReadOptions::default(), &Stop::new())

@@ -241,9 +241,9 @@ fn is_keyword(word: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::check::evaluate;
-    use crate::{Format, read_from};
     use crate::model::{Table, add};
     use crate::stop::Stop;
+    use crate::{Format, read_from};
 
     fn parse(text: &str) -> Result<Network, Error> {
         read_from(text.as_bytes(), "t.wcsp", Format::Wcsp, &ReadOptions::default(), &Stop::new())

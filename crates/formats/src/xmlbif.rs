@@ -133,8 +133,8 @@ pub(super) fn probabilities(node: Node<'_, '_>, entries: usize) -> Result<Number
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, read_from};
     use crate::stop::Stop;
+    use crate::{Format, read_from};
 
     fn parse(text: &str) -> Result<Network, Error> {
         read_from(text.as_bytes(), "t.xmlbif", Format::XmlBif, &ReadOptions::default(), &Stop::new())

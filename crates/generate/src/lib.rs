@@ -3,11 +3,15 @@
 //! [`KINDS`] is the list that the command line offers, [`DIAGRAMS`] that of interactive diagrams; each kind is one
 //! function of this module, which can also be called directly. A new kind is one function and one entry of a list.
 
-use fangs_base::{error, rng};
-use fangs_model::model;
 use crate::error::Error;
 use crate::model::{Builder, Cost, FORBIDDEN, Network};
 use crate::rng::Rng;
+use fangs_base::{error, rng};
+#[cfg(test)]
+use fangs_check as check;
+#[cfg(test)]
+use fangs_formats as formats;
+use fangs_model::model;
 use rustc_hash::FxHashSet;
 
 mod arrangements;

@@ -129,7 +129,7 @@ fn programs_of_hubs_find_what_the_cpu_finds() {
 
 #[test]
 fn a_device_finds_what_the_cpu_finds() {
-    let Some(gpu) = crate::common::gpu().map(Gpu::new) else { return };
+    let Some(gpu) = fangs_testing::gpu().map(Gpu::new) else { return };
     let mut rng = Rng::new(49);
     let mut on_device = 0;
     for case in 0..models() {
@@ -151,7 +151,7 @@ fn a_device_finds_what_the_cpu_finds() {
 
 #[test]
 fn a_device_finds_what_the_cpu_finds_in_large_trees() {
-    let Some(gpu) = crate::common::gpu().map(Gpu::new) else { return };
+    let Some(gpu) = fangs_testing::gpu().map(Gpu::new) else { return };
     let mut rng = Rng::new(50);
     for (n, domains, arity, far) in [
         (24, &[2u32, 3, 4][..], 7, false),
@@ -183,7 +183,7 @@ fn a_device_finds_what_the_cpu_finds_in_large_trees() {
 
 #[test]
 fn a_device_finds_many_cases_at_once() {
-    let Some(gpu) = crate::common::gpu().map(Gpu::new) else { return };
+    let Some(gpu) = fangs_testing::gpu().map(Gpu::new) else { return };
     let mut rng = Rng::new(52);
     let mut on_device = 0;
     for round in 0..models() / 20 {
@@ -211,7 +211,7 @@ fn a_device_finds_many_cases_at_once() {
 /// A device of little memory: the CPU does it, and says why.
 #[test]
 fn what_does_not_fit_a_device_runs_on_the_cpu() {
-    let Some(cuda) = crate::common::gpu() else { return };
+    let Some(cuda) = fangs_testing::gpu() else { return };
     let potentials = line(&mut Rng::new(51), 12, &[4], 5, false);
     let (evidence, options) = (Evidence::default(), Options::default());
     let mut prepared = Prepared::new(&potentials, &evidence, &options, &Stop::new()).expect("a plan");

@@ -8,9 +8,9 @@
 //! products could be below the range of doubles all is done again with a power of two for each entry.
 //!
 //! ```
-//! use fangs::marginals::{Evidence, Options, compute};
-//! use fangs::model::{Potentials, Variable};
-//! use fangs::stop::Stop;
+//! use fangs_marginals::{Evidence, Options, compute};
+//! use fangs_model::model::{Potentials, Variable};
+//! use fangs_base::stop::Stop;
 //!
 //! // rain, and grass that is wet by it
 //! let mut garden = Potentials::new("garden");
@@ -24,7 +24,7 @@
 //! let found = compute(&garden, &evidence, &Options::default(), &Stop::new())?;
 //! assert!((found.ln_z - 0.375f64.ln()).abs() < 1e-15);
 //! assert_eq!(found.posteriors[0].as_deref(), Some(&[0.5, 0.5][..]));
-//! # Ok::<(), fangs::Error>(())
+//! # Ok::<(), fangs_base::Error>(())
 //! ```
 
 mod anytime;
@@ -58,14 +58,16 @@ mod tuning;
 mod weighted;
 mod within;
 
-use fangs_base::{error, memory, rng, stop, threads};
-use fangs_device as device;
-use fangs_model::{model};
-use fangs_elimination::{algebra, elimination, order, tensor};
-use fangs_check as check;
 pub use anytime::MapBounds;
 pub use bounds::{SumBounds, bound, first_bound};
 pub use evidence::Evidence;
+use fangs_base::{error, memory, rng, stop, threads};
+use fangs_check as check;
+use fangs_device as device;
+use fangs_elimination::{algebra, elimination, order, tensor};
+#[cfg(test)]
+use fangs_generate as generate;
+use fangs_model::model;
 pub use intervals::{Bounded, Interval};
 pub use map::{MarginalMap, PreparedMap};
 pub use sliced::Sliced;

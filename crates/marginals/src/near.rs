@@ -67,8 +67,8 @@ pub(super) fn near(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Evidence, Options, compute};
     use crate::model::Potentials;
+    use crate::{Evidence, Options, compute};
 
     fn of(functions: &[(&[u32], &[f64])]) -> Potentials {
         let mut potentials = Potentials::new("t");

@@ -81,10 +81,10 @@ fn largest_sum(function: &Factor, variable: u32, domains: &[u32]) -> Scaled {
 mod tests {
     use super::*;
     use crate::Evidence;
-    use crate::simplify::Keep;
-    use crate::tests::{enumerate, evidence, largest_sum, models, random, some_of};
     use crate::model::{Potentials, Variable};
     use crate::rng::Rng;
+    use crate::simplify::Keep;
+    use crate::tests::{enumerate, evidence, largest_sum, models, random, some_of};
 
     fn peeled(potentials: &Potentials, evidence: &Evidence, maximised: &[u32]) -> Option<Scaled> {
         let stop = Stop::new();

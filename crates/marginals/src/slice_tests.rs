@@ -85,7 +85,7 @@ fn only_sums_and_single_posteriors_come_in_slices_too() {
 /// A device whose memory holds a part of the tables: slices run there.
 #[test]
 fn a_device_of_little_memory_takes_slices() {
-    let Some(cuda) = crate::common::gpu() else { return };
+    let Some(cuda) = fangs_testing::gpu() else { return };
     let mut rng = Rng::new(56);
     let mut on_device = 0;
     for (n, domain) in [(12, 4), (60, 2), (9, 20), (200, 5)] {

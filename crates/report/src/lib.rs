@@ -24,18 +24,20 @@ mod short_lines;
 mod solutions;
 pub mod text;
 
-use fangs_base::{VERSION, activity, error, files, stop, terminal, threads};
-use fangs_device as device;
-use fangs_model::{model};
-use fangs_formats as formats;
-use fangs_elimination::{elimination};
-use fangs_bounds::{bounds, reduce};
-use fangs_search as search;
 pub use checkpoint::CheckpointFile;
 #[cfg(feature = "cli")]
 pub use console::{Console, Verbosity, beside_progress, end_progress};
 pub use csv::{CsvFile, HEADER, Recorded, Row, read_run};
 pub use exchange::ExchangeFolder;
+use fangs_base::{VERSION, activity, error, files, stop, terminal, threads};
+use fangs_bounds::{bounds, reduce};
+use fangs_device as device;
+use fangs_elimination::elimination;
+use fangs_formats as formats;
+#[cfg(test)]
+use fangs_generate as generate;
+use fangs_model::model;
+use fangs_search as search;
 pub use file::{AppendedFile, ReplacedFile, insist};
 pub use keepers::Keepers;
 #[cfg(feature = "mpi")]

@@ -6,8 +6,8 @@ use crate::device::Choice;
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Network};
 use crate::reduce::Reducer;
-use crate::{Options, Status, solve};
 use crate::stop::Stop;
+use crate::{Options, Status, solve};
 use std::cmp::Reverse;
 
 /// A function and its cost.

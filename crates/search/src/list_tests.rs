@@ -6,7 +6,6 @@ use super::drivers::{DriverChoice, Setup};
 use super::options::Options;
 use super::scheduler::driver::{Pool, SearchContext};
 use super::{EventKind, Status, Summary, solve};
-use crate::common;
 use crate::device::{Choice, Cuda, Opened, Opening};
 use crate::generate::generate;
 use crate::model::Network;
@@ -75,7 +74,7 @@ fn a_list_of_one_is_that_one() {
 
 #[test]
 fn rounds_of_a_list_are_equal_on_cuda_devices_and_the_cpu() {
-    let Some(cuda) = common::gpu() else { return };
+    let Some(cuda) = fangs_testing::gpu() else { return };
     for (name, network) in networks() {
         for driver in [DriverChoice::PORTFOLIO, DriverChoice::named("tabu").expect("a driver")] {
             let [cpu, gpu] = [None, Some(&cuda)].map(|cuda| run(&network, list(2, cuda), 2, 12, driver));
@@ -89,7 +88,7 @@ fn rounds_of_a_list_are_equal_on_cuda_devices_and_the_cpu() {
 fn by_the_clock_a_list_finds_and_proves_what_one_does() {
     let network = family("random", &[("n", "16"), ("d", "4"), ("p1", "0.5"), ("p2", "0.1")]);
     let alone = solve(&network, &Options::default(), &Stop::new(), &mut |_| {}).expect("nothing fails");
-    for cuda in [None, common::gpu()] {
+    for cuda in [None, fangs_testing::gpu()] {
         let options = Options::default().with(|options| {
             options.device = list(3, cuda.as_ref());
             (options.threads, options.time) = (Some(3), Some(Duration::from_secs(60)));
@@ -102,7 +101,7 @@ fn by_the_clock_a_list_finds_and_proves_what_one_does() {
 #[test]
 fn by_the_clock_a_list_goes_on_until_the_time_is_over() {
     let network = family("grid", &[("side", "40"), ("d", "6"), ("p2", "0.1")]);
-    for cuda in [None, common::gpu()] {
+    for cuda in [None, fangs_testing::gpu()] {
         let options = Options::default().with(|options| {
             options.device = list(2, cuda.as_ref());
             (options.threads, options.time) = (Some(2), Some(Duration::from_secs(3)));
@@ -121,7 +120,7 @@ fn by_the_clock_a_list_goes_on_until_the_time_is_over() {
 #[test]
 fn drivers_that_were_told_to_end_go_on_in_their_next_rounds() {
     let ising = ("ising", family("ising", &[("side", "40")]));
-    for cuda in [None, common::gpu()] {
+    for cuda in [None, fangs_testing::gpu()] {
         let mut told = Vec::new();
         for (name, network) in networks().into_iter().chain([ising.clone()]) {
             let (options, mut rng, stop) = (Options::default(), Rng::new(1), Stop::new());

@@ -17,16 +17,16 @@ use std::time::Duration;
 /// run.
 ///
 /// ```
-/// use fangs::search::{EventKind, Options, start};
+/// use fangs_search::{EventKind, Options, start};
 ///
-/// let network = fangs::generate::generate("grid", &[("side", "5")], 1)?;
+/// let network = fangs_generate::generate("grid", &[("side", "5")], 1)?;
 /// let options = Options::default().with(|options| options.time = Some(std::time::Duration::from_secs(5)));
 /// let mut session = start(network, options);
 /// for event in session.by_ref().filter(|event| event.kind == EventKind::Solution) {
 ///     println!("{:.3} s: {:?} by {}", event.time_s, event.cost, event.source);
 /// }
 /// println!("{}", session.finish()?.status.name());
-/// # Ok::<(), fangs::Error>(())
+/// # Ok::<(), fangs_base::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Session {

@@ -1,8 +1,8 @@
 //! Random small cores for the tests of the search, and brute force over them.
 
-use crate::common::Shape;
 use crate::model::{Cost, FORBIDDEN, Problem};
 use crate::rng::Rng;
+use fangs_testing::Shape;
 
 /// A random core: arity 1 to 4, domains of 1 to 9 values, forbidden entries, ties, dense, sparse, and shared tables;
 /// one in eight with costs that do not fit 32 bits.

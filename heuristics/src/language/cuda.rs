@@ -3,8 +3,8 @@
 use super::Heuristic;
 use super::arithmetic::{Aggregate, Binary, Unary};
 use super::dag::{Id, Node};
-use crate::device::Source;
 use crate::INPUTS;
+use crate::device::Source;
 use crate::kernels;
 use std::fmt::Write;
 

@@ -3,10 +3,10 @@
 use super::resolve::{CONSTANTS, FUNCTIONS};
 use super::syntax::{Expr, KEYWORDS, parse};
 use super::tables::{Group, Table, Variables};
+use crate::INPUTS;
 use crate::error::Error;
 use crate::files;
 use crate::formats::text::{Text, Wrong, names};
-use crate::INPUTS;
 use crate::stop::Stop;
 use std::ops::Range;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! The heat bath.
 
 use crate::device::Source;
-use crate::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::kernels;
+use crate::{Inputs, Needs, ValueHeuristic, Weights, above};
 
 /// Values weigh exp(-cost / temperature).
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,10 @@
 
 use super::min_conflicts::as_min_conflicts;
 use crate::device::Source;
-use crate::{Neighbourhood, Start, ValueHeuristic, View};
 use crate::kernels;
 use crate::model::Problem;
 use crate::rng::Rng;
+use crate::{Neighbourhood, Start, ValueHeuristic, View};
 
 /// Min-conflicts with Kempe chains, begun by colors that are used least.
 #[derive(Clone, Copy, Debug)]

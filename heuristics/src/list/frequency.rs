@@ -1,8 +1,8 @@
 //! Penalties by frequency, tabu search's long-term memory (Glover: "Tabu search, part I", 1989).
 
 use crate::device::Source;
-use crate::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::kernels;
+use crate::{Inputs, Needs, ValueHeuristic, Weights, above};
 
 /// A heat bath in which values cost more the longer the variable has had them.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! Min-conflicts (Minton, Johnston, Philips, Laird: "Minimizing conflicts", 1992).
 
 use crate::device::Source;
-use crate::{Inputs, Needs, ValueHeuristic};
 use crate::kernels;
+use crate::{Inputs, Needs, ValueHeuristic};
 
 /// Variables in conflict take a cheapest value.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,8 @@
 //! specification dependencies", 2001).
 
 use crate::device::Source;
-use crate::{Inputs, Needs, ValueHeuristic, Weights, above};
 use crate::kernels;
+use crate::{Inputs, Needs, ValueHeuristic, Weights, above};
 
 /// Values weighted by the mini-buckets' cost to go.
 #[derive(Clone, Copy, Debug)]

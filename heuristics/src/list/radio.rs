@@ -1,8 +1,8 @@
 //! Radio links: frequencies whose distance to a partner's is given.
 
 use super::min_conflicts::as_min_conflicts;
-use crate::{Ejection, Neighbourhood, ValueHeuristic};
 use crate::model::Problem;
+use crate::{Ejection, Neighbourhood, ValueHeuristic};
 
 /// Min-conflicts with chains: a link takes a frequency, and partners follow.
 #[derive(Clone, Copy, Debug)]

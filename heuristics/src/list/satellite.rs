@@ -2,10 +2,10 @@
 
 use super::min_conflicts::as_min_conflicts;
 use crate::device::Source;
-use crate::{Ejection, Neighbourhood, Start, ValueHeuristic, View};
 use crate::kernels;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::rng::Rng;
+use crate::{Ejection, Neighbourhood, Start, ValueHeuristic, View};
 
 /// Min-conflicts, with proposals that take in photographs by their weight relative to those they clash with.
 #[derive(Clone, Copy, Debug)]
@@ -114,35 +114,6 @@ impl Neighbourhood for Insert {
         }
         if let Some((_, insertion)) = best {
             Ejection { breadth: 6, longest: 8 }.chain(view, insertion, group);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{CostFunction, Table};
-    use crate::search::drivers::guided::SearchContext;
-    use std::sync::Arc;
-
-    #[test]
-    fn photographs_come_in_until_each_other_one_clashes() {
-        let mut rng = Rng::new(1);
-        for _ in 0..50 {
-            let n = 5 + rng.index(20);
-            // taken in it costs nothing, left out its weight
-            let unary = (0..n).map(|_| vec![0, 1 + rng.below(9) as Cost]).collect();
-            let clash = Table::dense(vec![FORBIDDEN, 0, 0, 0]);
-            let pairs = (0..n as u32).flat_map(|v| (0..v).map(move |u| [u, v])).filter(|_| rng.below(3) == 0);
-            let functions = pairs.map(|pair| CostFunction { scope: pair.into(), table: clash.clone() }).collect();
-            let problem = Problem { domains: vec![2; n], unary, functions, constant: 0, top: FORBIDDEN };
-            assert!(Satellite.fits(&problem).is_ok());
-            let context = SearchContext::new(&Arc::new(problem), 10 * n as Cost, None, &mut rng);
-            let mut values = vec![0; n];
-            Heaviest.start(&context.view(&vec![0; n]), &mut rng, &mut values);
-            let is_in = |v: usize| values[v] == 0;
-            let meets = |v: usize| context.graph.neighbours(v).iter().any(|&u| is_in(u as usize));
-            assert!((0..n).all(|v| is_in(v) != meets(v)), "{values:?}");
         }
     }
 }

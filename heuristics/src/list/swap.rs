@@ -1,10 +1,10 @@
 //! Assignment and scheduling: two variables exchange their values.
 
 use crate::device::Source;
-use crate::{Boltzmann, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
 use crate::kernels;
 use crate::model::Problem;
 use crate::rng::Rng;
+use crate::{Boltzmann, Inputs, Needs, Neighbourhood, ValueHeuristic, View};
 
 /// A heat bath with exchanges.
 #[derive(Clone, Copy, Debug)]

@@ -2,9 +2,9 @@
 
 use super::schedule::{Act, Message};
 use super::*;
-use crate::common::product;
 use crate::model::Potentials;
 use crate::rng::Rng;
+use fangs_testing::product;
 use std::convert::Infallible;
 
 fn prepared(potentials: &Potentials) -> Prepared {

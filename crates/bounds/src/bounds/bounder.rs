@@ -20,12 +20,12 @@ use std::time::Instant;
 /// Raises the lower bound of a reduced problem, one bounded slice of work after the other.
 ///
 /// ```
-/// use fangs::bounds::{Bounder, BounderOptions, Step};
-/// use fangs::reduce::{ReducedProblem, Reducer};
-/// use fangs::stop::Stop;
+/// use fangs_bounds::bounds::{Bounder, BounderOptions, Step};
+/// use fangs_bounds::reduce::{ReducedProblem, Reducer};
+/// use fangs_base::stop::Stop;
 ///
 /// let stop = Stop::new();
-/// let network = fangs::generate::generate("grid", &[("side", "4"), ("d", "3"), ("p2", "0")], 1)?;
+/// let network = fangs_generate::generate("grid", &[("side", "4"), ("d", "3"), ("p2", "0")], 1)?;
 /// let reduced = ReducedProblem::new(Reducer::new(&network, true, &stop)?, &stop)?;
 /// let mut bounder = Bounder::new(BounderOptions::default());
 /// let (mut bound, mut exact) = (network.least(), false);
@@ -37,7 +37,7 @@ use std::time::Instant;
 ///     }
 /// }
 /// assert!(exact && bound >= network.least());
-/// # Ok::<(), fangs::Error>(())
+/// # Ok::<(), fangs_base::Error>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct Bounder {

@@ -127,15 +127,15 @@ impl Proved {
 /// Proves bounds of a network.
 ///
 /// ```
-/// use fangs::bounds::{Proving, ProvingOptions};
-/// use fangs::stop::Stop;
+/// use fangs_bounds::bounds::{Proving, ProvingOptions};
+/// use fangs_base::stop::Stop;
 ///
-/// let network = fangs::generate::generate("grid", &[("side", "4"), ("d", "3"), ("p2", "0")], 1)?;
+/// let network = fangs_generate::generate("grid", &[("side", "4"), ("d", "3"), ("p2", "0")], 1)?;
 /// let mut proving = Proving::new(&network, ProvingOptions::default());
 /// proving.run(&Stop::new(), &mut |_, _| Ok(()))?;
 /// let proved = proving.proved();
 /// assert!(proved.exact && proved.lower == proved.upper(&network));
-/// # Ok::<(), fangs::Error>(())
+/// # Ok::<(), fangs_base::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Proving<'n> {

@@ -53,17 +53,17 @@ type Tell<'a> = &'a mut dyn FnMut(&[u32], &Evaluation) -> ControlFlow<()>;
 /// always the same, and not that of costs. Returns whether these are all.
 ///
 /// ```
-/// use fangs::bounds::{SolutionOptions, solutions};
+/// use fangs_bounds::bounds::{SolutionOptions, solutions};
 /// use std::ops::ControlFlow;
 ///
-/// let network = fangs::generate::generate("coloring", &[("n", "5"), ("p", "0"), ("k", "2")], 1)?;
+/// let network = fangs_generate::generate("coloring", &[("n", "5"), ("p", "0"), ("k", "2")], 1)?;
 /// let mut count = 0;
-/// let all = solutions(&network, &SolutionOptions::default(), &fangs::stop::Stop::new(), &mut |_, _| {
+/// let all = solutions(&network, &SolutionOptions::default(), &fangs_base::stop::Stop::new(), &mut |_, _| {
 ///     count += 1;
 ///     ControlFlow::Continue(())
 /// })?;
 /// assert!(all && count == 32);
-/// # Ok::<(), fangs::Error>(())
+/// # Ok::<(), fangs_base::Error>(())
 /// ```
 ///
 /// # Errors
@@ -310,9 +310,8 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::tests::{assignments, random};
-    use crate::globals;
     use crate::rng::Rng;
+    use fangs_testing::networks::{assignments, random};
     use std::collections::BTreeSet;
 
     /// The solutions up to `worst`, and whether they are all; after `most` there are no others.
@@ -331,7 +330,7 @@ mod tests {
     fn solutions_are_those_of_enumeration_each_once() {
         let (mut rng, mut count) = (Rng::new(5), [0; 3]);
         for case in 0..3000 {
-            let network = if case % 2 == 0 { random(&mut rng) } else { globals::tests::network(&mut rng) };
+            let network = if case % 2 == 0 { random(&mut rng) } else { fangs_testing::globals::network(&mut rng) };
             let variables = network.domains().len();
             let of = (rng.below(2) == 0).then(|| (0..variables as u32).filter(|_| rng.below(2) == 0).collect());
             let every = assignments(&network).into_iter().map(|values| (check::evaluate(&network, &values), values));

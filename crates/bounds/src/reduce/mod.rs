@@ -21,8 +21,10 @@ mod report;
 mod simplification;
 mod state;
 mod table;
+#[doc(hidden)]
+pub mod testing;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 mod ties;
 #[cfg(test)]
 mod ties_tests;

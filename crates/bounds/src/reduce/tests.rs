@@ -2,13 +2,14 @@
 
 use super::components::groups;
 use super::named::Named;
+use super::testing::reducer;
 use super::tuning::Limits;
 use super::{Reducer, ValueBounds};
 use crate::bounds::Proof;
-use crate::common::Shape;
 use crate::model::{Cost, FORBIDDEN, Network, Problem, Table, add};
 use crate::rng::Rng;
 use crate::stop::{Cause, Stop};
+use fangs_testing::Shape;
 use std::collections::BTreeSet;
 
 /// All assignments of some domains.
@@ -124,26 +125,6 @@ pub(super) fn check(network: &Network, reducer: &Reducer, top: Cost) {
     let covered: usize = components.iter().map(Vec::len).sum();
     assert_eq!(covered, problem.variables());
     assert_eq!(reducer.report().components, components.len());
-}
-
-/// Reduces with more or less elimination, perhaps with a log: with all of it most of these networks vanish.
-pub(crate) fn reducer(network: &Network, logged: bool, rng: &mut Rng) -> Reducer {
-    let all = Limits::default();
-    let some = Limits { component: 0, ..all.clone() };
-    let few = Limits { pair: 6, several: 3, neighbours: 3, ..some.clone() };
-    let none = Limits { joint: 0, ..some.clone() };
-    let stop = Stop::new();
-    let mut reducer = Reducer::load(network, Named::default(), true, &stop).expect("not stopped");
-    reducer.limits = [all, some, few, none][below(rng, 4) as usize].clone();
-    // ties from none to almost any pair of variables
-    reducer.merges = below(rng, 2) == 0;
-    if below(rng, 2) == 0 {
-        let limits = &mut reducer.limits;
-        (limits.tie_share, limits.tie_entries, limits.tie_visits) = (1, 100, 100);
-    }
-    reducer.log = logged.then(Vec::new);
-    reducer.run(&stop);
-    reducer
 }
 
 /// The costs of solutions with each value, or a little less.

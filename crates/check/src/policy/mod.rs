@@ -8,9 +8,7 @@ mod process;
 mod tests;
 
 pub use diagram::worth_in_diagram;
-#[cfg(test)]
-pub(crate) use process::best_in_idid;
-pub use process::{worth_in_idid, worth_in_pomdp, worth_in_team};
+pub use process::{best_in_idid, worth_in_idid, worth_in_pomdp, worth_in_team};
 
 use crate::error::Error;
 

@@ -155,8 +155,9 @@ pub fn worth_in_idid(idid: &Idid, graph: &PolicyGraph, stop: &Stop) -> Result<f6
 }
 
 /// What the best policy of the first agent is worth, by the definition.
-#[cfg(test)]
-pub(crate) fn best_in_idid(idid: &Idid, stop: &Stop) -> Result<f64, Error> {
+/// # Errors
+/// [`Error::Stopped`]; numbers beyond doubles.
+pub fn best_in_idid(idid: &Idid, stop: &Stop) -> Result<f64, Error> {
     let whole = crate::model::Other::Interactive(Box::new(idid.clone()));
     let mind = super::minds::Mind::new(&whole, &idid.belief);
     let values = Agent::first(idid).values(&mind, idid.horizon, stop)?;

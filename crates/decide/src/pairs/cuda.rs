@@ -2,13 +2,13 @@
 
 use super::plan::{Group, Plan, Step};
 use super::walk::{Begun, Left, Maker, Outcome, Picks, Table, finish, not_regular, walk};
-use crate::tuning::TIE;
 use crate::elimination::executor::Failure;
 use crate::elimination::{Chip, Content, DeviceTable, Expected, Gpu, Machine, Pairing, Program, Running, Source};
 use crate::error::Error;
 use crate::model::Scaled;
 use crate::stop::Stop;
 use crate::tensor::Storage;
+use crate::tuning::TIE;
 use std::sync::Arc;
 
 /// A plan as a device executes it.

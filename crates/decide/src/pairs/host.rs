@@ -3,12 +3,12 @@
 use super::plan::{Group, Plan, Step};
 use super::walk::{Maker, Picks, Table, not_regular, sweep};
 use crate::algebra::{OfNumbers, SumProduct};
-use crate::tuning::{POLL, TIE};
 use crate::elimination::cpu::fill;
 use crate::elimination::cpu::kernel::{Join, Shape};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::tensor::Storage;
+use crate::tuning::{POLL, TIE};
 use rayon::prelude::*;
 
 /// The host at work.

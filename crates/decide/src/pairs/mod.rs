@@ -13,8 +13,10 @@
 mod cuda;
 mod host;
 mod plan;
+#[doc(hidden)]
+pub mod testing;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 pub mod walk;
 
 pub use plan::{Group, Plan, Step, plan};

@@ -1,10 +1,10 @@
 //! What is joined with what, decided once as plain data.
 
 use super::Pairs;
-use crate::tuning::{PLANNING, RESTARTS, STEP};
 use crate::error::Error;
 use crate::rng::mix;
 use crate::stop::Stop;
+use crate::tuning::{PLANNING, RESTARTS, STEP};
 use rustc_hash::FxHashSet;
 
 /// A sum of utilities.

@@ -2,48 +2,18 @@
 //! are some.
 
 use super::cuda::{Laid, filled, lay_out};
+use super::testing::{hub, near, on_host};
 use super::walk::Begun;
 use super::*;
 use crate::Device;
 use crate::diagram::pairs_of;
-use crate::tests::{TIGER, cases, process, random_diagram, tiger_idid};
-use crate::{flat_idid, flat_pomdp};
 use crate::elimination::{Chip, EMULATED, EmulatedMachine, Gpu};
 use crate::model::{DecisionRule, DiagramKind, scale};
 use crate::rng::Rng;
+use crate::tests::{TIGER, cases, process, random_diagram, tiger_idid};
+use crate::{flat_idid, flat_pomdp};
 
 const STOP: &str = "it is not stopped";
-
-fn random_table(rng: &mut Rng, pairs: &Pairs, scope: &[u32], utility: bool) -> Potential {
-    let entries: usize = scope.iter().map(|&v| pairs.domains[v as usize] as usize).product();
-    let entry = |rng: &mut Rng| match utility {
-        true => rng.below(1000) as f64 / 8.0 - 40.0,
-        // some are 0, and all together go beyond the range of doubles
-        false => scale(rng.below(1000) as f64, -(rng.below(40) as i64)),
-    };
-    Potential { scope: scope.into(), table: (0..entries).map(|_| entry(rng)).collect() }
-}
-
-/// A chance variable with many functions: probabilities of half of the others, utilities of all, of which the second
-/// half are decisions.
-fn hub(rng: &mut Rng, domain: u32, leaves: u32, probabilities: u32, utilities: u32) -> Pairs {
-    let domains = [domain].into_iter().chain((0..leaves).map(|_| 2 + rng.below(3) as u32)).collect();
-    let mut pairs = Pairs { domains, ..Pairs::default() };
-    let half = leaves / 2;
-    for number in 0..probabilities {
-        let made = random_table(rng, &pairs, &[0, 1 + number % half], false);
-        pairs.probabilities.push(made);
-    }
-    for number in 0..utilities {
-        let other = [1 + number % leaves, 1 + (number * 7 + 1) % leaves];
-        let scope = if other[0] == other[1] { vec![other[0], 0] } else { vec![other[0], 0, other[1]] };
-        let made = random_table(rng, &pairs, &scope, true);
-        pairs.utilities.push(made);
-    }
-    let decisions = (half + 1..=leaves).collect();
-    pairs.blocks = vec![(false, vec![0]), (true, decisions), (false, (1..=half / 2).collect())];
-    pairs
-}
 
 /// Small cases.
 pub(crate) fn small() -> Vec<(String, Pairs)> {
@@ -72,44 +42,6 @@ pub(crate) fn small() -> Vec<(String, Pairs)> {
     let stop = Stop::new();
     all.push(("interactive".into(), pairs_of(&flat_idid(&tiger_idid(5, 3, 4), &stop).expect("it fits"))));
     all
-}
-
-/// What the host makes of a case.
-pub(crate) fn on_host(pairs: &Pairs, plan: &Plan) -> Result<Outcome, Error> {
-    let place = Place { device: &Device::default(), memory: f64::INFINITY };
-    execute(pairs, plan, 0.0, place, &Stop::new()).map(|outcome| outcome.expect("there is room"))
-}
-
-/// Two outcomes within what they may be off; the same choices where both are certain, and how many those are.
-pub(crate) fn near(what: &str, a: &Outcome, b: &Outcome) -> usize {
-    let error = a.error + b.error;
-    assert!((a.utility - b.utility).abs() <= error, "{what}: {} {}, within {error}", a.utility, b.utility);
-    let relative = a.normaliser_error + b.normaliser_error;
-    let (own, other) = (a.normaliser, b.normaliser);
-    let ratio = scale(other.mantissa, other.exponent - own.exponent) / own.mantissa;
-    assert!(own.mantissa == other.mantissa || (ratio - 1.0).abs() <= relative, "{what}: {own:?} {other:?}");
-    let all = a.left_probability.iter().zip(&b.left_probability);
-    for (p, q) in all {
-        assert!((p - q).abs() <= relative * p, "{what}: probabilities {p} and {q}");
-    }
-    let most = a.left_probability.iter().fold(0.0f64, |most, p| most.max(*p));
-    let worth = a.left.iter().fold(0.0f64, |most, p| most.max(p.abs()));
-    for (u, v) in a.left.iter().zip(&b.left) {
-        assert!((u - v).abs() <= error * most + relative * worth, "{what}: utilities {u} and {v}");
-    }
-    assert_eq!(a.rules.len(), b.rules.len(), "{what}");
-    let mut certain = 0;
-    for (a, b) in a.rules.iter().zip(&b.rules) {
-        let DecisionRule { decision, sees, choices, .. } = a;
-        assert_eq!((*decision, sees, choices.len()), (b.decision, &b.sees, b.choices.len()), "{what}");
-        for (row, (ours, theirs)) in choices.iter().zip(&b.choices).enumerate() {
-            if a.certain[row] && b.certain[row] {
-                assert_eq!(ours, theirs, "{what}, decision {decision}, row {row}");
-                certain += 1;
-            }
-        }
-    }
-    certain
 }
 
 fn laid(plan: &Plan, begun: &Begun, entries: u64, chip: &Chip) -> Result<Laid, u64> {
@@ -158,7 +90,7 @@ fn programs_of_devices_refuse_what_is_not_regular() {
 
 #[test]
 fn a_device_finds_what_the_host_finds() {
-    let Some(gpu) = crate::common::gpu().map(Gpu::new) else { return };
+    let Some(gpu) = fangs_testing::gpu().map(Gpu::new) else { return };
     let stop = Stop::new();
     let mut all = small();
     let mut rng = Rng::new(72);
@@ -185,7 +117,7 @@ fn a_device_finds_what_the_host_finds() {
 /// A device of little memory: the host does it, and a line says so.
 #[test]
 fn what_does_not_fit_a_device_is_made_on_the_host() {
-    let Some(cuda) = crate::common::gpu() else { return };
+    let Some(cuda) = fangs_testing::gpu() else { return };
     let stop = Stop::new();
     let pairs = pairs_of(&flat_pomdp(&process(TIGER), 4).expect("it fits"));
     let plan = plan(&pairs, &stop).expect(STOP);

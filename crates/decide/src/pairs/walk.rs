@@ -2,12 +2,12 @@
 
 use super::plan::{Group, Plan, Step};
 use crate::algebra::{OfNumbers, SumProduct};
-use crate::pairs::Pairs;
-use crate::tuning::{POLL, REGULAR};
 use crate::error::Error;
 use crate::model::{DecisionRule, Potential, ROUNDOFF, Scaled, scale};
+use crate::pairs::Pairs;
 use crate::stop::Stop;
 use crate::tensor::{Storage, strides};
+use crate::tuning::{POLL, REGULAR};
 use rayon::prelude::*;
 
 /// A table over positions, ascending, the last one running fastest. The entries are off by at most `error` unit

@@ -2,11 +2,11 @@
 //! other is replaced by the best one against all others, from the last step to the first, until none changes (a form
 //! of Nair, Tambe, Yokoo, Pynadath and Marsella, "Taming decentralized POMDPs", IJCAI 2003, that takes any memory).
 
-use crate::process::best;
-use crate::tuning::{ASCENT, RESTARTS_OF_TEAMS};
 use crate::model::{PolicyGraph, PolicyNode, Pomdp};
+use crate::process::best;
 use crate::rng::Rng;
 use crate::stop::Stop;
+use crate::tuning::{ASCENT, RESTARTS_OF_TEAMS};
 
 /// Rules by step, agent and memory.
 type Rules = Vec<Vec<Vec<usize>>>;

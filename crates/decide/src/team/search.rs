@@ -6,10 +6,10 @@
 //! the others are one (Oliehoek, Whiteson and Spaan, "Lossless clustering of histories in decentralized POMDPs", AAMAS
 //! 2009). The first policy comes from [`Ascent`](super::ascent::Ascent).
 
-use crate::process::{Process, best, dot};
-use crate::tuning::DIGITS;
 use crate::model::{PolicyGraph, PolicyNode, Pomdp};
+use crate::process::{Process, best, dot};
 use crate::stop::Stop;
+use crate::tuning::DIGITS;
 use std::collections::BTreeMap;
 
 /// For each agent and each of its histories at a step, an action.

@@ -1,11 +1,11 @@
 //! Joint policies against enumeration of all of them, and published values.
 
 use crate::check;
-use crate::tests::process;
-use crate::{Options, Solution, solve_pomdp};
 use crate::model::{JointPolicy, Policy, PolicyGraph, PolicyNode, Pomdp};
 use crate::rng::Rng;
 use crate::stop::Stop;
+use crate::tests::process;
+use crate::{Options, Solution, solve_pomdp};
 
 /// Two agents before two doors (Nair et al., 2003), in this project's own words.
 fn tiger() -> Pomdp {

@@ -316,7 +316,7 @@ mod tests {
     fn slices_find_the_optimum_on_any_number_of_workers() {
         let mut rng = Rng::new(43);
         let (mut sliced, mut improved) = (0, 0);
-        let gpu = crate::common::gpu().map(Gpu::new);
+        let gpu = fangs_testing::gpu().map(Gpu::new);
         for case in 0..1500 {
             let problem = Arc::new(random(&mut rng, 7));
             let optimum = assignments(&problem).map(|values| problem.cost(&values)).min().expect("there is one");

@@ -83,7 +83,7 @@ fn costs(problem: &Problem) -> Vec<Cost> {
 
 #[test]
 fn every_executor_finds_the_least_cost_and_the_number_of_solutions() {
-    let gpu = crate::common::gpu().map(Gpu::new);
+    let gpu = fangs_testing::gpu().map(Gpu::new);
     let all = |ran: Vec<usize>| assert!(ran.iter().all(|&ran| ran > 50), "{ran:?}");
     all(conform(
         gpu.as_ref(),

@@ -223,13 +223,7 @@ fn locate(plan: &Plan, scope: &[u32], assignment: &[u32]) -> (usize, usize) {
 }
 
 /// Adds the costs of each value of `variable`, the others being assigned.
-pub fn add_function(
-    problem: &Problem,
-    function: &CostFunction,
-    variable: u32,
-    assignment: &[u32],
-    row: &mut [Cost],
-) {
+pub fn add_function(problem: &Problem, function: &CostFunction, variable: u32, assignment: &[u32], row: &mut [Cost]) {
     match &function.table {
         Table::Dense(costs) => {
             let (mut offset, mut stride, mut own) = (0, 1, 1);

@@ -85,11 +85,11 @@ pub struct Count {
 /// "Mini-buckets", 2003, section 4).
 ///
 /// ```
-/// use fangs::elimination::{Limits, count};
-/// use fangs::model::{FORBIDDEN, Network};
-/// use fangs::order::{Method, Order};
-/// use fangs::reduce::Reducer;
-/// use fangs::stop::Stop;
+/// use fangs_elimination::elimination::{Limits, count};
+/// use fangs_model::model::{FORBIDDEN, Network};
+/// use fangs_elimination::order::{Method, Order};
+/// use fangs_bounds::reduce::Reducer;
+/// use fangs_base::stop::Stop;
 ///
 /// // a path of three vertices in three colors
 /// let mut network = Network::builder("path");
@@ -102,7 +102,7 @@ pub struct Count {
 /// let order = Order::greedy(&problem, Method::MinFill, 0, &stop);
 /// let count = count(&problem, &order, &Limits::new(1 << 20), None, &stop)?;
 /// assert!(count.exact && count.most == 12);
-/// # Ok::<(), fangs::Error>(())
+/// # Ok::<(), fangs_base::Error>(())
 /// ```
 ///
 /// # Errors

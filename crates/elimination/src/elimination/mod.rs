@@ -28,15 +28,15 @@ pub(crate) mod sparse;
 pub(crate) mod spill;
 pub mod table;
 pub mod terms;
+#[doc(hidden)]
+pub mod testing;
 #[cfg(test)]
 pub(crate) mod tests;
 mod value_bounds;
 
-#[cfg(test)]
+#[doc(hidden)]
 pub use cuda::{Back, EMULATED, EmulatedMachine};
-pub use cuda::{
-    Chip, Content, DeviceTable, Expected, Machine, Made, Pairing, Program, Propagation, Running, Wanted,
-};
+pub use cuda::{Chip, Content, DeviceTable, Expected, Machine, Made, Pairing, Program, Propagation, Running, Wanted};
 pub use cuda::{Gpu, Measured, measure, sources};
 pub use cutset::{Cut, MOST_WORK, cuts, widest};
 pub use cutset::{Cutset, Slices};

@@ -1,64 +1,22 @@
 use super::cpu::kernel;
 use super::*;
 use crate::algebra::{CostEntry, MinSum};
-use crate::bounds::{SizeSchedule, constant_bound};
-use crate::common::Shape;
+use crate::bounds::constant_bound;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::model::{CostFunction, Table};
-use crate::order::{Method, Order, best_orders};
+use crate::order::{Method, Order};
 use crate::rng::Rng;
 use crate::stop::Stop;
 use std::sync::Arc;
 
 const ROOMY: u64 = 1 << 30;
 
-/// A random problem: arity 2 to 5, forbidden entries, ties, dense and sparse, domains of one value and of seven.
-pub(crate) fn random(rng: &mut Rng, most: u64) -> Problem {
-    let n = 1 + rng.index(6);
-    let high = [1, 3, 50, 1000][rng.index(4)];
-    let shape = Shape {
-        variables: n,
-        domains: &[1, 2, 2, 3, 4, 7].map(|domain| most.min(domain) as u32),
-        functions: rng.index(2 * n + 1),
-        arities: &[2, 3, 4, 5],
-        costs: (0, high - 1),
-        forbidden: rng.below(4),
-        sparse: (4, usize::MAX),
-        ..Shape::PLAIN
-    };
-    let top = if rng.below(3) == 0 { rng.below(3 * high as u64) as Cost } else { FORBIDDEN };
-    let mut problem = shape.problem(rng);
-    problem.top = top;
-    problem
-}
-
-pub(crate) fn assignments(problem: &Problem) -> impl Iterator<Item = Vec<u32>> {
-    let total: u64 = problem.domains.iter().map(|&d| u64::from(d)).product();
-    let domains = problem.domains.clone();
-    (0..total).map(move |mut index| {
-        let digit = |&d: &u32| {
-            let value = (index % u64::from(d)) as u32;
-            index /= u64::from(d);
-            value
-        };
-        domains.iter().map(digit).collect()
-    })
-}
+pub(crate) use super::testing::{run, shuffled};
+pub(crate) use fangs_testing::band as wide;
+pub(crate) use fangs_testing::problems::{assignments, random};
 
 fn optimum(problem: &Problem) -> Cost {
     assignments(problem).map(|assignment| problem.cost(&assignment)).min().expect("there is an assignment")
-}
-
-pub(crate) fn shuffled(problem: &Problem, rng: &mut Rng) -> Order {
-    let mut sequence: Vec<u32> = (0..problem.variables() as u32).collect();
-    rng.shuffle(&mut sequence);
-    Order::given(problem, &sequence, &Stop::new()).expect("a permutation")
-}
-
-pub(crate) fn run(problem: &Arc<Problem>, plan: Plan) -> Outcome {
-    let mut run = Run::new(problem.clone(), plan);
-    assert_eq!(run.advance(u64::MAX, &Stop::new()), Progress::Done);
-    run.finish().expect("the run is done")
 }
 
 fn limits(z: Option<u32>, ub: Option<Cost>) -> Limits {
@@ -189,8 +147,6 @@ fn cost_to_go_is_admissible() {
         }
     }
 }
-
-pub(crate) use crate::common::band as wide;
 
 pub(crate) fn messages(outcome: &Outcome) -> Vec<Vec<Cost>> {
     match outcome.messages.tables().expect("the host has room") {
@@ -326,43 +282,6 @@ fn a_set_flag_ends_a_run_early() {
     stop.set(crate::stop::Cause::Signal);
     assert_eq!(run.advance(u64::MAX, &stop), Progress::More);
     assert!(run.finish().is_none());
-}
-
-fn next(sizes: &mut SizeSchedule, problem: &Problem, ub: Option<Cost>) -> Option<Plan> {
-    sizes.next(problem, ub, &Stop::new()).expect("no stop is set")
-}
-
-#[test]
-fn the_ladder_climbs_to_what_fits() {
-    let mut rng = Rng::new(18);
-    let problem = Arc::new(wide(&mut rng, 16, 3, 9));
-    let orders = best_orders(&problem, &[Method::MinFill], 1, 4, 2, &Stop::new());
-    let first = next(&mut SizeSchedule::new(orders.clone(), ROOMY, None), &problem, None).expect("a plan");
-    assert_eq!(first.name(), "be");
-    let optimum = run(&problem, first).lower_bound();
-    let mut sizes = SizeSchedule::new(orders.clone(), ROOMY, None).exact_work(0);
-    let (mut best, mut names, mut last) = (0, Vec::new(), 0);
-    while let Some(step) = next(&mut sizes, &problem, Some(optimum + 5)) {
-        assert!(step.exact || sizes.at_order() > 0 || step.work() >= 2 * last);
-        last = if sizes.at_order() == 0 { step.work() } else { last };
-        names.push(step.name());
-        best = best.max(run(&problem, step).lower_bound());
-        assert!(best <= optimum);
-    }
-    assert_eq!(best, optimum);
-    assert_eq!(names.first().map(String::as_str), Some("mbe(2)"));
-    assert_eq!(names.last().map(String::as_str), Some("be"));
-    let mut fixed = SizeSchedule::new(orders.clone(), ROOMY, Some(3));
-    assert_eq!(next(&mut fixed, &problem, None).map(|step| step.name()).as_deref(), Some("mbe(3)"));
-    assert!(next(&mut fixed, &problem, None).is_some() && fixed.at_order() == orders.len() - 1);
-    assert!(next(&mut fixed, &problem, None).is_none());
-    let mut cramped = SizeSchedule::new(orders, 200_000, None);
-    let mut rungs = 0;
-    while let Some(step) = next(&mut cramped, &problem, None) {
-        assert!(step.placement.peak_bytes <= 200_000);
-        rungs += 1;
-    }
-    assert!(rungs > 0);
 }
 
 #[test]

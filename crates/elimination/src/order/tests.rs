@@ -1,7 +1,7 @@
 use super::*;
-use crate::common::Shape;
 use crate::model::{CostFunction, Table};
 use crate::rng::{Rng, mix};
+use fangs_testing::Shape;
 use std::collections::BTreeSet;
 
 fn graph(domains: Vec<u32>, edges: &[(u32, u32)]) -> Problem {

@@ -3,11 +3,11 @@
 #![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
 
 use super::{Domain, Heuristic};
+use crate::Active;
 use crate::device::shared::device_structs;
 use crate::device::{Cuda, DeviceError, Held, Source};
-use crate::Active;
-use crate::manhattan::{Manhattan, Points};
 use crate::kernels;
+use crate::manhattan::{Manhattan, Points};
 use crate::rng::Rng;
 
 device_structs! {

@@ -6,8 +6,8 @@ use super::jumps::Jumps;
 use super::launch::{Pass, Shape};
 use super::{Domain, Heuristic};
 use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, Kernel, PushKernelArg};
-use crate::{Active, Order, State};
 use crate::rng::Rng;
+use crate::{Active, Order, State};
 use std::sync::Arc;
 
 /// States on a device and the buffer for their successors; equal to the CPU's [`Population`](crate::Population),

@@ -1,7 +1,7 @@
 //! Rows of probabilities that are no distributions, in every format of Bayesian networks.
 
-use crate::{Format, ReadOptions, read_from, read_potentials_from};
 use crate::stop::Stop;
+use crate::{Format, ReadOptions, read_from, read_potentials_from};
 
 /// Returns the warnings of a text, which are the same for costs and for potentials.
 fn warnings(text: &str, format: Format) -> Vec<String> {

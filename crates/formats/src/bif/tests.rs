@@ -1,8 +1,8 @@
 use crate::error::Error;
-use crate::{Format, read_from, read_potentials_from};
 use crate::model::{Potentials, Scaled};
 use crate::rng::Rng;
 use crate::stop::Stop;
+use crate::{Format, read_from, read_potentials_from};
 
 const RAIN: &str = r#"
 network "a garden" { property author = nobody; }

@@ -1,9 +1,9 @@
 //! The words of a `.bif` or `.net` file: names, numbers and marks, without comments.
 
 use crate::error::{Error, ParseError};
+use crate::model::Stated;
 use crate::tokens::{Place, Tokens, quote};
 use crate::{decimal, encoding};
-use crate::model::Stated;
 
 /// A word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The names of a file's variables and values.
 
-use crate::error::Error;
 use crate::encoding;
-use crate::tokens::Tokens;
+use crate::error::Error;
 use crate::model::ValueCount;
 use crate::terminal::among;
+use crate::tokens::Tokens;
 use rustc_hash::FxHashMap;
 
 /// Variables and values by name.

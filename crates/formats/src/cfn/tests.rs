@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::check::evaluate;
-use crate::{Format, read_from, write};
 use crate::model::Number;
 use crate::stop::Stop;
+use crate::{Format, read_from, write};
 
 fn parse(text: &str) -> Result<Network, Error> {
     read_from(text.as_bytes(), "t.cfn", Format::Cfn, &ReadOptions::default(), &Stop::new())
@@ -14,8 +14,8 @@ fn value(network: &Network, assignment: &[u32]) -> Option<f64> {
     evaluate(network, assignment).value(network, assignment).map(Number::as_f64)
 }
 
-const SMALL: &str = include_str!("../../../tests/corpus/small.cfn");
-const MOST: &str = include_str!("../../../tests/corpus/most.cfn");
+const SMALL: &str = include_str!("../../../../tests/corpus/small.cfn");
+const MOST: &str = include_str!("../../../../tests/corpus/most.cfn");
 
 #[test]
 fn tags_names_and_decimals() {

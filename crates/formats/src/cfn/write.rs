@@ -1,8 +1,8 @@
 //! Writes `.cfn`.
 
 use crate::global::Style;
-use crate::with_globals;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Function, Network, Odometer, Table, Units};
+use crate::with_globals;
 use rustc_hash::FxHashSet;
 use std::io::{self, Write};
 

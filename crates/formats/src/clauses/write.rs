@@ -1,8 +1,8 @@
 //! Writes `.wcnf`: a clause for each assignment of a function's variables that costs something.
 
 use crate::as_tables;
-use crate::writing::{decimal, entries, refuse, refuse_large, refuse_top, refuse_values};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, SUM_LIMIT, Table};
+use crate::writing::{decimal, entries, refuse, refuse_large, refuse_top, refuse_values};
 use std::io::{self, Write};
 
 /// Writes a network of bits with the header `p wcnf`, which keeps variables that no clause has.

@@ -5,12 +5,12 @@ mod domains;
 use super::draft::{Draft, VALUES, number};
 use super::python::{self, Meaning};
 use super::yaml::{self, Kind, Node};
-use crate::error::Error;
 use crate::ReadOptions;
-use crate::text::{Text, Wrong, names, quote};
-use crate::tokens::Tokens;
+use crate::error::Error;
 use crate::memory;
 use crate::model::{Agents, Network};
+use crate::text::{Text, Wrong, names, quote};
+use crate::tokens::Tokens;
 use domains::{Domain, Typed, domains};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -21,11 +21,7 @@ pub(crate) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
 }
 
 /// Reads a problem of one or several texts, of which each has other parts; `tokens` gets the warnings.
-pub(crate) fn read_parts(
-    texts: &[Text],
-    options: &ReadOptions,
-    tokens: &mut Tokens<'_>,
-) -> Result<Network, Error> {
+pub(crate) fn read_parts(texts: &[Text], options: &ReadOptions, tokens: &mut Tokens<'_>) -> Result<Network, Error> {
     let mut parts: FxHashMap<String, (Node, &Text)> = FxHashMap::default();
     for text in texts {
         let document = yaml::parse(text)?;

@@ -1,11 +1,11 @@
 //! Files of distributed problems, right, wrong and mutated.
 
 use crate::check::evaluate;
-use crate::{Format, ReadOptions, read_from, write};
 use crate::model::{FORBIDDEN, Network, Number};
 use crate::rng::Rng;
 use crate::stop::Stop;
-use crate::{Error, formats};
+use crate::{self as formats, Error};
+use crate::{Format, ReadOptions, read_from, write};
 
 fn read(text: &str, format: Format) -> Result<Network, Error> {
     read_from(text.as_bytes(), "f", format, &ReadOptions::default(), &Stop::new())

@@ -2,10 +2,10 @@
 //! alone, and the leak, draws a value of the variable, and the largest one is taken. The first state is the largest,
 //! the last one means that nothing happens; parameters are those of one parent without the leak.
 
-use crate::text::{Wrong, quote};
-use crate::xmlbif::{child, probabilities as numbers};
 use crate::memory;
 use crate::model::Stated;
+use crate::text::{Wrong, quote};
+use crate::xmlbif::{child, probabilities as numbers};
 use roxmltree::Node;
 
 /// Returns the conditional probabilities of a noisy-MAX variable, whose domain size is the last of `sizes`; the others

@@ -2,8 +2,8 @@
 
 use super::{Form, P, Read};
 use crate::error::Error;
-use crate::{cfn, wcsp};
 use crate::model::{Arithmetic, Automaton, Cost, FORBIDDEN, GlobalKind, Grammar, Network, Repair, add};
+use crate::{cfn, wcsp};
 
 /// Takes the states, starts, ends and transitions of an automaton, each of them with a cost where `costs`.
 fn automaton(p: P<'_, '_, '_>, costs: bool, repair: Repair) -> Result<Automaton, Error> {

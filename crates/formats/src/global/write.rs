@@ -1,10 +1,10 @@
 //! Global cost functions as text, in the keywords that both `.wcsp` and `.cfn` have.
 
-use crate::{cfn, wcsp};
 use crate::model::{
     Arithmetic, Automaton, Cost, CountCost, Counting, FORBIDDEN, Function, Global, GlobalKind, Grammar, Linear,
     Measure, Network, Price, Repair, Same, Target, Units, ValueCount,
 };
+use crate::{cfn, wcsp};
 use std::fmt::Display;
 
 /// Weights of a knapsack are below this.

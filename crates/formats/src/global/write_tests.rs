@@ -1,9 +1,9 @@
 //! Global functions written and read again.
 
 use crate::check::evaluate;
-use crate::{Format, ReadOptions, read_from, write};
 use crate::model::Network;
 use crate::stop::Stop;
+use crate::{Format, ReadOptions, read_from, write};
 
 fn read(text: &[u8], format: Format) -> Network {
     let network = read_from(text, "t", format, &ReadOptions::default(), &Stop::new());

@@ -1,8 +1,8 @@
 //! Writes `.qpbo` and `.sparse`: the coefficients of a sum of functions of one and two bits.
 
 use crate::as_tables;
-use crate::writing::{decimal, entries, refuse, refuse_top, refuse_values};
 use crate::model::{FORBIDDEN, Network};
+use crate::writing::{decimal, entries, refuse, refuse_top, refuse_values};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 

@@ -2,9 +2,9 @@
 //! the whole text.
 
 use super::{COMMENT, Tokens};
+use crate::encoding;
 use crate::error::Error;
 use crate::files::{LARGEST_TEXT, cannot_read, read_all};
-use crate::encoding;
 use crate::lax_json::LaxJson;
 use crate::real::{self, Real};
 use crate::text::Text;

@@ -2,8 +2,8 @@
 
 use super::costs::Costing;
 use crate::as_tables;
-use crate::writing::{decimal, refuse_large, refuse_top};
 use crate::model::{Cost, FORBIDDEN, Network, Scale, Stated};
+use crate::writing::{decimal, refuse_large, refuse_top};
 use std::f64::consts::LOG10_E;
 use std::io::{self, Write};
 
@@ -96,8 +96,8 @@ fn shown(double: f64) -> String {
 mod tests {
     use super::*;
     use crate::check;
-    use crate::{self, Format, ReadOptions, read_from};
     use crate::stop::Stop;
+    use crate::{self as formats, Format, ReadOptions, read_from};
 
     fn read(text: &[u8], format: Format) -> Network {
         read_from(text, "t", format, &ReadOptions::default(), &Stop::new()).expect("a network")

@@ -52,11 +52,11 @@ fn tuples(line: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::super::read_ahead;
-    use crate::tokens::tests::Drip;
-    use crate::tokens::{Reach, Tokens};
     use crate::generate::generate;
     use crate::rng::Rng;
     use crate::stop::Stop;
+    use crate::tokens::tests::Drip;
+    use crate::tokens::{Reach, Tokens};
 
     /// The network as text, or what is wrong; how far it was read.
     fn read(text: &[u8], reach: Option<Reach>, drip: bool) -> (String, String) {

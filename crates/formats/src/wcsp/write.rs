@@ -1,8 +1,8 @@
 //! Writes `.wcsp`.
 
 use crate::global::Style;
-use crate::with_globals;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Function, Network, Table};
+use crate::with_globals;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::io::{self, Write};

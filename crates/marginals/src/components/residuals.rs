@@ -2,8 +2,8 @@
 //! its table. Equal remains have one number, and name only the variables that they depend on.
 
 use crate::error::Error;
-use crate::sliced::Sliced;
 use crate::model::{Factor, Odometer, Scaled};
+use crate::sliced::Sliced;
 use crate::stop::Stop;
 use crate::tensor;
 use rustc_hash::FxHashMap;

@@ -1,12 +1,12 @@
 //! Sums by search against those by elimination, with little memory, in small turns.
 
 use super::ComponentSearch;
+use crate::rng::Rng;
 use crate::simplify::Keep;
 use crate::sliced::Sliced;
+use crate::stop::Stop;
 use crate::tests::{evidence, models, random};
 use crate::{Options, compute};
-use crate::rng::Rng;
-use crate::stop::Stop;
 
 #[test]
 fn sums_by_search_are_those_of_elimination() {

@@ -14,8 +14,6 @@ mod languages;
 mod machine;
 mod pairs;
 pub mod sums;
-#[cfg(test)]
-pub(crate) mod tests;
 
 use crate::error::{Error, ModelError};
 use crate::model::{
@@ -78,6 +76,13 @@ impl Default for Decomposer {
 }
 
 impl Decomposer {
+    /// One with other limits, for tests: entries of single tables, and different sums of an exact chain; functions
+    /// become pairs only where `pairs` says so.
+    #[doc(hidden)]
+    pub fn limited(entries: u64, narrow: usize, pairs: bool) -> Self {
+        Decomposer { entries, narrow, pairs, ..Decomposer::default() }
+    }
+
     /// Adds a function; returns its number among all functions.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
 //! The page of one run.
 
 use super::{Figure, Line, Page};
-use crate::error::Error;
 use crate::ReplacedFile;
+use crate::error::Error;
 use crate::plot::{Chart, Curve, Mark, Point, TimeScale};
-use crate::text::{counted, grouped, or_dash, per_cent};
 use crate::reduce::Size;
 use crate::search::{Event, EventKind, Facts};
 use crate::stop::Stop;
+use crate::text::{counted, grouped, or_dash, per_cent};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;

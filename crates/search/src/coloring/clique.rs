@@ -7,10 +7,10 @@
 //! have their turn; later passes allow more.
 
 use super::dsatur::SmallestLast;
-use crate::error::Error;
 use crate::context::graph::Graph;
-use crate::tuning::coloring::MORE;
+use crate::error::Error;
 use crate::stop::Stop;
+use crate::tuning::coloring::MORE;
 
 /// The search for a clique, a slice at a time.
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
 //! Least numbers of colors against brute force and known graphs; first colorings and cliques by themselves.
 
 use super::*;
-use crate::rng::Rng;
 use crate::Status;
+use crate::rng::Rng;
 
 fn of_edges(vertices: u32, edges: Vec<[u32; 2]>) -> Graph {
     Graph { name: "test".into(), vertices, edges, loops: Vec::new(), warnings: Vec::new() }

@@ -3,8 +3,8 @@
 use super::value_tables::{Incidence, RowEntry, Rows, ValueTables, on_rows};
 use crate::device::shared::device_structs;
 use crate::device::{Cuda, DeviceError, DeviceRepr, Held};
-use crate::model::{Cost, Table};
 use crate::drivers::annealing::tree_move::{Forest, NO_PARENT};
+use crate::model::{Cost, Table};
 use crate::scheduler::driver::SearchContext;
 use crate::tuning::core::NARROW;
 use rayon::prelude::*;

@@ -1,12 +1,12 @@
 //! A network's own variables, where its global functions are sums, for local search.
 
+use crate::context::value_tables::ValueTables;
+use crate::drivers::annealing::state::LONGEST;
+use crate::drivers::tabu::walk::{Layout, energy};
 use crate::error::Error;
 use crate::globals::sums::Sums;
 use crate::model::{Cost, FORBIDDEN, Network};
 use crate::reduce::Reducer;
-use crate::context::value_tables::ValueTables;
-use crate::drivers::annealing::state::LONGEST;
-use crate::drivers::tabu::walk::{Layout, energy};
 use crate::stop::Stop;
 use std::sync::Arc;
 

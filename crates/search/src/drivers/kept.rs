@@ -2,8 +2,8 @@
 //! variable at a time.
 
 use super::tabu::walk::{Layout, UNWATCHED, energy_until};
-use crate::error::Error;
 use crate::context::value_tables::ValueTables;
+use crate::error::Error;
 use crate::stop::Stop;
 
 /// The assignment.

@@ -102,9 +102,9 @@ impl Driver for LimitedDiscrepancy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::value_tables::Energy;
     use crate::generate::generate;
     use crate::rng::Rng;
-    use crate::context::value_tables::Energy;
     use crate::testing::{for_all, price, random};
     use std::sync::Arc;
 

@@ -16,10 +16,10 @@ use super::tuning::lns::{
     SEARCH_WORK, SHRINKAGE, TRIED, TURN_WORK, VARIABLE_WORK,
 };
 use crate::bounds::{Probe, Probed};
+use crate::context::subproblem::{Base, Choice, Subproblem, Whole};
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Readers};
 use crate::rng::Rng;
-use crate::context::subproblem::{Base, Choice, Subproblem, Whole};
 use crate::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate};
 use crate::stop::Stop;
 use rayon::prelude::*;

@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::memory;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network};
 use crate::run::passes;
-use crate::tuning::core::DENSE;
 use crate::stop::Stop;
+use crate::tuning::core::DENSE;
 use rayon::prelude::*;
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! When a run is at its goal: decided in the network's units, by what was found and proven, wherever either came from.
 
 use super::Run;
-use crate::model::{Cost, Network, Number};
 use crate::event::{StoppedBy, gap};
+use crate::model::{Cost, Network, Number};
 use crate::options::Options;
 use crate::stop::{Cause, Stop};
 use std::sync::Arc;

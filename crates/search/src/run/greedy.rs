@@ -6,13 +6,13 @@
 //! of a millisecond, which is what a network of a few variables takes (iterated local search; Lourenco, Martin and
 //! Stuetzle, "Iterated local search", 2003).
 
+use crate::drivers::annealing::state::LONGEST;
 use crate::error::Error;
 use crate::memory;
 use crate::model::{Cost, Entry, FORBIDDEN, Network, Readers, Table, on_entries};
 use crate::rng::Rng;
-use crate::drivers::annealing::state::LONGEST;
-use crate::tuning::run::{KICKED, VISITS};
 use crate::stop::Stop;
+use crate::tuning::run::{KICKED, VISITS};
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::ControlFlow;

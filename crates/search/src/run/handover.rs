@@ -2,8 +2,8 @@
 //! second or two: until then the CPU searches, and has solved many a network.
 
 use crate::device::{Busy, Choice, DeviceError, Opened, Opening};
-use crate::error::Error;
 use crate::drivers::annealing::cuda::launch_shape::FirstKernels;
+use crate::error::Error;
 use crate::scheduler::driver::SearchContext;
 use crate::stop::{Cause, Stop};
 use crate::threads;

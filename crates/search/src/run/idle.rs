@@ -3,8 +3,8 @@
 
 use super::Run;
 use super::messages::Message;
-use crate::error::Error;
 use crate::drivers::annealing::state::Elite;
+use crate::error::Error;
 use crate::scheduler::driver::SearchContext;
 
 impl Run<'_> {

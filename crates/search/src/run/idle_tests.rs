@@ -2,16 +2,16 @@
 //! that a run has for them.
 
 use crate::device::{Choice, Opening};
+use crate::drivers::quadratic::is_dense;
 use crate::formats::{Format, ReadOptions, read_from};
 use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Network};
 use crate::rng::Rng;
-use crate::drivers::quadratic::is_dense;
 use crate::run::Run;
 use crate::run::initial::InitialSolution;
 use crate::run::messages::Message;
-use crate::{DriverChoice, Options, Status, Summary, solve};
 use crate::stop::Stop;
 use crate::threads;
+use crate::{DriverChoice, Options, Status, Summary, solve};
 use std::fmt::Write;
 
 /// Sizes of costs; six decimals of a real make the third.

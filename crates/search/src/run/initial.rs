@@ -5,14 +5,14 @@ use super::reducing::Reducing;
 use super::{greedy, opening, passes};
 use crate::bounds::{BoundResult, early};
 use crate::check::{self, Evaluation};
-use crate::model::{Cost, FORBIDDEN, Network, Number};
-use crate::rng::Rng;
 use crate::drivers::quadratic::is_dense;
+use crate::model::{Cost, FORBIDDEN, Network, Number};
 use crate::options::Options;
+use crate::rng::Rng;
 use crate::scheduler::bounds::bounder_options;
-use crate::tuning::run::PASSES;
 use crate::stop::Stop;
 use crate::threads;
+use crate::tuning::run::PASSES;
 use std::ops::ControlFlow;
 
 /// The source of what the caller gave.

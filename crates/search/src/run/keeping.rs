@@ -3,9 +3,9 @@
 use super::Run;
 use super::messages::Message;
 use crate::check;
-use crate::error::Error;
 use crate::checkpoint::{Checkpoint, DriverState, Extent, Found, Keeper, Resumed};
 use crate::drivers::annealing::state::Elite;
+use crate::error::Error;
 use crate::stop::Stop;
 use std::collections::BTreeMap;
 use std::sync::Arc;

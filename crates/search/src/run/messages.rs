@@ -2,12 +2,12 @@
 
 use super::keeping::State;
 use crate::bounds::Proof;
-use crate::model::{Cost, Number};
-use crate::reduce::ReducedProblem;
 use crate::checkpoint::Checkpoint;
 use crate::drivers::annealing::cpu::state_bytes;
 use crate::event::{Facts, StoppedBy};
+use crate::model::{Cost, Number};
 use crate::options::Options;
+use crate::reduce::ReducedProblem;
 use crate::scheduler::bounds::bound_memory;
 use crate::scheduler::driver::{Picks, SearchContext};
 use std::sync::Arc;

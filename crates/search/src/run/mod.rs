@@ -43,12 +43,12 @@ use crate::heuristics::Needs;
 use crate::model::{Cost, FORBIDDEN, Network, Number, Problem};
 use crate::reduce::{ReducedProblem, ValueBounds};
 use crate::rng::{Rng, mix};
+use crate::stop::Stop;
+use crate::threads;
 use crate::tuning::{
     POLLING,
     run::{MOST_MEANWHILE, SLICES_OF_A_ROUND, TIGHTEN_EVERY, WORTH_TIGHTENING},
 };
-use crate::stop::Stop;
-use crate::threads;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use std::time::Instant;

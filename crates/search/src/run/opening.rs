@@ -4,13 +4,13 @@
 use super::initial::InitialSolution;
 use super::messages::{Message, Totals};
 use crate::check;
-use crate::error::Error;
-use crate::model::Network;
-use crate::rng::{Rng, mix};
 use crate::drivers::quadratic::is_form;
 use crate::drivers::spins::form::Form;
 use crate::drivers::spins::{NAME, alone};
+use crate::error::Error;
+use crate::model::Network;
 use crate::options::Options;
+use crate::rng::{Rng, mix};
 use crate::scheduler::driver::SearchContext;
 use crate::stop::{Cause, Stop};
 use std::sync::Arc;
@@ -66,8 +66,8 @@ pub(super) fn beside<T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::generate;
     use crate::drivers::quadratic::is_dense;
+    use crate::generate::generate;
     use crate::run::Run;
     use crate::threads;
     use std::sync::mpsc::channel;

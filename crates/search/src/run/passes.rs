@@ -4,12 +4,12 @@
 //! their neighbours (maximum gain messages; Maheswaran, Pearce, Tambe, "Distributed algorithms for DCOP", 2004), so
 //! that no pass makes it worse. Sums of integers are the same in any order: threads do not change the result.
 
+use crate::drivers::quadratic::is_form;
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, Entry, Network, Table, on_entries};
 use crate::rng::mix;
-use crate::drivers::quadratic::is_form;
-use crate::tuning::run::VAST;
 use crate::stop::Stop;
+use crate::tuning::run::VAST;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 

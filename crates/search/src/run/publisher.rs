@@ -6,13 +6,13 @@ use super::keeping::State;
 use super::messages::{Ending, Message, Totals};
 use super::rules::Record;
 use crate::bounds::{CONSTANT, Proof, weaker};
-use crate::model::{Cost, Network, Number};
-use crate::reduce::{Reduction, Size};
 use crate::checkpoint::{Checkpoint, Found, Proved, Resumed};
 use crate::event::{Event, EventKind, Facts, Status, StoppedBy, Summary, gap};
+use crate::model::{Cost, Network, Number};
 use crate::options::Options;
-use crate::tuning::run::PATIENCE;
+use crate::reduce::{Reduction, Size};
 use crate::stop::Stop;
+use crate::tuning::run::PATIENCE;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -396,8 +396,8 @@ impl<'a> EventPublisher<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ModelError;
     use crate::checkpoint::{Extent, Keeper, Keeping};
+    use crate::model::ModelError;
 
     #[test]
     fn messages_are_told_and_change_nothing() -> Result<(), ModelError> {

@@ -1,8 +1,8 @@
 //! When a run ends by its own record: how its solutions have come so far.
 
 use crate::options::StopRule;
-use crate::tuning::rules::{HARDLY_ANY, LEAST_TIME};
 use crate::stop::Cause;
+use crate::tuning::rules::{HARDLY_ANY, LEAST_TIME};
 
 /// The solutions of a run, each better than the one before.
 pub(crate) struct Record {

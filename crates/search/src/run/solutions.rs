@@ -4,8 +4,8 @@ use super::{Message, Run};
 use crate::check::{self, Evaluation};
 use crate::error::Error;
 use crate::model::Cost;
-use crate::reduce::ReducedProblem;
 use crate::options::Assertions;
+use crate::reduce::ReducedProblem;
 use crate::scheduler::driver::Found;
 
 impl Run<'_> {

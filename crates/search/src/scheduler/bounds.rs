@@ -4,13 +4,13 @@ use crate::bounds::{BoundResult, Bounder, BounderOptions, DeviceUse, Step};
 use crate::elimination::{Gpu, spill_room};
 use crate::memory;
 use crate::model::Cost;
-use crate::reduce::ReducedProblem;
 use crate::options::Options;
+use crate::reduce::ReducedProblem;
+use crate::stop::Stop;
 use crate::tuning::{
     EARLY,
     bounds::{ENDING_SHARE, EXACT_FIRST, FIXED_MEMORY, SHARE, SLOW, STALLED_SHARE},
 };
-use crate::stop::Stop;
 use std::sync::Arc;
 
 pub(crate) struct Bounds {

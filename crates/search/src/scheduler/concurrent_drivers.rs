@@ -8,9 +8,9 @@ use super::threads::Threads;
 use crate::device::DeviceError;
 use crate::elimination::Outcome;
 use crate::run::goal::Meeting;
-use crate::tuning::portfolio::PATIENCE;
 use crate::stop::{Cause, Stop};
 use crate::threads;
+use crate::tuning::portfolio::PATIENCE;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
 //! Drivers that take turns, and those beside them.
 
 use super::*;
+use crate::drivers::annealing::state::Elite;
 use crate::generate::generate;
 use crate::model::FORBIDDEN;
 use crate::reduce::Reducer;
-use crate::drivers::annealing::state::Elite;
 use crate::scheduler::driver::Driver;
 use crate::scheduler::threads::ThreadSplit;
 use crate::testing::price;

@@ -4,19 +4,19 @@
 use super::driver::{Driver, Effort, Pool, SearchContext, Translate};
 use super::shares::Shares;
 use crate::activity::Activity;
-use crate::device::Cuda;
-use crate::elimination::Outcome;
-use crate::rng::Rng;
 use crate::checkpoint::DriverState;
+use crate::device::Cuda;
 use crate::drivers::annealing::state::Elite;
 use crate::drivers::{DriverChoice, Entry, Setup};
+use crate::elimination::Outcome;
 use crate::options::Options;
+use crate::rng::Rng;
+use crate::stop::Stop;
+use crate::threads;
 use crate::tuning::{
     POLLING,
     portfolio::{FIRST, FIRST_TIME, LEAST_WORK, PROBING},
 };
-use crate::stop::Stop;
-use crate::threads;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -291,12 +291,12 @@ fn members(setup: &mut Setup<'_>, take_part: impl Fn(&Entry) -> bool) -> Vec<Mem
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::generate;
-    use crate::heuristics::MinConflicts;
-    use crate::reduce::Reducer;
     use crate::drivers::annealing::Annealing;
     use crate::drivers::cycling::Cycling;
     use crate::drivers::tabu::Tabu;
+    use crate::generate::generate;
+    use crate::heuristics::MinConflicts;
+    use crate::reduce::Reducer;
     use crate::testing::{price, random_dense};
 
     #[test]

@@ -1,8 +1,8 @@
 //! How the threads of a run are shared out where several things go on at a time.
 
 use super::driver::{Pool, SearchContext};
-use crate::tuning::threads::{LEAST, MOST_DRIVERS, PART};
 use crate::threads;
+use crate::tuning::threads::{LEAST, MOST_DRIVERS, PART};
 use rayon::ThreadPool;
 use std::sync::Arc;
 
@@ -91,8 +91,8 @@ mod tests {
     use crate::generate::generate;
     use crate::reduce::Reducer;
     use crate::rng::Rng;
-    use crate::testing::price;
     use crate::stop::Stop;
+    use crate::testing::price;
     use rayon::ThreadPoolBuilder;
 
     fn context(kind: &str, settings: &[(&str, &str)]) -> SearchContext {

@@ -160,7 +160,7 @@ impl Branch {
 
     /// Leaves are eliminated, and heavy nodes bounded, only where that takes no more than so many combinations: tests
     /// have small networks.
-    #[cfg(test)]
+    #[doc(hidden)]
     pub fn leaves(mut self, joint_entries: f64) -> Branch {
         (self.leaf, self.mini) = (joint_entries, 2.0 * joint_entries);
         self

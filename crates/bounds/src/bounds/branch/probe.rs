@@ -39,7 +39,7 @@ impl Probe {
     }
 
     /// Nodes are eliminated only where that takes no more than so many combinations: tests have small networks.
-    #[cfg(test)]
+    #[doc(hidden)]
     pub fn leaves(self, leaf: f64) -> Probe {
         Probe { leaf, ..self }
     }
@@ -81,8 +81,9 @@ impl Probe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elimination::tests::{assignments, random, wide};
     use crate::rng::Rng;
+    use fangs_testing::band as wide;
+    use fangs_testing::problems::{assignments, random};
 
     #[test]
     fn a_complete_search_has_the_optimum_and_any_search_what_it_says() {

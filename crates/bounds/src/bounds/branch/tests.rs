@@ -1,9 +1,11 @@
 use super::*;
-use crate::elimination::tests::{assignments, random, shuffled, wide};
+use crate::elimination::testing::shuffled;
 use crate::generate::generate;
 use crate::model::FORBIDDEN;
 use crate::order::Order;
 use crate::rng::Rng;
+use fangs_testing::band as wide;
+use fangs_testing::problems::{assignments, random};
 
 const ROOMY: u64 = 1 << 30;
 

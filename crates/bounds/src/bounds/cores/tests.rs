@@ -3,9 +3,10 @@
 use super::counter::Counter;
 use super::solver::{Lit, Verdict};
 use super::*;
-use crate::elimination::tests::{assignments, random, shuffled};
+use crate::elimination::testing::shuffled;
 use crate::model::{CostFunction, FORBIDDEN, SparseTable, Table};
 use crate::rng::Rng;
+use fangs_testing::problems::{assignments, random};
 
 const ROOMY: u64 = 1 << 30;
 

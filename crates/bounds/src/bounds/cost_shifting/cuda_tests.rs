@@ -4,11 +4,11 @@ use super::amounts::Amounts;
 use super::cuda_words::{Tables, Words};
 use super::{Costs, Shift};
 use crate::elimination::Progress;
-use crate::elimination::tests::random;
 use crate::model::{Cost, CostFunction, Problem, Table};
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::tensor::tiles::{Movable, NEVER};
+use fangs_testing::problems::random;
 use std::ops::Range;
 use std::sync::Arc;
 

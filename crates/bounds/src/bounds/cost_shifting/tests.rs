@@ -3,8 +3,8 @@
 use super::amounts::Amounts;
 use super::*;
 use crate::bounds::tuning::cost_shifting::SHARED;
-use crate::elimination::tests::random;
 use crate::rng::Rng;
+use fangs_testing::problems::random;
 use rayon::ThreadPoolBuilder;
 
 /// All assignments, the last variable running fastest.

@@ -5,11 +5,12 @@ use super::cuda_words::Words;
 use super::schedule::{Kind, Layout};
 use super::tables::{Host, Tables};
 use crate::elimination::plan::{Limits, Plan};
-use crate::elimination::tests::{random, shuffled};
+use crate::elimination::testing::shuffled;
 use crate::model::Cost;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::tensor::tiles::Movable;
+use fangs_testing::problems::random;
 use std::ops::Range;
 use std::sync::Arc;
 

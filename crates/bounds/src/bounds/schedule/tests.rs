@@ -4,13 +4,16 @@ use super::super::{JoinGraph, Patience};
 use super::*;
 use crate::bounds::shifting::Between;
 use crate::bounds::{METHODS, Part};
-use crate::elimination::tests::{assignments, random, run, shuffled};
+use crate::elimination::testing::{run, shuffled};
 use crate::elimination::{Limits, Progress};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, best_orders};
 use crate::rng::Rng;
 use crate::stop::Stop;
+use fangs_testing::problems::{assignments, random};
 use std::sync::Arc;
+
+const ROOMY: u64 = 1 << 30;
 
 /// All assignments with what they cost.
 type Costs = Vec<(Vec<u32>, Cost)>;
@@ -219,4 +222,41 @@ fn parts_of_a_schedule_are_the_whole() {
             assert_eq!(idle, of.saturating_sub(families), "{:?} of {of}", method.choice);
         }
     }
+}
+
+fn next(sizes: &mut SizeSchedule, problem: &Problem, ub: Option<Cost>) -> Option<Plan> {
+    sizes.next(problem, ub, &Stop::new()).expect("no stop is set")
+}
+
+#[test]
+fn the_ladder_climbs_to_what_fits() {
+    let mut rng = Rng::new(18);
+    let problem = Arc::new(fangs_testing::band(&mut rng, 16, 3, 9));
+    let orders = best_orders(&problem, &[Method::MinFill], 1, 4, 2, &Stop::new());
+    let first = next(&mut SizeSchedule::new(orders.clone(), ROOMY, None), &problem, None).expect("a plan");
+    assert_eq!(first.name(), "be");
+    let optimum = run(&problem, first).lower_bound();
+    let mut sizes = SizeSchedule::new(orders.clone(), ROOMY, None).exact_work(0);
+    let (mut best, mut names, mut last) = (0, Vec::new(), 0);
+    while let Some(step) = next(&mut sizes, &problem, Some(optimum + 5)) {
+        assert!(step.exact || sizes.at_order() > 0 || step.work() >= 2 * last);
+        last = if sizes.at_order() == 0 { step.work() } else { last };
+        names.push(step.name());
+        best = best.max(run(&problem, step).lower_bound());
+        assert!(best <= optimum);
+    }
+    assert_eq!(best, optimum);
+    assert_eq!(names.first().map(String::as_str), Some("mbe(2)"));
+    assert_eq!(names.last().map(String::as_str), Some("be"));
+    let mut fixed = SizeSchedule::new(orders.clone(), ROOMY, Some(3));
+    assert_eq!(next(&mut fixed, &problem, None).map(|step| step.name()).as_deref(), Some("mbe(3)"));
+    assert!(next(&mut fixed, &problem, None).is_some() && fixed.at_order() == orders.len() - 1);
+    assert!(next(&mut fixed, &problem, None).is_none());
+    let mut cramped = SizeSchedule::new(orders, 200_000, None);
+    let mut rungs = 0;
+    while let Some(step) = next(&mut cramped, &problem, None) {
+        assert!(step.placement.peak_bytes <= 200_000);
+        rungs += 1;
+    }
+    assert!(rungs > 0);
 }

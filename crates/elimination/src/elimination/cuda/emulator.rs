@@ -37,20 +37,23 @@ pub(super) struct Emulator<'a, S: Semiring> {
 }
 
 /// A program on sums of products that the host executes as its descriptors say.
-pub(crate) struct EmulatedMachine<'a>(Emulator<'a, SumProduct>);
+pub struct EmulatedMachine<'a>(Emulator<'a, SumProduct>);
 
 /// Multiprocessors, and no kernels but those that the emulator has at hand.
-pub(crate) const EMULATED: Chip = Chip { multiprocessors: 132, shared: 0, staged: u64::MAX };
+pub const EMULATED: Chip = Chip { multiprocessors: 132, shared: 0, staged: u64::MAX };
 
 impl Back {
     /// For a device of any memory.
-    pub(crate) fn of_emulator(plan: &EliminationPlan, wanted: &[Wanted], kept: &[u32]) -> Back {
+    ///
+    /// # Panics
+    /// Never: there is no limit.
+    pub fn of_emulator(plan: &EliminationPlan, wanted: &[Wanted], kept: &[u32]) -> Back {
         let room = Room { keep_messages: false, bytes: size_of::<f64>() as u64, entries: u64::MAX };
         Back::new(plan, wanted, kept, room, &EMULATED).expect("no limit")
     }
 
     /// A propagation that the host executes.
-    pub(crate) fn emulated<'a>(&'a self, task: Task<'a, SumProduct>) -> Propagation<EmulatedMachine<'a>> {
+    pub fn emulated<'a>(&'a self, task: Task<'a, SumProduct>) -> Propagation<EmulatedMachine<'a>> {
         let machine = EmulatedMachine::new(&self.program, &|table| lay_out(task, table));
         Propagation::over(machine, self.steps.clone(), self.turn)
     }
@@ -58,7 +61,7 @@ impl Back {
 
 impl<'a> EmulatedMachine<'a> {
     /// Over memory in which the host has filled its tables.
-    pub(crate) fn new(program: &'a Program, table: &dyn Fn(&DeviceTable) -> Storage<f64>) -> Self {
+    pub fn new(program: &'a Program, table: &dyn Fn(&DeviceTable) -> Storage<f64>) -> Self {
         EmulatedMachine(Emulator::filled(program, SumProduct, table))
     }
 }

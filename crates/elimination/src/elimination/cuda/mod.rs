@@ -311,12 +311,12 @@ pub fn sources() -> Vec<Source> {
     vec![source, staged, back, roles, decoder, DeviceRows::kernels()]
 }
 
-#[cfg(test)]
-mod emulator;
+#[doc(hidden)]
+pub mod emulator;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-pub(crate) use {
+#[doc(hidden)]
+pub use {
     emulator::{EMULATED, EmulatedMachine},
     program::Back,
 };

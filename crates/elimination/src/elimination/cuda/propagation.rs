@@ -67,7 +67,6 @@ impl Propagation {
 
 impl<M: Machine> Propagation<M> {
     /// On a machine that has the program of both directions.
-    #[cfg(test)]
     pub fn over(machine: M, steps: Vec<BackStep>, turn: usize) -> Self {
         Propagation { machine, steps, turn }
     }

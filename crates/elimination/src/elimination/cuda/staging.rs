@@ -94,13 +94,7 @@ pub(crate) fn gather<E: Copy + Send + Sync>(
 }
 
 /// Takes a share of a message to where the host has it: a message is one stretch.
-pub fn scatter<E: Copy + Send + Sync>(
-    share: &[E],
-    table: &DeviceTable,
-    from: u64,
-    stretch: Stretch,
-    target: &mut [E],
-) {
+pub fn scatter<E: Copy + Send + Sync>(share: &[E], table: &DeviceTable, from: u64, stretch: Stretch, target: &mut [E]) {
     let (begin, end) = (table.before(from), table.before(from + share.len() as u64));
     let take = |(task, target): (usize, &mut [E])| {
         let first = begin + (task * TASK) as u64;

@@ -106,7 +106,6 @@ impl FoldWords {
     }
 
     /// The quotient of a number below 2^31, as kernels have it.
-    #[cfg(test)]
     pub fn divide(&self, number: u32) -> u32 {
         (((u64::from(self.magic) * u64::from(number)) >> 32) as u32 + number) >> self.shift
     }

@@ -10,17 +10,17 @@ use super::rating_cache::{CachedRatings, RatingCache};
 use super::state::{Elite, State, hash};
 use super::sweep::sweep;
 use super::tree_move::{TreeScratch, tree_move};
+use crate::context::value_tables::Energy;
 use crate::device::DeviceError;
+use crate::drivers::tuning::annealing::{
+    COLD_SHARES, COOL, FIRST_FOR_EACH, FIRST_STATES, GENERATION_WORK, GREEDY_SWEEPS, LARGE_POPULATION, MOST_KEPT,
+    TREE_EVERY, WORTH_KEEPING,
+};
 use crate::error::Error;
 use crate::fang::Scratch;
 use crate::fang::boltzmann::Boltzmann;
 use crate::memory;
 use crate::rng::{Rng, below, mix};
-use crate::context::value_tables::Energy;
-use crate::drivers::tuning::annealing::{
-    COLD_SHARES, COOL, FIRST_FOR_EACH, FIRST_STATES, GENERATION_WORK, GREEDY_SWEEPS, LARGE_POPULATION, MOST_KEPT,
-    TREE_EVERY, WORTH_KEEPING,
-};
 use crate::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use rayon::prelude::*;
@@ -404,8 +404,8 @@ impl Population for CpuPopulation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::generate;
     use crate::drivers::annealing::generation::steps;
+    use crate::generate::generate;
     use crate::testing::price;
     use std::sync::Arc;
 

@@ -2,10 +2,10 @@
 //! each other; of each part the cheaper version is taken.
 
 use super::tree_move::find;
+use crate::context::value_tables::ValueTables;
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN};
 use crate::rng::mix;
-use crate::context::value_tables::ValueTables;
 use crate::stop::Stop;
 
 /// Scratch of the merge.

@@ -3,8 +3,8 @@
 use super::cuda::launch_shape::FirstKernels;
 use super::state::Elite;
 use super::{Annealing, Phase};
-use crate::device::Source;
 use crate::checkpoint::DriverState;
+use crate::device::Source;
 use crate::drivers::cycling;
 use crate::drivers::tuning::annealing::{LARGE_FLOOR, MOST_SWEEPS, MOVED, WEIGHT};
 use crate::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate};

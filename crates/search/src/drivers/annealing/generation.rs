@@ -9,11 +9,11 @@ use super::state::Elite;
 use super::temperature::Schedule;
 use crate::device::DeviceError;
 use crate::device::shared::{constants, device_structs, table};
-use crate::fang::boltzmann::Boltzmann;
-use crate::rng::{below, mix};
 use crate::drivers::tuning::annealing::{
     COLD_SHARES, GREEDY_SWEEPS, GROUP, REGION_SHARES, STEPS, TREE_EVERY, TREE_SWEEPS,
 };
+use crate::fang::boltzmann::Boltzmann;
+use crate::rng::{below, mix};
 use crate::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use std::ops::Range;

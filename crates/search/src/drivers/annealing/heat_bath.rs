@@ -2,9 +2,9 @@
 //! exp(-rating / T). One FANG pass with it is a sweep of heat-bath (Gibbs) sampling at temperature T.
 
 use super::state::State;
+use crate::context::value_tables::ValueTables;
 use crate::fang::LocalHeuristic;
 use crate::fang::boltzmann::Boltzmann;
-use crate::context::value_tables::ValueTables;
 
 /// Heat bath over the values of one variable, whose ratings come from `source`.
 #[derive(Clone, Copy, Debug)]

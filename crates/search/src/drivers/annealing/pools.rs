@@ -5,8 +5,8 @@ use super::cuda::CudaPopulation;
 use super::generation::steps;
 use super::state::Elite;
 use super::{Annealing, Phase, child_work};
-use crate::device::DeviceError;
 use crate::context::cuda::unfit;
+use crate::device::DeviceError;
 use crate::drivers::tuning::annealing::{ARCHIVE, CROSS_EVERY, FIRST_SWEEPS, LONG_WORK};
 use crate::scheduler::driver::{Pool, SearchContext};
 

@@ -6,9 +6,9 @@
 
 use super::heat_bath::RatingSource;
 use super::state::State;
-use crate::error::Error;
 use crate::context::value_tables::ValueTables;
 use crate::drivers::tabu::walk::{Layout, UNWATCHED};
+use crate::error::Error;
 use crate::stop::Stop;
 use std::cell::RefCell;
 

@@ -1,10 +1,10 @@
 //! A state of the local search: one assignment of the core with its random stream.
 
+use crate::context::value_tables::{Energy, ValueTables};
 use crate::error::Error;
 use crate::fang;
 use crate::fang::Active;
 use crate::rng::{Rng, mix};
-use crate::context::value_tables::{Energy, ValueTables};
 use crate::stop::Stop;
 
 /// The longest domain that local search has room for.

@@ -1,9 +1,9 @@
 //! The temperatures of a core, from its tables alone.
 
-use crate::error::Error;
 use crate::context::value_tables::ValueTables;
 pub(crate) use crate::drivers::tuning::annealing::ENDS;
 use crate::drivers::tuning::annealing::{HOT, SAMPLES, SETTLED_ROWS, WORTH_A_THREAD};
+use crate::error::Error;
 use crate::stop::Stop;
 use rayon::prelude::*;
 use smallvec::SmallVec;

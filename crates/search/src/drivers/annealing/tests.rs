@@ -2,8 +2,8 @@
 
 use super::cpu::suitable_states;
 use super::*;
-use crate::generate::generate;
 use crate::drivers::tuning::annealing::{LONG_WORK, STEPS};
+use crate::generate::generate;
 use crate::scheduler::driver::Driver;
 use crate::testing::price;
 

@@ -3,11 +3,11 @@
 
 use super::heat_bath::{HeatBath, RatingSource};
 use super::state::State;
+use crate::context::value_tables::{Row, RowEntry, ValueTables, on_rows};
 use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::fang::{Scratch, assign_variable};
 use crate::rng::{Rng, mix};
-use crate::context::value_tables::{Row, RowEntry, ValueTables, on_rows};
 use crate::stop::Stop;
 
 pub(crate) const NO_PARENT: u32 = u32::MAX;

@@ -145,8 +145,8 @@ impl Driver for Ejection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CostFunction, FORBIDDEN, Problem, Table};
     use crate::drivers::tabu::walk::{Layout, energy};
+    use crate::model::{CostFunction, FORBIDDEN, Problem, Table};
     use crate::testing::{assignment, price, random_dense};
     use std::sync::Arc;
 

@@ -6,12 +6,12 @@ use super::state::State;
 use super::trajectory::Trajectory;
 use super::visit::{Scratch, Visit};
 use crate::device::{Compiled, DeviceError};
+use crate::drivers::annealing::temperature::Schedule;
 use crate::fang::State as _;
 use crate::rng::{Rng, mix};
-use crate::drivers::annealing::temperature::Schedule;
 use crate::scheduler::driver::Picks;
-use crate::tuning::guided::MOST_KEPT;
 use crate::stop::Stop;
+use crate::tuning::guided::MOST_KEPT;
 use rayon::prelude::*;
 
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,6 @@
 
 use super::tests::outcome;
 use super::*;
-use crate::common::gpu;
 use crate::device::{Cuda, Source};
 use crate::generate::generate;
 use crate::heuristics;
@@ -12,6 +11,7 @@ use crate::kernels;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Table};
 use crate::reduce::Reducer;
 use crate::testing::{price, random_dense};
+use fangs_testing::gpu;
 
 /// Looks at everything that a device knows.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ fn compare(
 
 /// Heuristics in files: tables by variable and by value, groups, aggregates of aggregates, weights that are no number.
 const FILES: [&str; 5] = [
-    include_str!("../../../../heuristics/boltzmann.toml"),
+    include_str!("../../../../../heuristics/boltzmann.toml"),
     "active = \"current_conflicts > 0 or since > 3\"\nallowed = \"age > 3 or delta < 0\"\n\
      rating = \"delta + 0.1 * frequency\"\nweight = \"rating == best(rating)\"\n",
     "rating = \"cost - wish\"\nweight = \"exp((min(rating) - rating) / (max(rating) - min(rating) + temperature))\"\n\

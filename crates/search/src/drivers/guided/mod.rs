@@ -22,6 +22,8 @@ mod idle;
 mod network;
 mod report;
 mod round_context;
+#[cfg(test)]
+mod satellite_tests;
 pub(crate) mod speed;
 mod state;
 #[cfg(test)]
@@ -43,11 +45,11 @@ use crate::heuristics::{Needs, ValueHeuristic};
 use crate::rng::{Rng, mix};
 use crate::scheduler::bandit::Bandit;
 use crate::scheduler::driver::{Driver, Effort, POOL, Picks, Pool, Translate};
+use crate::stop::Stop;
 use crate::tuning::guided::{
     BEGIN, LENGTHS, LONGEST, MOVED, OPENING_PASSES, OPENING_STATES, OPENING_WORK, PATIENCE, ROUND_WORK, SHORTEST,
     STARTS, STATES, WEIGHT,
 };
-use crate::stop::Stop;
 use backend::{Backend, Batch, CpuBackend, TrajectoryResult};
 use cuda::CudaBackend;
 use guidance::MiniBucketGuidance;

@@ -3,6 +3,8 @@
 use super::cuda::{BatchArgument, TrajectoryProgress};
 use super::guidance::{GuidanceArgument, GuidanceOnDevice};
 use super::round_context::RoundContext;
+use crate::context::cuda::{self, CoreArgument, DeviceCore};
+use crate::context::value_tables::ValueTables;
 use crate::device::shared::device_structs;
 use crate::device::{Cuda, CudaSlice, DeviceError, Held, Source};
 use crate::elimination::Term;
@@ -10,8 +12,6 @@ use crate::fang::cuda::Shape;
 use crate::heuristics;
 use crate::heuristics::cuda::{MEMBERS, expression, source_of};
 use crate::heuristics::{Needs, ValueHeuristic};
-use crate::context::cuda::{self, CoreArgument, DeviceCore};
-use crate::context::value_tables::ValueTables;
 use crate::scheduler::driver::SearchContext;
 
 /// When a value was left that never was.

@@ -4,8 +4,8 @@ use super::backend::TrajectoryResult;
 use super::round_context::RoundContext;
 use super::{Guided, idle, opening_trajectory};
 use crate::rng::Rng;
-use crate::tuning::guided::OPENING_STATES;
 use crate::stop::Stop;
+use crate::tuning::guided::OPENING_STATES;
 
 impl Guided {
     /// What the heuristic did that makes no sense, or that it did nothing, told once.

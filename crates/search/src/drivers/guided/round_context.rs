@@ -1,9 +1,9 @@
 //! What all states of a round share.
 
+use crate::drivers::tabu::walk::{self, Layout};
 use crate::elimination::CostToGo;
 use crate::heuristics::Needs;
 use crate::model::Cost;
-use crate::drivers::tabu::walk::{self, Layout};
 use crate::scheduler::driver::SearchContext;
 
 /// The core, what is known of it, and what is asked for.

@@ -1,11 +1,11 @@
 //! A state of the guided search: an assignment, what its values cost, and what it remembers.
 
 use super::round_context::RoundContext;
+use crate::drivers::tabu::walk;
 use crate::fang;
 use crate::fang::Active;
 use crate::heuristics::Needs;
 use crate::rng::Rng;
-use crate::drivers::tabu::walk;
 use crate::scheduler::driver::Picks;
 
 /// The pass of what never happened.

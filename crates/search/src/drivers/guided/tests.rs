@@ -5,8 +5,8 @@ use crate::heuristics;
 use crate::heuristics::{Inputs, Neighbourhood, View};
 use crate::model::{CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, Order};
-use crate::testing::{assignment, price, random, random_dense};
 use crate::stop::Cause;
+use crate::testing::{assignment, price, random, random_dense};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 

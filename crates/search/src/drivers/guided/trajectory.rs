@@ -3,9 +3,9 @@
 use super::round_context::RoundContext;
 use super::state::State;
 use super::visit::{Scratch, Visit};
+use crate::drivers::annealing::temperature::Schedule;
 use crate::fang::{Order, Pass, State as _};
 use crate::heuristics::{Inputs, Needs, Neighbourhood, ValueHeuristic, Weights};
-use crate::drivers::annealing::temperature::Schedule;
 use crate::scheduler::driver::Picks;
 use crate::stop::Stop;
 

@@ -2,9 +2,9 @@
 //! problems", 2010). What each flip would change is kept up to date, in blocks of 64 variables whose best is known: a
 //! step looks again only at the blocks that the last one has changed.
 
+use crate::drivers::quadratic::{Quadratic, Row, Weight};
 use crate::model::Cost;
 use crate::rng::Rng;
-use crate::drivers::quadratic::{Quadratic, Row, Weight};
 use crate::stop::Stop;
 
 /// Variables of a block.

@@ -5,13 +5,13 @@
 use super::form::{Form, WARP};
 use super::walk::{Rule, Words, values_of};
 use super::{Anneal, Anneals, Cycled};
+use crate::context::cuda::Device;
 use crate::device::shared::device_structs;
 use crate::device::{
     CudaSlice, CudaStream, DeviceError, DeviceRepr, Held, Info, Kernel, PushKernelArg, Source, ValidAsZeroBits,
 };
-use crate::kernels;
-use crate::context::cuda::Device;
 use crate::drivers::quadratic::{Quadratic, Weight, on_weights};
+use crate::kernels;
 use crate::stop::Stop;
 use std::ops::Range;
 use std::sync::Arc;

@@ -4,13 +4,13 @@ use super::cuda::{CudaSpins, DeviceWeight};
 use super::form::Form;
 use super::walk::{Rule, Words};
 use super::{Anneal, Anneals, CpuSpins};
-use crate::common::gpu;
 use crate::device::Cuda;
+use crate::drivers::quadratic::tests::form_of;
 use crate::generate::generate;
 use crate::model::Network;
 use crate::rng::Rng;
-use crate::drivers::quadratic::tests::form_of;
 use crate::stop::Stop;
+use fangs_testing::gpu;
 use std::sync::Arc;
 
 fn compare(cuda: &Arc<Cuda>, name: &str, network: &Network, count: usize, sweeps: u32) {

@@ -1,9 +1,9 @@
 //! The order in which sweeps go through binary variables, and where it can be cut.
 
+use crate::drivers::quadratic::{AnyQuadratic, Quadratic, Weight, on_weights};
 use crate::error::Error;
 use crate::graph::{by_degree, first_fit};
 use crate::model::Network;
-use crate::drivers::quadratic::{AnyQuadratic, Quadratic, Weight, on_weights};
 use crate::stop::Stop;
 use std::sync::Arc;
 

@@ -383,8 +383,8 @@ impl Driver for Spins {
 mod tests {
     use super::*;
     use crate::generate::generate;
-    use crate::reduce::ReducedProblem;
     use crate::options::Options;
+    use crate::reduce::ReducedProblem;
 
     #[test]
     fn rounds_improve_the_pool_and_repeat_for_any_number_of_threads() {

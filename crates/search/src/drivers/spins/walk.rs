@@ -2,9 +2,9 @@
 //! assignment. The kernel does the same, flip by flip (`kernels/spins.cu`).
 
 use super::form::WARP;
+use crate::drivers::quadratic::{Quadratic, Row, Weight};
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::mix;
-use crate::drivers::quadratic::{Quadratic, Row, Weight};
 use crate::stop::Stop;
 
 /// A sweep without a temperature: only what makes the assignment better.
@@ -212,10 +212,10 @@ impl<W: Weight> pulp::WithSimd for Sweep<'_, W> {
 mod tests {
     use super::super::form::Form;
     use super::*;
+    use crate::drivers::quadratic::tests::form_of;
     use crate::generate::generate;
     use crate::reduce::Reducer;
     use crate::rng::Rng;
-    use crate::drivers::quadratic::tests::form_of;
 
     #[test]
     fn words_are_what_is_computed_again_and_merges_are_at_least_as_good_as_both() {

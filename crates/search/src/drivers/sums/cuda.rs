@@ -4,15 +4,15 @@
 
 use super::SumSearch;
 use super::progress::{Ground, LARGEST_PRICE, LEAST_PRICE, WalkProgress, declared};
-use crate::device::shared::device_structs;
-use crate::device::{DeviceError, Info, Source, ValidAsZeroBits};
-use crate::globals::sums::{self, SumArgument};
-use crate::kernels;
 use crate::context::cuda::{Device, Uploads};
 use crate::context::sums::SumSpace;
+use crate::device::shared::device_structs;
+use crate::device::{DeviceError, Info, Source, ValidAsZeroBits};
 use crate::drivers::tabu::cuda::{LayoutArgument, upload_layout};
 use crate::drivers::tuning::sums::{FALL, RESIDENT, RISE};
 use crate::drivers::walks::cuda::{DeviceSearch, Program, asserted};
+use crate::globals::sums::{self, SumArgument};
+use crate::kernels;
 use crate::scheduler::driver::SearchContext;
 use std::f64::consts::LN_2;
 

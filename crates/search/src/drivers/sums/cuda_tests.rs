@@ -4,14 +4,14 @@
 use super::SumSearch;
 use super::progress::{Ground, WalkProgress};
 use super::tests::{context_of, items, mixed, parse, values, wide};
-use crate::common::gpu;
 use crate::device::Cuda;
-use crate::globals::tests::network_of_sums;
-use crate::model::Network;
-use crate::rng::Rng;
 use crate::drivers::walks::cuda::CudaWalks;
 use crate::drivers::walks::{CpuWalks, Limit, Start, Walks};
+use crate::model::Network;
+use crate::rng::Rng;
 use crate::stop::Stop;
+use fangs_testing::globals::network_of_sums;
+use fangs_testing::gpu;
 use std::sync::Arc;
 
 /// Walks on both sides and compares how far all come and what they find; none where the network has no sums, else how

@@ -1,11 +1,11 @@
 //! What walks on sums decide by, how far they have come, and where the next ones begin.
 
-use crate::device::shared::{constants, device_structs};
-use crate::rng::{below, mix};
 use crate::context::sums::SumSpace;
+use crate::device::shared::{constants, device_structs};
 use crate::drivers::tuning::sums::{CHAIN, COLD, COOLER, FIRST_LENGTH, TRIED};
 use crate::drivers::tuning::walks::LOOK_EVERY;
 use crate::drivers::walks::Progress;
+use crate::rng::{below, mix};
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 

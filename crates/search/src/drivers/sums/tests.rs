@@ -1,15 +1,15 @@
 use super::progress::window;
 use super::*;
+use crate::drivers::walks::Walk as _;
 use crate::formats::{Format, ReadOptions, read_from};
-use crate::globals::tests::network_of_sums;
 use crate::globals::{self, Decomposer};
 use crate::model::{CountCost, Counting, Global, GlobalKind, Measure, Number, Price, ValueCount};
 use crate::model::{FORBIDDEN, Network};
 use crate::reduce::ReducedProblem;
 use crate::reduce::Reducer;
-use crate::drivers::walks::Walk as _;
 use crate::scheduler::driver::Driver;
 use crate::{DriverChoice, Options, solve};
+use fangs_testing::globals::network_of_sums;
 use std::time::Duration;
 
 pub(super) fn parse(text: &str) -> Network {

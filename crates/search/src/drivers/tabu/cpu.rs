@@ -3,14 +3,14 @@
 //! is 1 where a move has it.
 
 use super::walk::{HELD, Layout, WalkProgress, energy};
-use crate::error::Error;
-use crate::fang::{Active, LocalHeuristic, Scratch, assign_variable};
-use crate::rng::mix;
 use crate::context::value_tables::ValueTables;
 use crate::drivers::annealing::heat_bath::Least;
 use crate::drivers::annealing::state::hash;
 use crate::drivers::tuning::{tabu::REMEMBERED, walks::LOOK_EVERY};
 use crate::drivers::walks::{Limit, Walk};
+use crate::error::Error;
+use crate::fang::{Active, LocalHeuristic, Scratch, assign_variable};
+use crate::rng::mix;
 use crate::stop::Stop;
 
 /// What may not be picked.

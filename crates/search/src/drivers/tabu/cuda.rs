@@ -4,14 +4,14 @@
 
 use super::TabuSearch;
 use super::walk::{Layout, WalkProgress};
-use crate::device::shared::device_structs;
-use crate::device::{DeviceError, Info, Source, ValidAsZeroBits};
-use crate::kernels;
 use crate::context::cuda::{Device, Uploads, largest_sums};
 use crate::context::value_tables::ValueTables;
+use crate::device::shared::device_structs;
+use crate::device::{DeviceError, Info, Source, ValidAsZeroBits};
 use crate::drivers::tuning::tabu::{RATED, REMEMBERED};
 use crate::drivers::tuning::walks::MOST_STEPS;
 use crate::drivers::walks::cuda::{DeviceSearch, Program, asserted, group};
+use crate::kernels;
 use crate::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 

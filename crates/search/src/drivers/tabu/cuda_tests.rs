@@ -3,18 +3,18 @@
 
 use super::TabuSearch;
 use super::walk::{Layout, WalkProgress};
-use crate::common::gpu;
 use crate::device::Cuda;
+use crate::drivers::annealing::cuda::tests::network;
+use crate::drivers::walks::cuda::CudaWalks;
+use crate::drivers::walks::{CpuWalks, Limit, Start, Walks};
 use crate::generate::generate;
 use crate::model::Problem;
 use crate::reduce::Reducer;
 use crate::rng::Rng;
-use crate::drivers::annealing::cuda::tests::network;
-use crate::drivers::walks::cuda::CudaWalks;
-use crate::drivers::walks::{CpuWalks, Limit, Start, Walks};
 use crate::scheduler::driver::SearchContext;
-use crate::testing::{assignment, price, random_dense};
 use crate::stop::Stop;
+use crate::testing::{assignment, price, random_dense};
+use fangs_testing::gpu;
 use std::sync::Arc;
 
 /// Walks on both sides and compares how far all come and what they find. A hash tells assignments apart, so rounds of a

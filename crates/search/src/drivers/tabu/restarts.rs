@@ -8,13 +8,13 @@
 //! Coloring Problems", 2018). Elsewhere walks begin at elites of which some values are changed.
 
 use super::walk::WalkProgress;
-use crate::error::Error;
-use crate::model::{CostFunction, Costs, Odometer, Problem, Table};
-use crate::rng::{below, mix};
 use crate::context::value_tables::ValueTables;
 use crate::drivers::annealing::state::Elite;
 use crate::drivers::tuning::tabu::{CYCLE, DOUBLINGS, PATIENCE, SCATTER, SHORT_WALK};
 use crate::drivers::walks::Start;
+use crate::error::Error;
+use crate::model::{CostFunction, Costs, Odometer, Problem, Table};
+use crate::rng::{below, mix};
 use crate::scheduler::driver::POOL;
 use crate::stop::Stop;
 use rayon::prelude::*;

@@ -1,12 +1,12 @@
 //! Tabu walks on gamma tables: what a walk decides, and the tables that it reads. Tenures are integers.
 
-use crate::device::shared::{constants, device_structs};
-use crate::error::Error;
-use crate::rng::{below, mix};
 use crate::context::value_tables::{Incidence, PADDING, Row, RowEntry, ValueTables, on_rows};
+use crate::device::shared::{constants, device_structs};
 use crate::drivers::tuning::tabu::{CALM, CONFLICTS, REMEMBERED, SPARSE};
 use crate::drivers::tuning::{tabu, walks::LOOK_EVERY};
 use crate::drivers::walks::Progress;
+use crate::error::Error;
+use crate::rng::{below, mix};
 use crate::stop::Stop;
 use rayon::prelude::*;
 use rustc_hash::{FxBuildHasher, FxHashMap};

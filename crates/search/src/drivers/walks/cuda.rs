@@ -3,12 +3,12 @@
 #![allow(unsafe_code, reason = "kernel launches")]
 
 use super::{Limit, LocalSearch, Start, Walked, Walks};
+use crate::context::cuda::{Device, Uploads};
 use crate::device::shared::device_structs;
 use crate::device::{
     CudaSlice, CudaStream, DeviceError, DeviceRepr, DeviceStruct, Held, Info, Kernel, PushKernelArg, Source,
     ValidAsZeroBits,
 };
-use crate::context::cuda::{Device, Uploads};
 use crate::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use std::sync::Arc;

@@ -13,10 +13,10 @@ use self::walk::{IncidenceLists, WalkProgress, WeightingWalk, without_forbidden}
 use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
 use super::tuning::weighting::{FLOOR, LOOKED_AT, OFFERED, SOLVED_WEIGHT, TURN_WORK, WALKS, WEIGHT};
 use super::walks::{Limit, LocalSearch, Progress, Start, Turn, WalkDriver, Walks};
+use crate::context::value_tables::ValueTables;
 use crate::device::DeviceError;
 use crate::error::Error;
 use crate::rng::Rng;
-use crate::context::value_tables::ValueTables;
 use crate::scheduler::driver::{Effort, Pool, SearchContext};
 use crate::stop::Stop;
 use rayon::prelude::*;

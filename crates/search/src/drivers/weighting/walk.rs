@@ -3,15 +3,15 @@
 //! end (Morris's breakout method, 1993; for clauses Thornton's PAWS, 2004, and Lei and Cai's SATLike, 2018). A move is
 //! one of a variable of a violated function.
 
-use crate::device::shared::{constants, device_structs};
-use crate::error::Error;
-use crate::rng::{below, mix};
 use crate::context::value_tables::{Incidence, RowEntry, ValueTables, on_rows};
+use crate::device::shared::{constants, device_structs};
 use crate::drivers::tuning::walks::LOOK_EVERY;
 use crate::drivers::tuning::weighting::{
     IMPROVED, LONGEST, LOOKED_AT, PHASE, PRESSURES, REST, ROW_WORK, SMOOTHING, VALUE_WORK,
 };
 use crate::drivers::walks::{Limit, Progress, Walk};
+use crate::error::Error;
+use crate::rng::{below, mix};
 use crate::stop::Stop;
 use std::ops::Range;
 

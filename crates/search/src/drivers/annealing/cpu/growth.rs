@@ -2,9 +2,6 @@
 //! way. One begins where its parent is: regions of a second parent would be joined to it at places without number.
 
 use super::{Child, CpuPopulation};
-use crate::error::Error;
-use crate::fang::boltzmann::Boltzmann;
-use crate::rng::{Rng, below, mix};
 use crate::context::value_tables::Energy;
 use crate::drivers::annealing::crossover::PartitionCrossover;
 use crate::drivers::annealing::generation::{Generation, Offspring, Plan, decision};
@@ -12,6 +9,9 @@ use crate::drivers::annealing::rating_cache::RatingCache;
 use crate::drivers::annealing::state::{Elite, State};
 use crate::drivers::annealing::sweep::sweep_together;
 use crate::drivers::tuning::annealing::{GREEDY_SWEEPS, TURN_SWEEPS};
+use crate::error::Error;
+use crate::fang::boltzmann::Boltzmann;
+use crate::rng::{Rng, below, mix};
 use crate::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 
@@ -117,9 +117,9 @@ impl CpuPopulation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drivers::annealing::generation::{Population, steps};
     use crate::generate::generate;
     use crate::reduce::Reducer;
-    use crate::drivers::annealing::generation::{Population, steps};
     use crate::testing::price;
     use std::sync::Arc;
 

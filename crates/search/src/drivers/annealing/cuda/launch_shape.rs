@@ -1,8 +1,8 @@
 //! How a population on a core is cut into blocks and lane groups.
 
 use super::lanes::{StateLanes, source};
-use crate::device::{Cuda, Info, Source};
 use crate::context::cuda::{Shape, unfit};
+use crate::device::{Cuda, Info, Source};
 use crate::drivers::annealing::takes_long;
 use crate::drivers::tuning::annealing::device::{
     BLOCKS, FEW_THREADS, MOST_LANES, NODE_VISITS, PATIENCE, SATURATING, SMALL_THREADS, THREADS, TOGETHER,
@@ -195,12 +195,12 @@ impl FirstKernels {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drivers::tuning::annealing::TREE_EVERY;
     use crate::generate::generate;
     use crate::reduce::Reducer;
     use crate::rng::Rng;
-    use crate::drivers::tuning::annealing::TREE_EVERY;
-    use crate::testing::price;
     use crate::stop::Stop;
+    use crate::testing::price;
     use std::sync::Arc;
 
     #[test]

@@ -3,18 +3,18 @@
 
 use super::CudaPopulation;
 use super::launch_shape::Overrides;
-use crate::common::gpu;
 use crate::device::Cuda;
+use crate::drivers::annealing::cpu::CpuPopulation;
+use crate::drivers::annealing::generation::{Generation, Offspring, Population, steps};
+use crate::drivers::annealing::state::Elite;
 use crate::generate::generate;
 use crate::model::{CostFunction, Problem, Table};
 use crate::reduce::Reducer;
 use crate::rng::Rng;
-use crate::drivers::annealing::cpu::CpuPopulation;
-use crate::drivers::annealing::generation::{Generation, Offspring, Population, steps};
-use crate::drivers::annealing::state::Elite;
 use crate::scheduler::driver::SearchContext;
-use crate::testing::{price, random};
 use crate::stop::Stop;
+use crate::testing::{price, random};
+use fangs_testing::gpu;
 use std::sync::Arc;
 
 fn generation(rng: &mut Rng, subpopulation: u32, context: &SearchContext, sweeps: u32) -> Generation {

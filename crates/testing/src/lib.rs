@@ -1,14 +1,16 @@
 //! What tests share, those of the library and those beside it: what a machine may lack, and random networks.
 
-#![allow(dead_code, reason = "every program of tests uses a part")]
+pub mod globals;
+pub mod networks;
+pub mod problems;
 
-use fangs::device::{Choice, Cuda};
-use fangs::formats::{self, ReadOptions, Source};
-use fangs::model::{
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_device::{Choice, Cuda};
+use fangs_formats::{self as formats, ReadOptions, Source};
+use fangs_model::model::{
     Builder, Cost, CostFunction, FORBIDDEN, Network, Potentials, Problem, SparseTable, Table, Variable,
 };
-use fangs::rng::Rng;
-use fangs::stop::Stop;
 use std::env::var_os;
 use std::fmt::Display;
 use std::fs::OpenOptions;
@@ -51,13 +53,17 @@ pub fn two_gpus() -> Option<()> {
 }
 
 /// The CUDA compiler.
-pub fn nvrtc() -> Option<&'static fangs::device::nvrtc::Nvrtc> {
-    needs("FANGS_REQUIRE_NVRTC", fangs::device::nvrtc::Nvrtc::get())
+pub fn nvrtc() -> Option<&'static fangs_device::nvrtc::Nvrtc> {
+    needs("FANGS_REQUIRE_NVRTC", fangs_device::nvrtc::Nvrtc::get())
 }
 
 /// A file among the published instances, which `FANGS_INSTANCES` or `../shared/instances` holds.
 pub fn published(name: &str) -> Option<PathBuf> {
-    let folder = var_os("FANGS_INSTANCES").map_or_else(|| "../shared/instances".into(), PathBuf::from);
+    // tests run in the folder of their package
+    let near = ["../shared/instances", "../../shared/instances", "../../../shared/instances"].map(PathBuf::from);
+    let [first, ..] = &near;
+    let near = || near.iter().find(|folder| folder.is_dir()).unwrap_or(first).clone();
+    let folder = var_os("FANGS_INSTANCES").map_or_else(near, PathBuf::from);
     let file = folder.join(name);
     let found = if file.is_file() { Ok(file) } else { Err(format!("there is no {}", file.display())) };
     needs("FANGS_REQUIRE_INSTANCES", found)
@@ -155,7 +161,7 @@ impl Shape<'_> {
             let theirs: Vec<Cost> = (0..second).map(|_| self.cost(rng)).collect();
             let image: Vec<usize> = (0..first).map(|_| rng.index(second)).collect();
             let entry = |i: usize, rng: &mut Rng| match (i / second, i % second) {
-                (a, b) if is_sum => fangs::model::add(ours[a], theirs[b]),
+                (a, b) if is_sum => fangs_model::model::add(ours[a], theirs[b]),
                 (a, b) if image[a] == b => rng.below(3) as Cost,
                 _ => FORBIDDEN,
             };

@@ -1,0 +1,28 @@
+//! What tests of this crate and of those beside it begin with.
+
+use super::Reducer;
+use super::named::Named;
+use super::tuning::Limits;
+use crate::model::Network;
+use crate::rng::Rng;
+use crate::stop::Stop;
+
+/// Reduces with more or less elimination, perhaps with a log: with all of it most of these networks vanish.
+pub fn reducer(network: &Network, logged: bool, rng: &mut Rng) -> Reducer {
+    let all = Limits::default();
+    let some = Limits { component: 0, ..all.clone() };
+    let few = Limits { pair: 6, several: 3, neighbours: 3, ..some.clone() };
+    let none = Limits { joint: 0, ..some.clone() };
+    let stop = Stop::new();
+    let mut reducer = Reducer::load(network, Named::default(), true, &stop).expect("not stopped");
+    reducer.limits = [all, some, few, none][rng.index(4)].clone();
+    // ties from none to almost any pair of variables
+    reducer.merges = rng.below(2) == 0;
+    if rng.below(2) == 0 {
+        let limits = &mut reducer.limits;
+        (limits.tie_share, limits.tie_entries, limits.tie_visits) = (1, 100, 100);
+    }
+    reducer.log = logged.then(Vec::new);
+    reducer.run(&stop);
+    reducer
+}
