@@ -20,6 +20,12 @@ const LARGEST_SUM: f64 = (1u64 << 57) as f64;
 /// A decimal is what a double stands for that differs from it by less than this part of it or of 1: what the arithmetic
 /// of expressions leaves (`0.7 * 3` is 2.0999999999999996), and far less than the last digit that is kept.
 const ARITHMETIC: f64 = 1.0 / (1u64 << 44) as f64;
+/// What arithmetic leaves is less than this part of a unit: otherwise nothing tells it from digits.
+const MOST_OFF: f64 = 0.25;
+/// Integers below this are told apart by their doubles if a point stands among their digits: all numbers of 15 digits.
+const DIGITS: f64 = 1e15;
+/// Doubles hold all integers below this.
+const LARGEST: f64 = (1u64 << 53) as f64;
 
 /// A network on its way.
 pub(super) struct Draft {
@@ -138,17 +144,18 @@ impl Draft {
         for variable in stop.each(self.variables) {
             let _ = builder.named_variable(variable?)?;
         }
-        let scale = 10f64.powi(decimals as i32) * if self.maximise { -1.0 } else { 1.0 };
-        let cost =
-            |number: f64| if number.is_finite() { (number * scale).round_ties_even() as Cost } else { FORBIDDEN };
+        let most = most_digits(precision);
+        let sign = if self.maximise { -1.0 } else { 1.0 };
+        let cost = |number: f64| if number.is_finite() { units(number * sign, decimals, most) } else { FORBIDDEN };
         for function in stop.each(self.functions) {
             add(&mut builder, function?, cost)?;
         }
         if let Some(limit) = self.limit {
             // a total that reaches it is forbidden; rounded up, as what is allowed must stay so
-            let limit = (limit * scale).clamp(-LARGEST_SUM, LARGEST_SUM);
-            let _ =
-                builder.top(if rounded > 0 { limit.ceil() + rounded as f64 } else { limit.round_ties_even() } as Cost);
+            let scaled = (limit * sign * 10f64.powi(decimals as i32)).clamp(-LARGEST_SUM, LARGEST_SUM);
+            let is_exact = rounded == 0 && scaled.abs() < LARGEST_SUM && digits(limit, most) <= decimals;
+            let exact = || units(limit * sign, decimals, most);
+            let _ = builder.top(if is_exact { exact() } else { scaled.ceil() as Cost + rounded as Cost });
         }
         let _ = builder
             .units(Units { decimals, maximise: self.maximise, rounded })
@@ -159,18 +166,21 @@ impl Draft {
 
     /// The digits to keep, and the number of functions with an entry that needs more.
     fn decimals(&self, name: &str, precision: Option<u32>, stop: &Stop) -> Result<(u32, u64), Error> {
-        let most = precision.unwrap_or(DECIMALS).min(MOST_DECIMALS);
+        let most = most_digits(precision);
         let (mut decimals, mut sum) = (0, 0.0);
         for function in stop.each(&self.functions) {
             let mut largest = 0f64;
             for number in stop.each(function?.2.finite()) {
                 let number: f64 = number?;
                 largest = largest.max(number.abs());
-                while decimals < most && !is_whole(number, decimals) {
-                    decimals += 1;
-                }
+                decimals = decimals.max(digits(number, most).min(most));
             }
             sum += largest;
+            if largest >= LARGEST {
+                return Err(Error::Usage(format!(
+                    "{name}: a cost of {largest:e}: numbers of this format are doubles, which hold integers below 2^53"
+                )));
+            }
         }
         let fits = |decimals: u32| sum * 10f64.powi(decimals as i32) < LARGEST_SUM;
         if !fits(0) {
@@ -182,7 +192,7 @@ impl Draft {
         let mut rounded = 0;
         for (.., numbers) in &self.functions {
             stop.check()?;
-            rounded += u64::from(numbers.finite().any(|number| !is_whole(number, decimals)));
+            rounded += u64::from(numbers.finite().any(|number| digits(number, most) > decimals));
         }
         Ok((decimals, rounded))
     }
@@ -214,11 +224,37 @@ impl Numbers {
     }
 }
 
-/// Whether a number has so many digits behind the point.
-fn is_whole(number: f64, decimals: u32) -> bool {
+/// Digits behind the point at most.
+fn most_digits(precision: Option<u32>) -> u32 {
+    precision.unwrap_or(DECIMALS).min(MOST_DECIMALS)
+}
+
+/// The digits behind the point that a number has, as its double tells them, or else those that arithmetic leaves it;
+/// `most` and one where it has neither.
+fn digits(number: f64, most: u32) -> u32 {
+    let least = |holds: fn(f64, u32) -> bool| (0..=most).find(|&decimals| holds(number, decimals));
+    least(is_exact).or_else(|| least(is_near)).unwrap_or(most + 1)
+}
+
+/// A number in units of 10^-`decimals`: exactly, where it has no more digits than that.
+fn units(number: f64, decimals: u32, most: u32) -> Cost {
+    let own = digits(number, most).min(decimals);
+    (number * 10f64.powi(own as i32)).round_ties_even() as Cost * 10i64.pow(decimals - own)
+}
+
+/// Whether a number of at most [`DIGITS`] digits, or an integer, has so many behind the point.
+fn is_exact(number: f64, decimals: u32) -> bool {
+    let scale = 10f64.powi(decimals as i32);
+    let units = (number * scale).round();
+    (decimals == 0 || units.abs() < DIGITS) && units / scale == number
+}
+
+/// Whether a number differs from one with so many digits behind the point by no more than arithmetic leaves.
+fn is_near(number: f64, decimals: u32) -> bool {
     let scale = 10f64.powi(decimals as i32);
     let units = number * scale;
-    (units - units.round()).abs() <= ARITHMETIC * (units.abs() + scale)
+    let off = ARITHMETIC * (units.abs() + scale);
+    off < MOST_OFF && (units - units.round()).abs() <= off
 }
 
 /// A number of a file: also `inf`, `.inf` and `infinity`, with a sign.
@@ -268,11 +304,19 @@ mod tests {
             (&[1.0 / 3.0], 9, 1),
             (&[f64::INFINITY, 0.5], 1, 0),
             (&[1e15, 1.0 / 3.0], 2, 1),
+            // 15 digits, with more of them behind the point elsewhere
+            (&[14073748835532.8, 0.25], 2, 0),
+            (&[1000000000000.04], 2, 0),
+            (&[900719925474099.3], 0, 1),
         ] {
             let network = built(numbers, false, None);
             assert_eq!(*network.units(), Units { decimals, maximise: false, rounded }, "{numbers:?}");
         }
         assert_eq!(built(&[0.25], false, Some(1)).units().rounded, 1);
+        let network = built(&[14073748835532.8, 0.25], false, None);
+        assert_eq!(network.functions()[0].entries(network.domains()).collect::<Vec<_>>(), [1407374883553280, 25]);
+        let doubtful = draft(&[9007199254740993.0], false).build("t", Agents::default(), None, &Stop::new());
+        assert!(doubtful.expect_err("the double is another integer").to_string().contains("2^53"));
         let network = built(&[1.5, f64::NEG_INFINITY], true, None);
         assert_eq!(network.functions()[0].entries(network.domains()).collect::<Vec<_>>(), [-15, FORBIDDEN]);
         let agents = Agents::default();

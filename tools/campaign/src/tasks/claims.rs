@@ -15,13 +15,14 @@ pub fn any_network(rng: &mut Rng) -> Network {
 }
 
 /// Returns whether the documentation lets a call be refused: by the magnitudes of its network, by a heuristic for
-/// others, or because what it asks for has no certificate.
+/// others, because what it asks for has no certificate, or because the method that it names does not fit into memory.
 pub fn may_refuse(case: &Case<Network>) -> bool {
     let settings = &case.settings;
     let has_globals = case.problem.functions.iter().any(|function| matches!(function.costs, Costs::Global(_)));
-    let is_cores = settings.get("bound").or(settings.get("method")) == Some("cores");
-    let is_special = settings.has("heuristic") || settings.has("certificate") && (has_globals || is_cores);
-    is_special || case.problem.may_be_refused()
+    let method = settings.get("bound").or(settings.get("method"));
+    let is_uncertified = settings.has("certificate") && (has_globals || method == Some("cores"));
+    let is_limited = settings.has("bound-memory") && ["be", "branch", "cores"].map(Some).contains(&method);
+    settings.has("heuristic") || is_uncertified || is_limited || case.problem.may_be_refused()
 }
 
 /// Checks the claims of a report about a network's optimum.
