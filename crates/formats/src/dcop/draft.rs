@@ -167,13 +167,18 @@ impl Draft {
     /// The digits to keep, and the number of functions with an entry that needs more.
     fn decimals(&self, name: &str, precision: Option<u32>, stop: &Stop) -> Result<(u32, u64), Error> {
         let most = most_digits(precision);
-        let (mut decimals, mut sum) = (0, 0.0);
+        let (mut decimals, mut told, mut sum) = (0, most, 0.0);
         for function in stop.each(&self.functions) {
             let mut largest = 0f64;
             for number in stop.each(function?.2.finite()) {
                 let number: f64 = number?;
                 largest = largest.max(number.abs());
-                decimals = decimals.max(digits(number, most).min(most));
+                let own = digits(number, most);
+                decimals = decimals.max(own.min(most));
+                // digits that its double does not tell would be made up
+                while own > most && told > 0 && number.abs() * 10f64.powi(told as i32) >= DIGITS {
+                    told -= 1;
+                }
             }
             sum += largest;
             if largest >= LARGEST {
@@ -186,6 +191,7 @@ impl Draft {
         if !fits(0) {
             return Err(Error::Usage(format!("{name}: costs of up to {sum:e} together are too large for 64 bits")));
         }
+        decimals = decimals.min(told);
         while !fits(decimals) {
             decimals -= 1;
         }
