@@ -17,7 +17,6 @@ use std::time::{Duration, Instant};
 
 /// What is known of the largest sum.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct MapBounds {
     /// The logarithm of the largest sum lies between these; values are known that have the lower one.
     pub bounds: SumBounds,
@@ -30,6 +29,13 @@ pub struct MapBounds {
 impl From<MarginalMap> for MapBounds {
     fn from(found: MarginalMap) -> Self {
         MapBounds { values: found.values.clone(), checked: true, bounds: found.into() }
+    }
+}
+
+/// Without values.
+impl From<SumBounds> for MapBounds {
+    fn from(bounds: SumBounds) -> Self {
+        MapBounds { bounds, values: Vec::new(), checked: false }
     }
 }
 
