@@ -9,7 +9,7 @@ use fangs::decide::{Device, Method, Options as Limits, Solution, solve_diagram, 
 use fangs::elimination::Gpu;
 use fangs::error::Error;
 use fangs::formats::{self, Decision as Problem, DecisionFormat, Source};
-use fangs::marginals::{Bounded, Evidence, MapBounds, Options, Prepared, PreparedMap, SumBounds, Sums};
+use fangs::marginals::{Bounded, Evidence, MapBounds, Options, Prepared, PreparedMap, SumBounds, Sums, first_bound};
 use fangs::memory;
 use fangs::search::{Clock, seek};
 use fangs::stop::Stop;
@@ -83,19 +83,27 @@ impl Network {
         let device = one_device(device)?;
         let (stop, limit) = (Stop::new(), time.map(duration).transpose()?.flatten());
         let options = options.with(|options| (options.variables, options.seek) = (wanted, limit.map(seek)));
-        let clock = Clock::start(Instant::now(), limit, &stop);
-        let (own, deadline) = (network.clone(), clock.deadline());
-        let latest = Arc::new(Mutex::new(None));
+        let (own, begun) = (network.clone(), Instant::now());
+        let latest = Arc::new(Mutex::new(None::<SumBounds>));
         let told = latest.clone();
         let sums = wait(py, &stop, move |stop| {
             let potentials = formats::potentials_of(&own, temperature)?;
+            let mut tell = |bounds: &SumBounds| {
+                let mut last = told.lock().unwrap_or_else(PoisonError::into_inner);
+                *last = Some(last.map_or(*bounds, |last| last.and(*bounds)));
+            };
+            if limit.is_some() {
+                tell(&first_bound(&potentials, &evidence, &options, stop)?);
+            }
+            // the first bound may take longer than the limit
+            let clock = Clock::start(begun, limit, stop);
+            let deadline = clock.deadline();
             let mut prepared = Prepared::new(&potentials, &evidence, &options, stop)?;
             let (entries, needed) = (prepared.tree().clique_entries as f64, prepared.tree().bytes);
             let allowed = options.memory.unwrap_or(0);
             let gpu = Gpu::of(&device, entries, needed > allowed, stop)?;
             gpu.into_iter().for_each(|gpu| prepared.use_device(gpu));
             deadline.into_iter().for_each(|deadline| prepared.end_at(deadline));
-            let mut tell = |bounds: &SumBounds| *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(*bounds);
             let found = prepared.run_within((&potentials, &evidence, &options), stop, &mut tell);
             found.map_err(|error| match error {
                 Error::Memory(what) if deadline.is_none() => {
@@ -104,11 +112,11 @@ impl Network {
                 error => error,
             })
         });
-        drop(clock);
         let sums = match (sums, *latest.lock().unwrap_or_else(PoisonError::into_inner)) {
             (Err(error), Some(last)) if !error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) => {
                 Sums::Bounds(last.into())
             }
+            (Ok(Sums::Bounds(found)), Some(last)) => Sums::Bounds(Bounded { bounds: found.bounds.and(last), ..found }),
             (sums, _) => sums?,
         };
         let posteriors = PyDict::new(py);
@@ -158,18 +166,26 @@ impl Network {
         let names = Names::new(network.variables());
         let wanted: Vec<u32> = variables.iter().map(|key| names.variable(key)).collect::<PyResult<_>>()?;
         let (stop, limit) = (Stop::new(), time.map(duration).transpose()?.flatten());
-        let clock = Clock::start(Instant::now(), limit, &stop);
-        let (own, maximised, is_limited) = (network.clone(), wanted.clone(), time.is_some());
+        let (own, maximised, begun) = (network.clone(), wanted.clone(), Instant::now());
         let found = wait(py, &stop, move |stop| {
             let potentials = formats::potentials_of(&own, temperature)?;
-            let prepared = PreparedMap::new(&potentials, &evidence, &maximised, &options, stop)?;
-            match prepared.run(stop) {
-                Err(Error::Memory(_)) if is_limited => prepared.bound(stop, &mut |_| {}),
-                Err(Error::Memory(what)) => Err(Error::Memory(format!("{what} (with time=… it is bounded)"))),
-                exact => exact.map(MapBounds::from),
+            // the first bound may take longer than the limit
+            let first = limit.map(|_| first_bound(&potentials, &evidence, &options, stop)).transpose()?;
+            let _clock = Clock::start(begun, limit, stop);
+            let found =
+                PreparedMap::new(&potentials, &evidence, &maximised, &options, stop).and_then(
+                    |prepared| match prepared.run(stop) {
+                        Err(Error::Memory(_)) if limit.is_some() => prepared.bound(stop, &mut |_| {}),
+                        Err(Error::Memory(what)) => Err(Error::Memory(format!("{what} (with time=… it is bounded)"))),
+                        exact => exact.map(MapBounds::from),
+                    },
+                );
+            match (found, first) {
+                (Err(Error::Stopped), Some(first)) => Ok(first.into()),
+                (Ok(found), Some(first)) => Ok(MapBounds { bounds: found.bounds.and(first), ..found }),
+                (found, _) => found,
             }
         });
-        drop(clock);
         let MapBounds { bounds, values, checked, .. } = found?;
         let assignment = PyDict::new(py);
         for (&v, value) in wanted.iter().zip(values) {

@@ -32,6 +32,13 @@ impl From<MarginalMap> for MapBounds {
     }
 }
 
+/// Without values.
+impl From<SumBounds> for MapBounds {
+    fn from(bounds: SumBounds) -> Self {
+        MapBounds { bounds, values: Vec::new(), checked: false }
+    }
+}
+
 impl PreparedMap<'_> {
     /// Bounds the largest sum until both sides meet, or `stop` is set; `tell` hears of each step. The last bounds are
     /// returned.

@@ -26,12 +26,13 @@ pub fn run(call: &Call) -> Result<Report, Error> {
         let order = settings.get("order").and_then(|name| Method::ALL.into_iter().find(|(own, _)| *own == name));
         order.into_iter().for_each(|(_, method)| options.order = Ordering::Rule(method));
     });
-    let stop = stop(call);
     let maximised = settings.numbers("maximize");
     // as in the command: values of a largest sum come with its lower bound
     let seek = options.seek.filter(|_| maximised.is_none());
     let quick = options.clone().with(|options| options.seek = seek);
-    let first = time(call).map(|_| first_bound(&potentials, &evidence, &quick, &stop)).transpose()?;
+    // the first bound may take longer than the limit
+    let first = time(call).map(|_| first_bound(&potentials, &evidence, &quick, &Stop::new())).transpose()?;
+    let stop = stop(call);
     if let Some(maximised) = maximised {
         let prepared = match PreparedMap::new(&potentials, &evidence, &maximised, &options, &stop) {
             Err(Error::Stopped) if first.is_some() => return Ok(first.map_or_else(Report::default, bounded)),
@@ -45,7 +46,10 @@ pub fn run(call: &Call) -> Result<Report, Error> {
                 Ok(report)
             }
             Err(Error::Memory(_)) if time(call).is_some() => {
-                let found = prepared.bound(&stop, &mut |_| ())?;
+                let found = match prepared.bound(&stop, &mut |_| ()) {
+                    Err(Error::Stopped) => return Ok(first.map_or_else(Report::default, bounded)),
+                    found => found?,
+                };
                 let mut report = bounded(first.map_or(found.bounds, |first| first.and(found.bounds)));
                 report.solution = (!found.values.is_empty()).then_some(found.values);
                 Ok(report)
