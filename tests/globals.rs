@@ -70,8 +70,7 @@ fn one_network_of_each_kind_is_solved() {
         references.iter().map(|reference| (reference.kind.as_str(), reference)).collect();
     for (kind, reference) in by_kind {
         let network = read(reference);
-        let mut options = Options::default();
-        options.rounds = Some(50);
+        let options = Options { rounds: Some(50), ..Options::default() };
         let summary = solve(&network, &options, &Stop::new(), &mut |_| ()).unwrap();
         let costs = reference.costs.as_ref().unwrap().values().flatten().copied();
         let best = if network.units().maximise { costs.fold(None, max) } else { costs.fold(None, min) };

@@ -9,13 +9,16 @@ use crate::fang::cuda::Shape;
 use crate::kernels;
 use crate::value_tables;
 
+/// Members of a neighbourhood's group at most.
 pub const MEMBERS: usize = 64;
 /// How a trajectory ended: it was stopped, or led to something worse, as good or better.
 pub const STOPPED: u32 = 0;
 const WORSE: u32 = 1;
 const AS_GOOD: u32 = 2;
+/// It led to something better.
 pub const BETTER: u32 = 3;
 
+/// The instance of the kernel that runs trajectories.
 pub fn expression(shape: &Shape, shared: bool) -> String {
     format!("run_trajectories<{}, {shared}, {}>", shape.threads, shape.keep.first().unwrap_or(&0))
 }

@@ -34,8 +34,6 @@ use fangs_device as device;
 use fangs_elimination::{elimination, value_tables};
 use fangs_fang as fang;
 use fangs_formats as formats;
-#[cfg(test)]
-use fangs_generate as generate;
 use fangs_kernels as kernels;
 use fangs_model::{graph, model};
 pub use file::FromFile;

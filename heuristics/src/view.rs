@@ -9,10 +9,13 @@ use crate::value_tables::ValueTables;
 /// the network's.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
+    /// The tables of the problem.
     pub tables: &'a ValueTables,
+    /// Which variables have functions in common.
     pub graph: &'a Graph,
     /// How the problem was reduced; without it, it is the network itself.
     pub origin: Option<&'a Reducer>,
+    /// The value of each variable.
     pub values: &'a [u16],
 }
 

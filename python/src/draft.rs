@@ -291,7 +291,6 @@ fn scaled(table: &Table, factor: Cost) -> Table {
     match table {
         Table::Sparse(table) => Table::Sparse(table.map(|cost| times(cost, factor)).into()),
         Table::Dense(costs) => Table::Dense(costs.iter().map(|cost| times(cost, factor)).collect()),
-        _ => table.clone(),
     }
 }
 

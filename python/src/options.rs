@@ -98,12 +98,12 @@ pub fn one_device(name: &str) -> PyResult<Opening> {
 impl Arguments<'_> {
     /// The options of a run of a network.
     pub fn options(&self, py: Python<'_>, network: &Network) -> PyResult<Options> {
-        let mut options = Options::default();
-        options.time = match (self.time, self.rounds) {
+        let time = match (self.time, self.rounds) {
             (Some(time), _) => duration(time)?,
             (None, Some(_)) => None,
             (None, None) => duration(DEFAULT_TIME)?,
         };
+        let mut options = Options { time, ..Options::default() };
         options.rounds = self.rounds;
         options.seed = self.seed;
         options.gap = finite(self.gap, "gap")?;

@@ -158,24 +158,26 @@ impl TryFrom<Box<SolveFlags>> for Config {
             Console::new(verbosity).warn(&format!("--driver {old}: {now}"));
         }
         values::doubt_threads(flags.threads);
-        let mut options = Options::default();
-        options.time = flags.time.or_else(|| flags.rounds.is_none().then_some(DEFAULT_TIME));
-        options.rounds = flags.rounds;
-        options.seed = flags.seed;
-        options.device = flags.device.into();
-        options.threads = flags.threads;
-        options.population = flags.population;
-        options.driver = flags.driver.choice;
-        options.assertions = if flags.assert { Assertions::Assignment } else { Assertions::Incumbent };
-        options.bound = flags.bound;
-        options.z = flags.z;
-        options.bound_memory = flags.bound_memory;
-        options.spill = flags.spill;
-        options.reduce = !flags.no_reduce;
-        options.target = flags.target;
-        options.gap = flags.gap;
+        let mut options = Options {
+            time: flags.time.or_else(|| flags.rounds.is_none().then_some(DEFAULT_TIME)),
+            rounds: flags.rounds,
+            seed: flags.seed,
+            device: flags.device.into(),
+            threads: flags.threads,
+            population: flags.population,
+            driver: flags.driver.choice,
+            assertions: if flags.assert { Assertions::Assignment } else { Assertions::Incumbent },
+            bound: flags.bound,
+            z: flags.z,
+            bound_memory: flags.bound_memory,
+            spill: flags.spill,
+            reduce: !flags.no_reduce,
+            target: flags.target,
+            gap: flags.gap,
+            certificate: flags.output.certificate.is_some(),
+            ..Options::default()
+        };
         flags.long_run.rules(&mut options)?;
-        options.certificate = flags.output.certificate.is_some();
         let input = Input::or_graph(flags.input)?;
         let needs_colors = [
             ("--certificate", flags.output.certificate.is_some()),

@@ -140,14 +140,16 @@ pub fn run(flags: TryFlags, started: Instant) -> Result<Exit, Error> {
                 (true, Some(_)) => DriverChoice::GUIDED,
                 _ => DriverChoice::PORTFOLIO,
             };
-            let mut options = Options::default();
-            options.time = Some(flags.time);
-            options.seed = seed;
-            options.driver = driver;
-            options.heuristic = heuristic.as_ref().map(|heuristic| heuristic.of(&network, &stop)).transpose()?;
-            options.threads = flags.threads;
-            options.device = device.clone();
-            options.activity = activity.clone();
+            let options = Options {
+                time: Some(flags.time),
+                seed,
+                driver,
+                heuristic: heuristic.as_ref().map(|heuristic| heuristic.of(&network, &stop)).transpose()?,
+                threads: flags.threads,
+                device: device.clone(),
+                activity: activity.clone(),
+                ..Options::default()
+            };
             let mut trace = Trace::default();
             let run = Stop::new();
             let summary = search::solve(&network, &options, &run, &mut |event| {

@@ -79,6 +79,7 @@ pub fn unsealed(text: &str) -> Result<&str, &'static str> {
     }
 }
 
+/// Bytes as hexadecimal digits.
 pub fn hex(digest: impl AsRef<[u8]>) -> String {
     let mut text = String::new();
     for byte in digest.as_ref() {
@@ -117,6 +118,7 @@ pub struct Patient<'a> {
 }
 
 impl<'a> Patient<'a> {
+    /// The data of what `open` opens, on a thread of its own.
     pub fn new<R: Read>(open: impl FnOnce() -> io::Result<R> + Send + 'static, stop: &'a Stop) -> io::Result<Self> {
         let (sender, chunks) = sync_channel(4);
         let _ = crate::threads::start("input", move || {

@@ -2,8 +2,8 @@
 
 use super::global_cost;
 use crate::model::{
-    Arithmetic, Automaton, Builder, Cost, CountCost, Counting, FORBIDDEN, Function, Global, GlobalKind, Grammar,
-    Linear, Measure, Network, Odometer, Price, Repair, Same, Target, ValueCount, add,
+    Arithmetic, Cost, CountCost, Counting, FORBIDDEN, Function, Global, GlobalKind, Linear, Measure, Network, Odometer,
+    Price, Target, ValueCount, add,
 };
 use crate::rng::Rng;
 use crate::stop::Stop;

@@ -31,9 +31,9 @@ pub(crate) mod tests;
 mod tuning;
 
 pub use elimination::Effort;
-use fangs_base::{error, memory, stop};
 #[cfg(test)]
 use fangs_base::Error;
+use fangs_base::{error, memory, stop};
 #[cfg(test)]
 use fangs_base::{files, rng};
 #[cfg(test)]

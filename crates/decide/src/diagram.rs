@@ -140,6 +140,7 @@ fn irregular(diagram: &Diagram) -> f64 {
     misses(diagram).filter(|&miss| miss < DISTRIBUTION).sum::<f64>() * 4.0
 }
 
+/// The functions of a diagram, and its variables in blocks.
 pub fn pairs_of(diagram: &Diagram) -> Pairs {
     let block = |block: &Vec<u32>| {
         let decision = block.first().is_some_and(|&v| diagram.nodes[v as usize].decision);

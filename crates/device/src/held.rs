@@ -17,6 +17,7 @@ impl Held {
         self.upload(cuda, words)
     }
 
+    /// Copies items to the device; the address of the copy, which is held.
     pub fn upload<T>(&mut self, cuda: &Cuda, items: &[T]) -> Result<u64, DeviceError>
     where
         T: DeviceRepr + Send + Sync + 'static,

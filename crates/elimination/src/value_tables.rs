@@ -35,11 +35,15 @@ const COPY_LIMIT: u64 = 1 << 22;
 /// A function as seen from one of its variables: where its rows begin and how the other values move the row.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Incidence {
+    /// Where the table begins.
     pub base: u32,
     /// The first two other variables; for arity 2 the second has stride 0.
     pub first: u32,
+    /// The stride of the first other variable.
     pub first_stride: u32,
+    /// The second other variable.
     pub second: u32,
+    /// Its stride.
     pub second_stride: u32,
     /// Further pairs in `ValueTables::further`.
     further: u32,
@@ -57,6 +61,7 @@ pub struct ValueTables {
     pub shift: u32,
     /// What a forbidden entry costs, in entries' units.
     pub hard: i32,
+    /// What forbidden entries cost.
     pub forbidding: Forbidding,
     rows: Rows,
     unary: Vec<u32>,

@@ -103,6 +103,7 @@ impl Walk<'_> {
     }
 }
 
+/// The greatest common divisor.
 pub fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);

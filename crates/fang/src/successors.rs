@@ -80,10 +80,15 @@ impl<S: State + Clone + Send + Sync> Population<S> {
 /// closure would do, but the shim through which it is called is not inlined, and only inlined code is vectorised.)
 #[allow(missing_debug_implementations, reason = "lives for one call")]
 pub struct Pass<'a, S, D: Dispatch<S>> {
+    /// The domain's rules.
     pub dispatch: &'a D,
+    /// The state.
     pub state: &'a mut S,
+    /// The order of the variables.
     pub order: Order<'a>,
+    /// Memory that visits use again.
     pub scratch: &'a mut D::Scratch,
+    /// Ends the generation early.
     pub stop: &'a Stop,
 }
 

@@ -7,10 +7,12 @@ use std::ops::Range;
 /// Longest quotation of a text in a message.
 const QUOTED: usize = 40;
 
+/// A whole file in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Text {
     /// The file as the user named it.
     pub file: String,
+    /// The contents.
     pub text: String,
 }
 
@@ -21,7 +23,9 @@ pub struct Wrong {
     pub at: Range<usize>,
     /// What was found; the text itself where this is empty.
     pub found: Option<String>,
+    /// What should stand there.
     pub expected: String,
+    /// What else helps.
     pub hint: Option<String>,
 }
 
@@ -31,14 +35,17 @@ impl Wrong {
         Wrong { at, found: None, expected: expected.into(), hint: None }
     }
 
+    /// The same with what stands there.
     pub fn found(self, found: impl Into<String>) -> Self {
         Wrong { found: Some(found.into()), ..self }
     }
 
+    /// The same with a hint.
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Wrong { hint: Some(hint.into()), ..self }
     }
 
+    /// The same, perhaps with a hint.
     pub fn hinted(self, hint: Option<String>) -> Self {
         Wrong { hint, ..self }
     }
@@ -88,6 +95,7 @@ impl Text {
         })
     }
 
+    /// The error with file, line and column.
     pub fn error(&self, wrong: Wrong) -> Error {
         let (line, column) = self.place(wrong.at.start);
         let after = self.text.get(wrong.at.start..).and_then(|rest| rest.chars().next());

@@ -65,8 +65,6 @@ use fangs_base::{error, memory, rng, stop, threads};
 use fangs_check as check;
 use fangs_device as device;
 use fangs_elimination::{algebra, elimination, order, tensor};
-#[cfg(test)]
-use fangs_generate as generate;
 use fangs_model::model;
 pub use intervals::{Bounded, Interval};
 pub use map::{MarginalMap, PreparedMap};

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// A variable that is no part of a product, as it has one value for each value of another one.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct LeftOut {
+pub struct LeftOut {
     pub variable: u32,
     /// The other variable; none where all values but one have a sum of 0.
     pub by: Option<u32>,

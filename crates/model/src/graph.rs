@@ -103,6 +103,11 @@ impl Graph {
         self.starts.len().saturating_sub(1)
     }
 
+    /// Whether there are no variables.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Where each variable's neighbours begin, and all neighbours.
     pub fn arrays(&self) -> (&[u32], &[u32]) {
         (&self.starts, &self.neighbours)

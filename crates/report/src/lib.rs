@@ -30,7 +30,9 @@ pub use console::{Console, Verbosity, beside_progress, end_progress};
 pub use csv::{CsvFile, HEADER, Recorded, Row, read_run};
 pub use exchange::ExchangeFolder;
 use fangs_base::{VERSION, activity, error, files, stop, terminal, threads};
-use fangs_bounds::{bounds, reduce};
+#[cfg(feature = "mpi")]
+use fangs_bounds::bounds;
+use fangs_bounds::reduce;
 use fangs_device as device;
 use fangs_elimination::elimination;
 use fangs_formats as formats;

@@ -32,7 +32,9 @@ use fangs_base::{Error, VERSION, activity, error, files, memory, rng, stop, term
 use fangs_bounds::{bounds, reduce};
 use fangs_check as check;
 use fangs_device as device;
-use fangs_elimination::{elimination, order, value_tables};
+#[cfg(test)]
+use fangs_elimination::order;
+use fangs_elimination::{elimination, value_tables};
 use fangs_fang as fang;
 use fangs_formats as formats;
 #[cfg(test)]

@@ -8,11 +8,13 @@ use fangs_model::model::{
     Price, Repair, Same, Target, ValueCount,
 };
 
+/// A random price.
 pub fn price(rng: &mut Rng) -> Price {
     let measure = [Measure::Hard, Measure::Linear, Measure::Quadratic][rng.index(3)];
     Price { cost: [rng.below(20) as Cost, FORBIDDEN][usize::from(rng.below(5) == 0)], measure }
 }
 
+/// A random target.
 pub fn target(rng: &mut Rng) -> Target {
     let low = rng.below(9) as i64 - 3;
     match rng.below(4) {
@@ -23,11 +25,13 @@ pub fn target(rng: &mut Rng) -> Target {
     }
 }
 
+/// Random bounds of counts.
 pub fn bounds(rng: &mut Rng) -> Vec<ValueCount> {
     let one = |value: u32, rng: &mut Rng| ValueCount { value, low: rng.below(3) as i64, high: rng.below(4) as i64 };
     (0..4).filter(|_| rng.below(3) > 0).collect::<Vec<_>>().into_iter().map(|value| one(value, rng)).collect()
 }
 
+/// A random automaton.
 pub fn automaton(rng: &mut Rng) -> Automaton {
     let states = 1 + rng.below(4) as u32;
     let cost = |rng: &mut Rng| rng.below(6) as Cost - 1;
@@ -41,6 +45,7 @@ pub fn automaton(rng: &mut Rng) -> Automaton {
     Automaton { states, starts: ends(rng), ends: ends(rng), transitions, repair }
 }
 
+/// A random grammar.
 pub fn grammar(rng: &mut Rng) -> Grammar {
     let symbols = 1 + rng.below(3) as u32;
     let symbol = |rng: &mut Rng| rng.below(symbols.into()) as u32;

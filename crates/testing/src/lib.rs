@@ -78,9 +78,11 @@ pub fn published_network(name: &str) -> Option<Network> {
 /// How random networks are drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape<'a> {
+    /// Variables.
     pub variables: usize,
     /// A variable has one of these numbers of values.
     pub domains: &'a [u32],
+    /// Functions.
     pub functions: usize,
     /// A function has one of these numbers of variables, as far as there are as many.
     pub arities: &'a [usize],

@@ -46,6 +46,7 @@ pub struct Pairs {
 /// Where tables may be made.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
+    /// The device, or the CPU.
     pub device: &'a Device,
     /// Bytes of the host that they may take.
     pub memory: f64,

@@ -46,6 +46,7 @@ pub struct Plan {
     pub width: usize,
     /// Entries of the largest joint table, and of all.
     pub largest: f64,
+    /// Combinations that all eliminations visit.
     pub joint_entries: f64,
     /// Bytes of the tables alive at the worst moment.
     pub peak_bytes: f64,

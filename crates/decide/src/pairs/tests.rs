@@ -8,7 +8,7 @@ use super::*;
 use crate::Device;
 use crate::diagram::pairs_of;
 use crate::elimination::{Chip, EMULATED, EmulatedMachine, Gpu};
-use crate::model::{DecisionRule, DiagramKind, scale};
+use crate::model::DiagramKind;
 use crate::rng::Rng;
 use crate::tests::{TIGER, cases, process, random_diagram, tiger_idid};
 use crate::{flat_idid, flat_pomdp};

@@ -14,8 +14,11 @@ use rayon::prelude::*;
 /// roundoffs, relatively.
 #[derive(Debug)]
 pub struct Table<E> {
+    /// The variables.
     pub scope: Vec<u32>,
+    /// One for each combination.
     pub entries: E,
+    /// How far entries may be off.
     pub error: f64,
 }
 
@@ -59,14 +62,18 @@ pub trait Maker {
 /// What a decision chooses by what it sees, and whether that is certain.
 #[derive(Debug, Default)]
 pub struct Picks {
+    /// The value chosen in each situation.
     pub choices: Vec<u32>,
+    /// Whether that is surely the best.
     pub certain: Vec<bool>,
 }
 
 /// The functions before anything is eliminated.
 #[derive(Debug, Default)]
 pub struct Begun {
+    /// Tables of probabilities.
     pub probabilities: Vec<Table<Storage<f64>>>,
+    /// Tables of utilities.
     pub utilities: Vec<Table<Storage<f64>>>,
     /// The power of two taken out of probabilities.
     exponent: i64,
@@ -78,7 +85,9 @@ pub struct Begun {
 /// What is left once the steps are done.
 #[derive(Debug)]
 pub struct Left<E> {
+    /// Tables of probabilities.
     pub probabilities: Vec<Table<E>>,
+    /// Tables of utilities.
     pub utilities: Vec<Table<E>>,
     /// Domain sizes of variables without probabilities.
     constant: Scaled,
@@ -126,6 +135,7 @@ impl Outcome {
 }
 
 impl Plan {
+    /// The numbers of values along a scope.
     pub fn sizes(&self, scope: &[u32]) -> Vec<usize> {
         scope.iter().map(|&p| self.domains[p as usize] as usize).collect()
     }

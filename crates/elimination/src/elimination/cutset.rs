@@ -179,7 +179,9 @@ fn entries(scope: &[u32], domains: &[u32]) -> f64 {
 /// Variables that are fixed together, and the entries of all cliques after that.
 #[derive(Clone, Debug)]
 pub struct Cut {
+    /// The variables that it fixes.
     pub variables: Vec<u32>,
+    /// Entries of all cliques that are left.
     pub left: f64,
 }
 

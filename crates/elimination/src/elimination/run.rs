@@ -259,6 +259,7 @@ impl<E: CostTable> CostExecutor for Typed<E> {
 #[derive(Debug)]
 pub struct Outcome {
     pub(crate) problem: Arc<Problem>,
+    /// The plan that was followed.
     pub plan: Plan,
     pub(crate) lower_bound: Cost,
     pub(crate) messages: Box<dyn CostMessages>,
@@ -299,13 +300,16 @@ pub(crate) trait CostMessages: Debug + Send + Sync {
 
 /// Dense tables by step, of either entry type.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Tables<'a> {
+pub enum Tables<'a> {
+    /// Of 32 bits.
     I32(&'a [Storage<i32>]),
+    /// Of 64 bits.
     I64(&'a [Storage<i64>]),
 }
 
 /// An entry type that costs may have.
 pub trait CostTable: CostEntry + Element {
+    /// These tables by the kind of their entries.
     fn tables(messages: &[Storage<Self>]) -> Tables<'_>;
 }
 

@@ -42,7 +42,9 @@ pub fn declared() -> String {
 /// All messages, one after the other, in their own width.
 #[derive(Debug)]
 pub enum Entries<'a> {
+    /// Of 32 bits.
     Narrow(Vec<&'a [i32]>),
+    /// Of 64 bits.
     Wide(Vec<&'a [i64]>),
 }
 
@@ -51,11 +53,13 @@ pub enum Entries<'a> {
 pub struct Terms<'a> {
     /// The first term of each variable, and the end.
     pub begin: Vec<u32>,
+    /// The terms.
     pub terms: Vec<Term>,
     /// Variable and stride.
     pub pairs: Vec<u32>,
     /// Of functions, equal tables once, and of variables.
     pub costs: Vec<Cost>,
+    /// The messages.
     pub messages: Entries<'a>,
 }
 

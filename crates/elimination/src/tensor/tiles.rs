@@ -57,7 +57,7 @@ pub struct StrideMap {
 
 /// How a smaller table varies within a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub enum Shape {
     /// One entry for the whole tile.
     Same,
     /// Consecutive entries.
@@ -67,6 +67,7 @@ pub(crate) enum Shape {
 }
 
 impl Tiles {
+    /// The shape of so many values along each axis.
     pub fn new(sizes: &[usize]) -> Self {
         let mut outer = sizes.len();
         let mut size = 1;

@@ -16,12 +16,15 @@ pub enum Rows {
 /// Some neighbouring entries of functions.
 #[derive(Clone, Copy, Debug)]
 pub enum Row<'a> {
+    /// Of 8 bits.
     Bytes(&'a [u8]),
+    /// Of 32 bits.
     Words(&'a [i32]),
 }
 
 /// An entry of a function's row.
 pub trait RowEntry: Entry {
+    /// The cost that it stands for.
     fn cost(self) -> i32;
     /// The entry of a cost that it holds.
     fn of(cost: i32) -> Self;
@@ -98,10 +101,17 @@ impl Rows {
         Rows::Bytes(own.to_vec().into(), bytes.collect())
     }
 
+    /// The number of entries.
     pub fn len(&self) -> usize {
         on_rows!(self, entries => entries.len())
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes that they take.
     pub fn bytes(&self) -> usize {
         match self {
             Rows::Bytes(unary, entries) => size_of_val(&unary[..]) + entries.len(),
@@ -138,6 +148,7 @@ impl Rows {
 }
 
 impl<'a> Row<'a> {
+    /// The number of entries.
     #[inline(always)]
     pub fn len(self) -> usize {
         match self {
@@ -146,6 +157,12 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The cost at a place.
     #[inline(always)]
     pub fn at(self, place: usize) -> i32 {
         match self {
@@ -154,6 +171,7 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// All costs in turn.
     #[inline(always)]
     pub fn iter(self) -> impl ExactSizeIterator<Item = i32> + Clone + 'a {
         (0..self.len()).map(move |place| self.at(place))

@@ -7,21 +7,37 @@ device_structs! {
     /// The arguments of a pass: `Pass` of `kernels/fang.cuh`, with device addresses.
     #[derive(Clone, Copy, Debug)]
     pub struct Pass as "Pass" {
+        /// The words of the states that are cloned.
         pub source: u64,
+        /// The words of the clones.
         pub target: u64,
+        /// The active variables of the states.
         pub source_active: u64,
+        /// Those of the clones.
         pub target_active: u64,
+        /// The streams of the clones before the pass.
         pub streams: u64,
+        /// Where the pass leaves them.
         pub streams_after: u64,
+        /// Those of the next generation's clones.
         pub streams_next: u64,
+        /// What each bit of a stream becomes from one generation to the next.
         pub jumps: u64,
+        /// The type of each variable; 0 where there is one only.
         pub types: u64,
+        /// The variables to take; 0 for all.
         pub list: u64,
+        /// How many of them.
         pub listed: u32,
+        /// Whether each state has an order of its own.
         pub permuted: u32,
+        /// Clones of all states.
         pub clones: u32,
+        /// Successors of a state.
         pub successors: u32,
+        /// Words of a state.
         pub words: u32,
+        /// Variables.
         pub variables: u32,
     }
 }
@@ -81,6 +97,7 @@ impl Shape {
         format!("pass<{}, {shared}, {sum}{}>", self.threads, slots.collect::<String>())
     }
 
+    /// The number of groups of threads.
     pub fn groups(&self) -> u32 {
         if self.threads > 32 { 1 } else { 128 / self.threads }
     }

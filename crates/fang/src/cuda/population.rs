@@ -181,10 +181,12 @@ impl<D: Domain> Population<D> {
         Ok((0..count).map(state).collect())
     }
 
+    /// The domain.
     pub fn domain(&self) -> &D {
         &self.domain
     }
 
+    /// The words of the states that were made.
     pub fn made(&self) -> Result<Vec<u32>, DeviceError> {
         self.cuda.read(&self.target.words)
     }

@@ -137,7 +137,7 @@ pub(super) trait Costing {
     fn minus_log(self, stated: Stated) -> f64;
 
     /// Whether the cost is exact: forbidden, or a logarithm that is not rounded, as it has no more digits than units.
-    fn is_exact(self, stated: Stated, units: f64) -> bool;
+    fn is_exact(&self, stated: Stated, units: f64) -> bool;
 
     /// The largest finite |logarithm| of a cost up to `dear`; without decimals two logarithms suffice.
     fn largest(self, own: &Numbers, dear: f64) -> f64;
@@ -157,7 +157,7 @@ impl Costing for Scale {
         }
     }
 
-    fn is_exact(self, stated: Stated, units: f64) -> bool {
+    fn is_exact(&self, stated: Stated, units: f64) -> bool {
         match (self, stated) {
             (_, Stated::Decimal(_)) => false,
             (Scale::Potentials, Stated::Double(potential)) => potential == 0.0 || potential == 1.0,

@@ -112,9 +112,11 @@ impl Sum {
 /// The sums of a network, and what each value adds to them.
 #[derive(Debug, Default)]
 pub struct Sums {
+    /// All sums.
     pub sums: Vec<Sum>,
     /// For each value of each variable where its terms begin, and the end.
     pub starts: Vec<u32>,
+    /// Sums and weights, a run of them for each value.
     pub terms: Vec<(u32, i64)>,
     /// For each variable the first of its values.
     pub firsts: Vec<u32>,

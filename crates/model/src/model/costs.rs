@@ -24,9 +24,13 @@ enum Stored {
 /// The entries of each kind, for code that runs on the slice of the kind at hand (see [`on_entries`]).
 #[derive(Clone, Copy)]
 pub enum Slice<'a> {
+    /// Of 8 bits.
     U8(&'a [u8]),
+    /// Of 16 bits.
     U16(&'a [u16]),
+    /// Of 32 bits.
     U32(&'a [u32]),
+    /// Costs as they are.
     Wide(&'a [Cost]),
 }
 
@@ -159,6 +163,7 @@ impl Costs {
         }
     }
 
+    /// All entries, as they are kept.
     #[inline(always)]
     pub fn slice(&self) -> Slice<'_> {
         match &self.0 {

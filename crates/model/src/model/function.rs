@@ -184,10 +184,12 @@ impl CostFunction {
 /// An odometer: counts through all combinations of values, the last running fastest.
 pub struct Odometer {
     sizes: Vec<usize>,
+    /// The values at present.
     pub digits: Vec<usize>,
 }
 
 impl Odometer {
+    /// At the first combination of so many values each.
     pub fn new(sizes: Vec<usize>) -> Self {
         Odometer { digits: vec![0; sizes.len()], sizes }
     }
@@ -221,6 +223,7 @@ impl Table {
         costs.chain(default)
     }
 
+    /// The table with each cost changed.
     pub fn map(&self, cost: impl Fn(Cost) -> Cost) -> Table {
         match self {
             Table::Dense(costs) => Table::Dense(costs.iter().map(cost).collect()),

@@ -48,19 +48,21 @@ pub fn certificate(
 
 fn options(call: &Call) -> Options {
     let settings = &call.settings;
-    let mut options = Options::default();
-    options.device = Choice::Cpu.into();
-    options.time = time(call);
-    options.rounds = settings.number("rounds");
-    options.seed = settings.number("seed").unwrap_or(1);
-    options.threads = Some(settings.number("threads").unwrap_or(1));
-    options.population = settings.number("population");
-    options.z = settings.number("z");
-    options.bound_memory = settings.number("bound-memory");
-    options.gap = settings.number("gap");
-    options.target = settings.get("target").and_then(Number::parse);
-    options.reduce = !settings.has("no-reduce");
-    options.certificate = settings.has("certificate");
+    let mut options = Options {
+        device: Choice::Cpu.into(),
+        time: time(call),
+        rounds: settings.number("rounds"),
+        seed: settings.number("seed").unwrap_or(1),
+        threads: Some(settings.number("threads").unwrap_or(1)),
+        population: settings.number("population"),
+        z: settings.number("z"),
+        bound_memory: settings.number("bound-memory"),
+        gap: settings.number("gap"),
+        target: settings.get("target").and_then(Number::parse),
+        reduce: !settings.has("no-reduce"),
+        certificate: settings.has("certificate"),
+        ..Options::default()
+    };
     if settings.has("assert") {
         options.assertions = Assertions::Assignment;
     }

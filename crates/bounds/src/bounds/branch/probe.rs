@@ -10,6 +10,7 @@ use crate::order::{Method, Order};
 use crate::stop::Stop;
 use std::sync::Arc;
 
+/// A branch and bound search within a limit of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
     /// Entries to look at before it ends.
@@ -20,6 +21,7 @@ pub struct Probe {
     leaf: f64,
 }
 
+/// What such a search has found.
 #[derive(Clone, Debug)]
 pub struct Probed {
     /// The best assignment found below the limit.

@@ -53,6 +53,7 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// How the step of a scope is laid out in tiles.
     pub fn new(scope: &[u32], domains: &[u32], domain: usize) -> Self {
         let mut outer = scope.len();
         let mut tile = 1usize;

@@ -10,18 +10,24 @@ use super::words::{BoxWords, DigitWords, InputWords, SettledWords, StepWords};
 use crate::algebra::{Division, MinSum, Semiring, SumProduct};
 use crate::device::DeviceError;
 use crate::elimination::executor::Task;
-use crate::elimination::plan::{EliminationPlan, Plan};
-use crate::model::{Cost, Problem, Scaled, scale};
+use crate::elimination::plan::EliminationPlan;
+#[cfg(test)]
+use crate::elimination::plan::Plan;
+#[cfg(test)]
+use crate::model::Problem;
+use crate::model::{Cost, Scaled, scale};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use std::ops::Range;
 
 /// On 64-bit entries, whatever the plan's are.
+#[cfg(test)]
 pub(super) fn task<'a>(problem: &'a Problem, plan: &'a Plan) -> Task<'a, MinSum<Cost>> {
     let semiring = MinSum { cap: plan.cap() };
     Task { plan: &plan.structure, placement: &plan.placement, factors: problem, semiring }
 }
 
+#[cfg(test)]
 pub(super) fn room(plan: &Plan, entries: u64) -> Room {
     Room { keep_messages: plan.placement.keep_messages, bytes: plan.costs.width.bytes(), entries }
 }
@@ -180,6 +186,7 @@ impl Settling for SumProduct {
 }
 
 impl<'a, S: Settling> Emulator<'a, S> {
+    #[cfg(test)]
     pub(super) fn new(program: &'a Program, task: Task<'_, S>) -> Self {
         Emulator::filled(program, task.semiring, &|table| lay_out(task, table))
     }
@@ -211,6 +218,7 @@ impl<'a, S: Settling> Emulator<'a, S> {
         entries.fold(s.one(), |all, entry| s.settle(s.combine(all, entry)))
     }
 
+    #[cfg(test)]
     pub(super) fn run(&mut self) {
         self.program.launches.iter().for_each(|launch| self.launch(launch));
     }

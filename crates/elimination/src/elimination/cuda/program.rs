@@ -85,7 +85,7 @@ pub struct Launch {
 
 /// What a program may take and should leave.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Room {
+pub struct Room {
     /// Whether messages stay.
     pub keep_messages: bool,
     /// Bytes of an entry.
@@ -99,6 +99,7 @@ pub(crate) struct Room {
 pub struct Program {
     /// What it was made for.
     pub room: Room,
+    /// All tables.
     pub tables: Vec<DeviceTable>,
     /// By step of the plan, the table of its message.
     pub messages: Vec<usize>,
@@ -108,18 +109,25 @@ pub struct Program {
     pub constants: Range<u64>,
     /// Where the messages lie, constants included, if the plan keeps them.
     pub kept: Range<u64>,
-    pub steps: Vec<StepWords>,
+    /// By step.
+    pub(crate) steps: Vec<StepWords>,
     /// Steps made in tiles.
-    pub tiled: Vec<BoxWords>,
+    pub(crate) tiled: Vec<BoxWords>,
     /// By block of the others, its step.
     pub map: Vec<u32>,
-    pub digits: Vec<DigitWords>,
-    pub inputs: Vec<InputWords>,
+    /// The variables of all steps.
+    pub(crate) digits: Vec<DigitWords>,
+    /// The tables that all steps read.
+    pub(crate) inputs: Vec<InputWords>,
+    /// Strides of these.
     pub strides: Vec<u64>,
-    pub folds: Vec<FoldWords>,
-    pub settled: Vec<SettledWords>,
+    /// Tables that are folded.
+    pub(crate) folds: Vec<FoldWords>,
+    /// Tables that are settled once they are made.
+    pub(crate) settled: Vec<SettledWords>,
     /// By block of those that settle tables, its table.
     pub settled_map: Vec<u32>,
+    /// In this order.
     pub launches: Vec<Launch>,
     /// Combinations that the host did while it filled tables.
     pub filled: u64,

@@ -55,7 +55,7 @@ const RESERVED: u32 = 1024;
 
 /// A box as the kernel has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Staged {
+pub struct Staged {
     /// Values of a tile along the digits x, y and z.
     pub tile: [u32; 3],
     /// Tiles along them.

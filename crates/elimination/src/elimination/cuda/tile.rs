@@ -111,7 +111,7 @@ impl Shape {
 /// What a group of inputs is that a kernel is compiled for: few, so many of which have neighbours along the fastest
 /// digit side by side and so many of which do not read that digit; or any number of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Kinds {
+pub enum Kinds {
     Few { runs: u32, singles: u32 },
     Many,
 }
@@ -139,6 +139,7 @@ impl Kinds {
 /// What a cut depends on of a device.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chip {
+    /// Multiprocessors.
     pub multiprocessors: u32,
     /// Bytes of shared memory that a block may take; none where copies to it do not run by themselves.
     pub shared: u32,
@@ -147,6 +148,7 @@ pub struct Chip {
 }
 
 impl Chip {
+    /// The chip of a device.
     pub fn new(info: &Info) -> Chip {
         let shared = if info.architecture >= ASYNCHRONOUS { info.shared_memory } else { 0 };
         Chip { multiprocessors: info.multiprocessors, shared, staged: STAGED }
@@ -155,7 +157,7 @@ impl Chip {
 
 /// A kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Variant {
+pub enum Variant {
     /// An output a thread, or several threads an output.
     Each,
     /// A register tile, its inputs staged in shared memory: so many in the groups `xy`, `xz` and `yz`.
@@ -173,7 +175,7 @@ pub(crate) enum Variant {
 /// What a step on probabilities and utilities makes: expectations, the largest utility, or a product that must not
 /// depend on the variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Role {
+pub enum Role {
     Expect,
     Largest,
     Constant,
@@ -186,7 +188,7 @@ pub(crate) const CONSTANT: i32 = Role::Constant as i32;
 
 /// How tables are settled: at once by a block each, or divided and measured first and scaled then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Phase {
+pub enum Phase {
     Whole,
     Measure,
     Scale,

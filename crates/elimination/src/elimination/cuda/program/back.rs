@@ -52,7 +52,9 @@ pub struct Made {
 /// A program of both directions, and where its results are.
 #[derive(Debug)]
 pub struct Back {
+    /// What the device does.
     pub program: Program,
+    /// The steps backwards.
     pub steps: Vec<BackStep>,
     /// The first launch of the way back.
     pub turn: usize,

@@ -22,6 +22,7 @@ pub struct Pairing {
 pub struct Expected<'a> {
     /// Tables that are added up, and what their sum reads.
     pub tables: Vec<usize>,
+    /// The variables.
     pub scope: &'a [u32],
     /// What the expectation reads.
     pub output: &'a [u32],

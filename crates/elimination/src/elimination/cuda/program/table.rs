@@ -26,7 +26,9 @@ pub struct DeviceTable {
     pub entries: u64,
     /// Entries of a row, and from one row to the next.
     pub row: u64,
+    /// Entries from one row to the next.
     pub pitch: u64,
+    /// What it holds.
     pub content: Content,
     /// Its first entry among all.
     pub at: u64,
