@@ -1,4 +1,4 @@
-// src/heuristics/boltzmann.rs on a device.
+// heuristics/src/boltzmann.rs on a device.
 #include "network.cuh"
 
 struct Heuristic {

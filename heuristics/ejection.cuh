@@ -1,4 +1,4 @@
-// src/heuristics/ejection.rs on a device: chains of at most LONGEST variables, at most BREADTH of them ejected by one.
+// heuristics/src/ejection.rs on a device: chains of at most LONGEST variables, at most BREADTH of them ejected by one.
 #pragma once
 #include "groups.cuh"
 

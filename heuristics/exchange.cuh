@@ -1,4 +1,4 @@
-// src/heuristics/swap.rs on a device: two variables exchange their values.
+// heuristics/src/swap.rs on a device: two variables exchange their values.
 #include "groups.cuh"
 
 struct Groups {

@@ -1,4 +1,4 @@
-// src/heuristics/frequency.rs on a device.
+// heuristics/src/frequency.rs on a device.
 #include "network.cuh"
 
 struct Heuristic {

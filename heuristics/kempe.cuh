@@ -1,4 +1,4 @@
-// src/heuristics/coloring.rs on a device: Kempe chains.
+// heuristics/src/coloring.rs on a device: Kempe chains.
 #include "groups.cuh"
 
 struct Groups {

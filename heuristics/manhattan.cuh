@@ -1,4 +1,4 @@
-// Points on a plane that move toward goals: src/fang/manhattan.rs on a device.
+// Points on a plane that move toward goals: crates/fang/src/manhattan.rs on a device.
 #pragma once
 #include "fang.cuh"
 #include "halves.cuh"

@@ -1,4 +1,4 @@
-// src/heuristics/min_conflicts.rs on a device.
+// heuristics/src/min_conflicts.rs on a device.
 #include "network.cuh"
 
 struct Heuristic {

@@ -1,4 +1,4 @@
-// src/heuristics/mini_bucket.rs on a device. The least rating of all values is gathered first.
+// heuristics/src/mini_bucket.rs on a device. The least rating of all values is gathered first.
 #include "network.cuh"
 
 struct Heuristic {

@@ -11,9 +11,9 @@
 // and, where `active` does not read `least`, `static constexpr bool EARLY = true;`: then values of inactive variables
 // need not be rated.
 //
-// `in` has the inputs of src/heuristics/inputs.rs for one value. The host sets NEEDS_COST and so on from the
+// `in` has the inputs of heuristics/src/inputs.rs for one value. The host sets NEEDS_COST and so on from the
 // heuristic's needs; inputs without need are 0. `active` reads scalars only. groups.cuh has groups of variables. Texts
-// are compiled with --fmad=false, so the device rounds as the CPU does. src/heuristics/language/cuda.rs writes
+// are compiled with --fmad=false, so the device rounds as the CPU does. heuristics/src/language/cuda.rs writes
 // heuristics that read all values before they weight one.
 #pragma once
 #include "core.cuh"

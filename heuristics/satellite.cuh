@@ -1,4 +1,4 @@
-// src/heuristics/satellite.rs on a device: photographs that come in by their weight over that of what they clash with.
+// heuristics/src/satellite.rs on a device: photographs that come in by their weight over that of what they clash with.
 #include "ejection.cuh"
 
 struct Groups {

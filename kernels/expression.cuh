@@ -1,4 +1,4 @@
-// Arithmetic of expressions, equal to src/heuristics/language/arithmetic.rs bit for bit. No fused multiply-add: all
+// Arithmetic of expressions, equal to heuristics/src/language/arithmetic.rs bit for bit. No fused multiply-add: all
 // texts are compiled with --fmad=false.
 #pragma once
 #include "rng.cuh"

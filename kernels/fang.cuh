@@ -1,5 +1,5 @@
 // FANG on a device: one pass over the active variables of many states, generic over heuristics (Koester, Gross,
-// Krueger, sections 3.1 to 3.8). Picks equal those of src/fang/engine.rs bit for bit.
+// Krueger, sections 3.1 to 3.8). Picks equal those of crates/fang/src/engine.rs bit for bit.
 //
 // A group of threads (a tile of a warp, a warp or a block) holds a state. Global memory holds nothing of a possibility:
 // a thread rates a stretch of them, keeps the ratings in registers or computes them twice, and adds up its weights. The
@@ -377,7 +377,7 @@ __device__ __forceinline__ void advance(
     }
 }
 
-// An order under way (src/fang/order.rs).
+// An order under way (crates/fang/src/order.rs).
 struct Walk {
     u32 at, left, stride;
 

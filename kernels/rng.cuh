@@ -1,4 +1,4 @@
-// Randomness, equal to src/rng.rs bit for bit: xoshiro256++ for the stream of a state, a stateless mix for parallel
+// Randomness, equal to crates/base/src/rng.rs bit for bit: xoshiro256++ for the stream of a state, a stateless mix for parallel
 // draws inside a step.
 #pragma once
 

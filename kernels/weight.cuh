@@ -1,4 +1,4 @@
-// Boltzmann weights, equal to src/fang/boltzmann.rs bit for bit.
+// Boltzmann weights, equal to crates/fang/src/boltzmann.rs bit for bit.
 #pragma once
 #include "rng.cuh"
 

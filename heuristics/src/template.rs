@@ -6,7 +6,7 @@ use crate::terminal::path as shown;
 use std::path::Path;
 
 /// The list of all heuristics.
-const LIST: &str = "src/heuristics/list.rs";
+const LIST: &str = "heuristics/src/list.rs";
 
 /// Writes the files of a heuristic called `name` into the sources in `folder`, in Rust and in CUDA, and its lines of
 /// the list; says what was written.
@@ -24,7 +24,7 @@ pub fn template(name: &str, folder: &Path) -> Result<Vec<String>, Error> {
     let list = std::fs::read_to_string(path(LIST)).map_err(|error| {
         Error::Usage(format!("{}: {error}: --folder names the folder of Fangs' sources", shown(&path(LIST))))
     })?;
-    let file = format!("src/heuristics/list/{module}.rs");
+    let file = format!("heuristics/src/list/{module}.rs");
     let device = format!("heuristics/{module}.cuh");
     let known = TEXTS.iter().any(|(known, _)| *known == format!("{module}.cuh"));
     if known || super::find(name).is_some() || path(&file).exists() || path(&device).exists() {
@@ -48,7 +48,7 @@ pub fn template(name: &str, folder: &Path) -> Result<Vec<String>, Error> {
         format!("{file}: the heuristic and its test"),
         format!("{device}: the same in CUDA"),
         format!("{LIST}: its lines"),
-        format!("next: cargo test --release --lib heuristics::list::{module}"),
+        format!("next: cargo test --release --package fangs-heuristics list::{module}"),
         format!("and:  cargo run --release -- heuristics try FILE --heuristic default --heuristic {name}"),
     ])
 }
@@ -74,10 +74,10 @@ mod tests {
     #[test]
     fn what_is_written_has_its_lines() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
-        for folder_of in ["src/heuristics/list", "heuristics"] {
+        for folder_of in ["heuristics/src/list"] {
             std::fs::create_dir_all(folder.path().join(folder_of))?;
         }
-        let _ = std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(LIST), folder.path().join(LIST))?;
+        let _ = std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../").join(LIST), folder.path().join(LIST))?;
         for bad in ["", "swap", "My", "my--own", "-x", "x-", "a b", "boltzmann"] {
             assert!(template(bad, folder.path()).is_err(), "{bad}");
         }
@@ -86,9 +86,9 @@ mod tests {
         let read = |file: &str| std::fs::read_to_string(folder.path().join(file));
         assert!(read(LIST)?.contains("        Arc::new(my_own::MyOwn),\n    ]\n"));
         assert!(read(LIST)?.contains("mod my_own;\nmod swap;\n"));
-        let written = read("src/heuristics/list/my_own.rs")?;
+        let written = read("heuristics/src/list/my_own.rs")?;
         assert!(written.contains("impl ValueHeuristic for MyOwn {"));
-        assert!(written.contains("include_str!(\"../../../heuristics/my_own.cuh\")"));
+        assert!(written.contains("include_str!(\"../../my_own.cuh\")"));
         assert!(read("heuristics/my_own.cuh")?.contains("struct Heuristic"));
         assert!(template("other", &folder.path().join("nowhere")).is_err());
         Ok(())

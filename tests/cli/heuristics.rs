@@ -143,14 +143,14 @@ fn try_compares() -> Result {
 #[test]
 fn new_writes_into_the_sources() -> Result {
     let folder = tempfile::tempdir()?;
-    for file in ["src/heuristics/list.rs", "src/heuristics/list/swap.rs", "heuristics/network.cuh"] {
+    for file in ["heuristics/src/list.rs", "heuristics/src/list/swap.rs", "heuristics/network.cuh"] {
         let target = folder.path().join(file);
         std::fs::create_dir_all(target.parent().ok_or("no folder")?)?;
         let _ = std::fs::copy(format!("{}/{file}", env!("CARGO_MANIFEST_DIR")), target)?;
     }
     let told = fangs().args(["heuristics", "new", "my-own", "--folder"]).arg(folder.path()).assert().success();
     assert!(String::from_utf8(told.get_output().stdout.clone())?.contains("heuristics try FILE"));
-    assert!(std::fs::read_to_string(folder.path().join("src/heuristics/list/my_own.rs"))?.contains("\"my-own\""));
+    assert!(std::fs::read_to_string(folder.path().join("heuristics/src/list/my_own.rs"))?.contains("\"my-own\""));
     assert!(folder.path().join("heuristics/my_own.cuh").is_file());
     Ok(())
 }
