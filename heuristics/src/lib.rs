@@ -12,7 +12,7 @@
 //!
 //! `fangs heuristics new NAME` writes such a file. Users also write heuristics without a Rust compiler: [`FromFile`]
 //! reads the small language of [`language`], [`FromCuda`] a CUDA text. Outside this package a heuristic is handed to
-//! [`Options::heuristic`](crate::search::Options::heuristic), as `examples/talks.rs` does. The driver `guided` makes
+//! `search::Options::heuristic`, as `examples/talks.rs` does. The driver `guided` makes
 //! the passes: see ARCHITECTURE.md.
 
 pub mod cuda;
@@ -25,9 +25,7 @@ mod list;
 mod template;
 mod view;
 
-pub use crate::fang::boltzmann::Boltzmann as Weights;
-pub use cuda_file::FromCuda;
-pub use ejection::Ejection;
+// other crates, by the names that their areas have everywhere
 use fangs_base::{Error, error, files, rng, stop, terminal};
 use fangs_bounds::reduce;
 use fangs_device as device;
@@ -36,6 +34,10 @@ use fangs_fang as fang;
 use fangs_formats as formats;
 use fangs_kernels as kernels;
 use fangs_model::{graph, model};
+
+pub use crate::fang::boltzmann::Boltzmann as Weights;
+pub use cuda_file::FromCuda;
+pub use ejection::Ejection;
 pub use file::FromFile;
 pub use inputs::{INPUTS, Input, Inputs, Kind, Needs};
 pub use list::*;

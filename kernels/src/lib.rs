@@ -1,7 +1,9 @@
 //! The texts of all kernels, embedded in the program: `kernels/` and `heuristics/`.
 
-use crate::device::{Source, Text};
+// other crates, by the names that their areas have everywhere
 use fangs_device as device;
+
+use crate::device::{Source, Text};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 

@@ -3,6 +3,7 @@
 pub mod bounds;
 pub mod reduce;
 
+// other crates, by the names that their areas have everywhere
 use fangs_base::{Error, activity, error, memory, rng, stop, threads};
 use fangs_check as check;
 use fangs_device as device;

@@ -30,7 +30,7 @@ mod tables;
 pub(crate) mod tests;
 mod tuning;
 
-pub use elimination::Effort;
+// other crates, by the names that their areas have everywhere
 #[cfg(test)]
 use fangs_base::Error;
 use fangs_base::{error, memory, stop};
@@ -43,6 +43,8 @@ use fangs_elimination::order;
 #[cfg(test)]
 use fangs_formats as formats;
 use fangs_model::{certificate, model};
+
+pub use elimination::Effort;
 pub use globals::global_cost;
 pub use marginals::{MarginalsCheck, MarginalsClaim, check_marginals};
 pub use policy::{best_in_idid, worth_in_diagram, worth_in_idid, worth_in_pomdp, worth_in_team};

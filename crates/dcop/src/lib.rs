@@ -19,9 +19,7 @@ mod tcp;
 mod tests;
 mod traffic;
 
-pub use agent::Place;
-pub use bounded::{BoundedFound, run_bounded};
-pub use clocks::{Clocks, Latency};
+// other crates, by the names that their areas have everywhere
 use fangs_base::{error, memory, rng, stop, threads};
 use fangs_bounds::bounds;
 #[cfg(test)]
@@ -30,6 +28,10 @@ use fangs_elimination::{algebra, elimination, order, tensor};
 #[cfg(test)]
 use fangs_generate as generate;
 use fangs_model::{graph, model};
+
+pub use agent::Place;
+pub use bounded::{BoundedFound, run_bounded};
+pub use clocks::{Clocks, Latency};
 pub use local::{CYCLES, LocalFound, LocalOptions, LocalSearch, run_local};
 pub use run::lower_bound;
 pub use run::{Found, Spent, run_agents, run_levels};

@@ -33,10 +33,7 @@ pub(crate) mod tests;
 mod tree;
 mod tuning;
 
-pub use beliefs::sources;
-pub use device::Device;
-pub use diagram::pairs_of;
-pub use diagram::solve_diagram;
+// other crates, by the names that their areas have everywhere
 use fangs_base::{error, memory, rng, stop};
 use fangs_check as check;
 use fangs_elimination::{algebra, elimination, tensor};
@@ -46,6 +43,11 @@ use fangs_formats as formats;
 use fangs_generate as generate;
 use fangs_kernels as kernels;
 use fangs_model::model;
+
+pub use beliefs::sources;
+pub use device::Device;
+pub use diagram::pairs_of;
+pub use diagram::solve_diagram;
 pub use flat::{flat_idid, flat_pomdp};
 pub use solve::{solve_idid, solve_pomdp};
 

@@ -21,7 +21,7 @@ pub enum Choice {
     Cpu,
     /// On the CUDA device of that number, or not at all.
     Cuda(usize),
-    /// On all CUDA devices of these numbers, each named once, or not at all: [`solve`](crate::search::solve) has a
+    /// On all CUDA devices of these numbers, each named once, or not at all: `solve` has a
     /// population on each.
     Several(Vec<usize>),
     /// The same for every CUDA device that there is.

@@ -22,10 +22,12 @@ mod paths;
 pub mod shared;
 mod source;
 
+// other crates, by the names that their areas have everywhere
+use fangs_base::{VERSION, error, stop, terminal, threads};
+
 pub use busy::Busy;
 pub use choice::{Choice, Opened, Opening};
 pub use cuda::Cuda;
-use fangs_base::{VERSION, error, stop, terminal, threads};
 pub use find::{devices, survey};
 pub use held::Held;
 pub use shared::DeviceStruct;

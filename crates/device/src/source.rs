@@ -24,7 +24,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A text that may include others of a library; [`kernels`](crate::kernels) has the program's own.
+    /// A text that may include others of a library; `kernels` has the program's own.
     pub fn new(name: impl Into<String>, text: impl Into<String>, library: &'static [Text]) -> Source {
         Source {
             name: name.into(),

@@ -6,6 +6,7 @@ pub mod order;
 pub mod tensor;
 pub mod value_tables;
 
+// other crates, by the names that their areas have everywhere
 use fangs_base::{error, memory, rng, stop, threads};
 #[cfg(test)]
 use fangs_bounds::{bounds, reduce};

@@ -23,13 +23,15 @@ pub mod manhattan;
 mod order;
 mod successors;
 
+// other crates, by the names that their areas have everywhere
+use fangs_base::{Error, rng, stop};
+use fangs_device as device;
+use fangs_kernels as kernels;
+
 pub use active::Active;
 pub use dispatch::{ByType, Dispatch, Heuristics, Uniform};
 pub use engine::choose;
 pub use engine::{Scratch, State, assign_active, assign_active_by, assign_variable, select};
-use fangs_base::{Error, rng, stop};
-use fangs_device as device;
-use fangs_kernels as kernels;
 pub use local_heuristic::LocalHeuristic;
 pub use order::Order;
 pub use order::gcd;

@@ -48,15 +48,18 @@ mod writing;
 mod xmlbif;
 
 pub mod convert;
-pub use col::Graph;
-pub use col::conflicts;
-pub use decision::{Decision, DecisionFormat, read_decision, read_policy};
-pub use evidence::{Evidence, read_evidence, read_variables};
+
+// other crates, by the names that their areas have everywhere
 use fangs_base::{error, files, memory, rng, stop, terminal};
 use fangs_check as check;
 #[cfg(test)]
 use fangs_generate as generate;
 use fangs_model::{globals, model};
+
+pub use col::Graph;
+pub use col::conflicts;
+pub use decision::{Decision, DecisionFormat, read_decision, read_policy};
+pub use evidence::{Evidence, read_evidence, read_variables};
 pub use id::{Parts as DiagramParts, parse_diagram, read_diagram};
 pub use idid::{parse_idid, read_idid};
 pub use input::{Source, compressed_extensions};

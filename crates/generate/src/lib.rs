@@ -6,12 +6,6 @@
 use crate::error::Error;
 use crate::model::{Builder, Cost, FORBIDDEN, Network};
 use crate::rng::Rng;
-use fangs_base::{error, rng};
-#[cfg(test)]
-use fangs_check as check;
-#[cfg(test)]
-use fangs_formats as formats;
-use fangs_model::model;
 use rustc_hash::FxHashSet;
 
 mod arrangements;
@@ -362,3 +356,11 @@ fn usage<T>(message: String) -> Result<T, Error> {
 
 #[cfg(test)]
 mod tests;
+
+// other crates, by the names that their areas have everywhere
+use fangs_base::{error, rng};
+#[cfg(test)]
+use fangs_check as check;
+#[cfg(test)]
+use fangs_formats as formats;
+use fangs_model::model;

@@ -58,14 +58,16 @@ mod tuning;
 mod weighted;
 mod within;
 
-pub use anytime::MapBounds;
-pub use bounds::{SumBounds, bound, first_bound};
-pub use evidence::Evidence;
+// other crates, by the names that their areas have everywhere
 use fangs_base::{error, memory, rng, stop, threads};
 use fangs_check as check;
 use fangs_device as device;
 use fangs_elimination::{algebra, elimination, order, tensor};
 use fangs_model::model;
+
+pub use anytime::MapBounds;
+pub use bounds::{SumBounds, bound, first_bound};
+pub use evidence::Evidence;
 pub use intervals::{Bounded, Interval};
 pub use map::{MarginalMap, PreparedMap};
 pub use sliced::Sliced;
@@ -94,7 +96,7 @@ pub struct Options {
     pub seek: Option<Seek>,
 }
 
-/// A search for a feasible assignment of low cost, such as [`search::seek`](crate::search::seek).
+/// A search for a feasible assignment of low cost, such as `search::seek`.
 #[derive(Clone, Copy, Debug)]
 pub struct Seek {
     /// Returns an assignment, or `None` if the search found none within the time.

@@ -24,11 +24,7 @@ mod short_lines;
 mod solutions;
 pub mod text;
 
-pub use checkpoint::CheckpointFile;
-#[cfg(feature = "cli")]
-pub use console::{Console, Verbosity, beside_progress, end_progress};
-pub use csv::{CsvFile, HEADER, Recorded, Row, read_run};
-pub use exchange::ExchangeFolder;
+// other crates, by the names that their areas have everywhere
 use fangs_base::{VERSION, activity, error, files, stop, terminal, threads};
 #[cfg(feature = "mpi")]
 use fangs_bounds::bounds;
@@ -40,6 +36,12 @@ use fangs_formats as formats;
 use fangs_generate as generate;
 use fangs_model::model;
 use fangs_search as search;
+
+pub use checkpoint::CheckpointFile;
+#[cfg(feature = "cli")]
+pub use console::{Console, Verbosity, beside_progress, end_progress};
+pub use csv::{CsvFile, HEADER, Recorded, Row, read_run};
+pub use exchange::ExchangeFolder;
 pub use file::{AppendedFile, ReplacedFile, insist};
 pub use keepers::Keepers;
 #[cfg(feature = "mpi")]

@@ -20,14 +20,9 @@ mod tests;
 #[cfg(test)]
 mod top_tests;
 pub(crate) mod tuning;
-
 pub mod explain;
-pub use crate::bounds::BoundChoice;
-pub use checkpoint::{Checkpoint, DriverState, Extent, Found, Keeper, Keeping, Proved};
-pub use coloring::{Colors, color, color_by, greedy_colors};
-pub use drivers::DriverChoice;
-pub use drivers::sources;
-pub use event::{Event, EventKind, Facts, Status, StoppedBy, Summary, gap};
+
+// other crates, by the names that their areas have everywhere
 use fangs_base::{Error, VERSION, activity, error, files, memory, rng, stop, terminal, threads};
 use fangs_bounds::{bounds, reduce};
 use fangs_check as check;
@@ -43,6 +38,13 @@ use fangs_heuristics as heuristics;
 use fangs_kernels as kernels;
 use fangs_marginals as marginals;
 use fangs_model::{certificate, globals, graph, model};
+
+pub use crate::bounds::BoundChoice;
+pub use checkpoint::{Checkpoint, DriverState, Extent, Found, Keeper, Keeping, Proved};
+pub use coloring::{Colors, color, color_by, greedy_colors};
+pub use drivers::DriverChoice;
+pub use drivers::sources;
+pub use event::{Event, EventKind, Facts, Status, StoppedBy, Summary, gap};
 pub use options::{Assertions, MAX_THREADS, Options, StopRule};
 pub use run::clock::Clock;
 pub use scheduler::driver::Picks;

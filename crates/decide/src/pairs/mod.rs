@@ -6,9 +6,9 @@
 //! stay apart where that is cheaper than to add them up. A decision takes the largest sum of its utilities.
 //!
 //! (Adoe, Chen, Doshi, section 2.1, have the same division; Jensen, Jensen, Dittmer, "From influence diagrams to
-//! junction trees", 1994.) Tables are laid out by [plans](plan::Plan): by positions in the elimination order, the
-//! eliminated first. [`walk`] takes the steps and counts roundings; the tables are made by the [host](host), in the
-//! kernel of bucket elimination, or on a [device](cuda), as a program of few launches.
+//! junction trees", 1994.) Tables are laid out by plans: by positions in the elimination order, the
+//! eliminated first. `walk` takes the steps and counts roundings; the tables are made by the host, in the
+//! kernel of bucket elimination, or on a device, as a program of few launches.
 
 mod cuda;
 mod host;

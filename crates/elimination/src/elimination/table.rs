@@ -10,7 +10,7 @@ pub fn nonzero(costs: &[Cost]) -> bool {
     costs.iter().any(|&cost| cost != 0)
 }
 
-/// The costs of `function` over `scope`, capped, as [`lay_out`] lays them out.
+/// The costs of `function` over `scope`, capped, as `lay_out` lays them out.
 pub fn costs<E: CostEntry>(function: &CostFunction, scope: &[u32], domains: &[u32], cap: Cost) -> Storage<E> {
     lay_out(function, scope, domains, MinSum { cap: E::from_cost(cap) })
 }
@@ -69,7 +69,7 @@ fn targets(own: &[u32], scope: &[u32], sizes: &[usize]) -> Vec<usize> {
     own.iter().map(|v| scope.iter().position(|u| u == v).map_or(0, |digit| steps[digit])).collect()
 }
 
-/// A table whose entries are given over its `own` variables, one at least, over `scope` as [`lay_out`] has it.
+/// A table whose entries are given over its `own` variables, one at least, over `scope` as `lay_out` has it.
 pub fn scatter<T: Copy, S: Semiring>(
     entries: &[T],
     own: &[u32],

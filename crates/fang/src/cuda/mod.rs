@@ -1,7 +1,7 @@
 //! FANG on a device: states stay there, heuristics are CUDA text, and picks equal those of the CPU's engine bit for
 //! bit.
 //!
-//! To bring a domain to the device, once it is on the CPU (see [`fang`](crate::fang)):
+//! To bring a domain to the device, once it is on the CPU (see `fang`):
 //!
 //! 1. Write its heuristics in CUDA: structs with the functions that `kernels/fang.cuh` lists, one for each type of
 //!    variable, that read a state's words and a `Problem`. `heuristics/table.cuh` is the plainest example.

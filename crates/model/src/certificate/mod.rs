@@ -9,7 +9,7 @@
 //! Variables and values are numbered as in the file, from 0; scopes ascend. Costs are integers in the units of the
 //! network as read, so a certificate belongs to a file and to the options it was read with (precision, evidence,
 //! colors); `network` identifies both. `check::replay` follows the steps with code of its own. `reduce` and `bounds`
-//! log the steps while they run, and [`bounds::Proof`](crate::bounds::Proof) collects them.
+//! log the steps while they run, and `bounds::Proof` collects them.
 
 mod file;
 
@@ -197,7 +197,7 @@ pub struct Lemma {
 
 /// A join graph (Ihler, Flerova, Dechter, Otten, "Join-graph based cost-shifting schemes", 2012). It states where costs
 /// may move and how often. The checker chooses the rest, because no move changes the cost of an assignment;
-/// [`check::Replay`](crate::check::Replay) does the following.
+/// `check::Replay` does the following.
 ///
 /// Each function and each unary cost goes to the last cluster that has all of its variables, if there is one. Clusters
 /// without `beside` begin a group, and a pass visits the groups in turn. In each group the difference between a cluster

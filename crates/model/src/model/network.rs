@@ -204,7 +204,7 @@ impl Network {
         (lower < self.top).then(|| self.units.bound(lower))
     }
 
-    /// Doubtful places of its file, such as text left unread, for display: [`crate::formats::read`] fills it, this
+    /// Doubtful places of its file, such as text left unread, for display: `formats::read` fills it, this
     /// library does not print it.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings

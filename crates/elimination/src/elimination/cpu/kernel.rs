@@ -9,7 +9,7 @@
 //!
 //! - one entry for the tile (*scalar*): added up in `base[a]`;
 //! - one entry a row (*single*): added to the base of the row;
-//! - a run a row (*lane*): read in place where it has all digits of the row, otherwise expanded (see [`Run`]), once
+//! - a run a row (*lane*): read in place where it has all digits of the row, otherwise expanded (see `Run`), once
 //!   for all rows that differ in digits that it does not read.
 //!
 //! So the innermost loop is `out = fold(out, combine(base, lane, lane...))` over the blocks of a row, for a few
