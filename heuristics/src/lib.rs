@@ -26,12 +26,11 @@ mod template;
 mod view;
 
 // other crates, by the names that their areas have everywhere
-use fangs_base::{Error, error, files, rng, stop, terminal};
+use fangs_base::{Error, error, files, rng, stop, terminal, text};
 use fangs_bounds::reduce;
 use fangs_device as device;
 use fangs_elimination::{elimination, value_tables};
 use fangs_fang as fang;
-use fangs_formats as formats;
 use fangs_kernels as kernels;
 use fangs_model::{graph, model};
 

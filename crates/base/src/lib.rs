@@ -7,6 +7,7 @@ pub mod memory;
 pub mod rng;
 pub mod stop;
 pub mod terminal;
+pub mod text;
 pub mod threads;
 
 pub use error::Error;

@@ -6,12 +6,12 @@ pub(super) mod noisy;
 
 use super::ReadOptions;
 use super::bayes::{Conditional, File};
-use super::text::{Places, Wrong, names, quote};
 use super::tokens::Tokens;
 use super::uai::Parts;
 use super::xmlbif::{child, children, probabilities};
 use crate::error::Error;
 use crate::model::{Network, Numbers, Stated};
+use crate::text::{Places, Wrong, names, quote};
 use roxmltree::{Node, ParsingOptions};
 
 /// The kinds of nodes that are read.
@@ -27,7 +27,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Net
 /// Reads variables and conditional probabilities, in the order of the variables.
 pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
     let text = tokens.text()?;
-    let document = text.xml(ParsingOptions::default())?;
+    let document = crate::xml::xml(&text, ParsingOptions::default())?;
     let file = network(document.root_element(), Places::new(&text)).map_err(|wrong| text.error(wrong))?;
     file.parts(tokens)
 }

@@ -3,12 +3,12 @@
 
 use super::bayes::warn_of_sums_of;
 use super::genie::noisy;
-use super::text::Wrong;
 use super::tokens::Place;
 use super::{Source, encoding, read_text};
 use crate::error::{Error, ParseError, Warning};
 use crate::model::{Diagram, DiagramKind, Node, Potential};
 use crate::stop::Stop;
+use crate::text::Wrong;
 use roxmltree::{Document, Node as Element};
 use rustc_hash::FxHashMap;
 

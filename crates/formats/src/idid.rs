@@ -1,10 +1,10 @@
 //! `.idid`: an interactive dynamic influence diagram in TOML, whose frames are `.POMDP` and `.dpomdp` files or texts.
 
-use super::text::{Text, Wrong};
 use super::{Source, parse_pomdp, read_pomdp, read_text};
 use crate::error::{Error, Warning};
 use crate::model::{Idid, Other, Pomdp};
 use crate::stop::Stop;
+use crate::text::{Text, Wrong};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;

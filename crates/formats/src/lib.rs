@@ -37,7 +37,6 @@ mod real;
 mod repeated;
 mod solution;
 mod tables;
-pub mod text;
 mod tokens;
 #[cfg(test)]
 mod tokens_tests;
@@ -45,21 +44,21 @@ mod uai;
 mod warehouse;
 mod wcsp;
 mod writing;
+mod xml;
 mod xmlbif;
 
 pub mod convert;
 
 // other crates, by the names that their areas have everywhere
-use fangs_base::{error, files, memory, rng, stop, terminal};
+use fangs_base::{error, files, memory, rng, stop, terminal, text};
 use fangs_check as check;
 #[cfg(test)]
 use fangs_generate as generate;
 use fangs_model::{globals, model};
 
-pub use col::Graph;
-pub use col::conflicts;
 pub use decision::{Decision, DecisionFormat, read_decision, read_policy};
 pub use evidence::{Evidence, read_evidence, read_variables};
+pub use fangs_model::coloring::Graph;
 pub use id::{Parts as DiagramParts, parse_diagram, read_diagram};
 pub use idid::{parse_idid, read_idid};
 pub use input::{Source, compressed_extensions};

@@ -1,9 +1,9 @@
 //! Reads what `--observe` states.
 
-use super::text::names;
 use crate::error::Error;
 use crate::model::Variable;
 use crate::terminal::{among, line};
+use crate::text::names;
 
 /// The variable and the value of `NAME=VALUE`: names, `x` and an index, or indices; names go first.
 ///

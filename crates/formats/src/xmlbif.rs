@@ -4,12 +4,12 @@
 
 use super::ReadOptions;
 use super::bayes::{Conditional, File};
-use super::text::{Places, Wrong, names};
 use super::tokens::{Place, Tokens};
 use super::uai::Parts;
 use super::{decimal, text};
 use crate::error::Error;
 use crate::model::{Network, Numbers, Stated};
+use crate::text::{Places, Wrong, names};
 use roxmltree::{Node, ParsingOptions};
 
 /// Reads a network of costs.
@@ -24,7 +24,7 @@ pub(super) fn parse(tokens: &mut Tokens<'_>) -> Result<Parts, Error> {
     let text = tokens.text()?;
     // the definition of its elements stands in the file
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
-    let document = text.xml(options)?;
+    let document = crate::xml::xml(&text, options)?;
     let file = network(document.root_element(), Places::new(&text)).map_err(|wrong| text.error(wrong))?;
     file.parts(tokens)
 }

@@ -1,6 +1,7 @@
 //! Networks, what they mean, and certificates as plain data.
 
 pub mod certificate;
+pub mod coloring;
 pub mod globals;
 pub mod graph;
 pub mod model;

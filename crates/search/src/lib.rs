@@ -6,6 +6,7 @@ pub(crate) mod context;
 mod cuda;
 pub(crate) mod drivers;
 mod event;
+pub mod explain;
 #[cfg(test)]
 mod list_tests;
 pub mod measure;
@@ -20,7 +21,6 @@ mod tests;
 #[cfg(test)]
 mod top_tests;
 pub(crate) mod tuning;
-pub mod explain;
 
 // other crates, by the names that their areas have everywhere
 use fangs_base::{Error, VERSION, activity, error, files, memory, rng, stop, terminal, threads};
@@ -31,6 +31,7 @@ use fangs_device as device;
 use fangs_elimination::order;
 use fangs_elimination::{elimination, value_tables};
 use fangs_fang as fang;
+#[cfg(test)]
 use fangs_formats as formats;
 #[cfg(test)]
 use fangs_generate as generate;

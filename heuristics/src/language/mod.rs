@@ -18,7 +18,7 @@ mod resolve;
 mod syntax;
 mod tables;
 
-pub(super) use crate::formats::text::names;
+pub(super) use crate::text::names;
 pub use cuda::sources;
 pub use program::{Numbers, Scratch};
 pub use resolve::{CONSTANTS, FUNCTIONS, Function};
@@ -26,9 +26,9 @@ pub use tables::Table;
 
 use super::{INPUTS, Input, Kind, Needs};
 use crate::error::Error;
-use crate::formats::text::Text;
 use crate::model::Variable;
 use crate::stop::Stop;
+use crate::text::Text;
 use file::File;
 use program::{Program, View, Visit, largest};
 use resolve::Meaning;

@@ -4,7 +4,7 @@ use super::arithmetic::{Aggregate, Binary, Unary};
 use super::dag::{Dag, Id, Node};
 use super::file::{EXPRESSIONS, File};
 use super::syntax::{Expr, Kind, Operator, Sign, parse};
-use crate::formats::text::{Wrong, names};
+use crate::text::{Wrong, names};
 use crate::{INPUTS, Kind as Shape, Needs};
 use rustc_hash::FxHashMap;
 

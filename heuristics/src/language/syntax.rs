@@ -7,7 +7,7 @@
 //!
 //! Operators by `winnow`'s Pratt parser; comparisons do not chain.
 
-use crate::formats::text::Wrong;
+use crate::text::Wrong;
 use std::ops::Range;
 use winnow::ascii::{digit0, digit1, multispace0};
 use winnow::combinator::{Infix, Prefix, alt, cut_err, expression, fail, opt, preceded, separated};

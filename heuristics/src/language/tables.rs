@@ -2,10 +2,10 @@
 
 use crate::error::{Error, ParseError};
 use crate::files::{self, LARGEST_TEXT};
-use crate::formats::text::{Wrong, names, quote};
 use crate::model::Variable;
 use crate::stop::Stop;
 use crate::terminal::among;
+use crate::text::{Wrong, names, quote};
 use rustc_hash::FxHashMap;
 use std::path::Path;
 

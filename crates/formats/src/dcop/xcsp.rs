@@ -14,7 +14,7 @@ use std::ops::Range;
 /// Reads a problem.
 pub(crate) fn read(tokens: &mut Tokens<'_>, options: &ReadOptions) -> Result<Network, Error> {
     let text = tokens.text()?;
-    let document = text.xml(ParsingOptions::default())?;
+    let document = crate::xml::xml(&text, ParsingOptions::default())?;
     let root = document.root_element();
     let mut reader = Reader { draft: Draft::new(false), relations: FxHashMap::default(), stop: tokens.stop() };
     let agents = reader.instance(root).map_err(|trouble| trouble.of(&text))?;

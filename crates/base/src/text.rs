@@ -1,7 +1,6 @@
 //! A file's text, and errors that point into it.
 
 use crate::error::{Error, ParseError};
-use roxmltree::{Document, ParsingOptions};
 use std::ops::Range;
 
 /// Longest quotation of a text in a message.
@@ -52,7 +51,7 @@ impl Wrong {
 }
 
 /// Places of bytes of a text, found in linear time if their order is that of the text.
-pub(crate) struct Places<'t> {
+pub struct Places<'t> {
     text: &'t str,
     /// The beginning of the line found last, and its number.
     begin: usize,
@@ -60,6 +59,7 @@ pub(crate) struct Places<'t> {
 }
 
 impl<'t> Places<'t> {
+    /// From the beginning of a text.
     pub fn new(text: &'t Text) -> Self {
         Places { text: &text.text, begin: 0, line: 1 }
     }
@@ -80,19 +80,6 @@ impl Text {
     /// Line and column of a byte, from 1.
     pub fn place(&self, at: usize) -> (u64, u64) {
         Places::new(self).of(at.min(self.text.len()))
-    }
-
-    /// The text as XML.
-    ///
-    /// # Errors
-    /// The place where it is none.
-    pub fn xml<'t>(&'t self, options: ParsingOptions<'t>) -> Result<Document<'t>, Error> {
-        Document::parse_with_options(&self.text, options).map_err(|error| {
-            let place = error.pos();
-            let line = self.text.split_inclusive('\n').take(place.row as usize - 1).map(str::len).sum::<usize>();
-            let column = self.text[line..].char_indices().nth(place.col as usize - 1).map_or(0, |(byte, _)| byte);
-            self.error(Wrong::new(line + column..line + column, "XML").hint(error.to_string()))
-        })
     }
 
     /// The error with file, line and column.
