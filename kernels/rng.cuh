@@ -1,5 +1,5 @@
-// Randomness, equal to crates/base/src/rng.rs bit for bit: xoshiro256++ for the stream of a state, a stateless mix for parallel
-// draws inside a step.
+// Randomness, equal to crates/base/src/rng.rs bit for bit: xoshiro256++ for the stream of a state, a stateless mix for
+// parallel draws inside a step.
 #pragma once
 
 typedef unsigned int u32;
