@@ -25,12 +25,17 @@ mod solutions;
 pub mod text;
 
 // other crates, by the names that their areas have everywhere
-use fangs_base::{VERSION, activity, error, files, stop, terminal, threads};
+#[cfg(feature = "cli")]
+use fangs_base::{VERSION, activity};
+use fangs_base::{error, files, stop, terminal, threads};
 #[cfg(feature = "mpi")]
 use fangs_bounds::bounds;
 use fangs_bounds::reduce;
+#[cfg(feature = "cli")]
 use fangs_device as device;
+#[cfg(feature = "cli")]
 use fangs_elimination::elimination;
+#[cfg(feature = "cli")]
 use fangs_formats as formats;
 #[cfg(test)]
 use fangs_generate as generate;
