@@ -189,6 +189,16 @@ def test_what_does_not_fit_is_an_error(rng):
     assert net.bound(time=0.2).bound <= net.solve(rounds=1).result().cost
 
 
+def test_a_time_that_is_over_at_once_leaves_an_interval():
+    net = fangs.Network([2, 3])
+    costs = np.arange(6.0).reshape(2, 3)
+    net.add([0, 1], costs)
+    lower, upper = net.marginals(time=1e-6).bounds
+    assert lower <= math.log(np.exp(-costs).sum()) <= upper < math.inf
+    lower, upper = net.marginal_map([0], time=1e-6).bounds
+    assert lower <= math.log(np.exp(-costs).sum(axis=1).max()) <= upper < math.inf
+
+
 def test_info():
     info = fangs.read(ROOT / "examples" / "potts-20x20.wcsp").info()
     assert info["variables"] == 400 and info["induced_width"] >= 15 and not info["infeasible"]
