@@ -48,7 +48,8 @@ pub struct MarginalsFlags {
     threads: Option<usize>,
     /// Stop after this wall-clock time, loading included: 30, 500ms, 5m, 1h 30m [default: no limit]
     ///
-    /// With a limit, sums whose tables do not fit into memory are bounded from both sides while time remains.
+    /// With a limit bounds come first, and the sum is bounded from both sides to the end where its tables take too much
+    /// memory or time. Reading and the first bound may take longer than the limit.
     #[arg(short, long, value_name = "DUR", value_parser = values::duration, help_heading = help::BUDGET)]
     time: Option<Duration>,
     /// Memory of the CPU for tables, such as 512M or 4G [default: half of free memory]
