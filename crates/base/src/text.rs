@@ -34,17 +34,17 @@ impl Wrong {
         Wrong { at, found: None, expected: expected.into(), hint: None }
     }
 
-    /// The same with what stands there.
+    /// Names what stands there.
     pub fn found(self, found: impl Into<String>) -> Self {
         Wrong { found: Some(found.into()), ..self }
     }
 
-    /// The same with a hint.
+    /// Adds a hint.
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Wrong { hint: Some(hint.into()), ..self }
     }
 
-    /// The same, perhaps with a hint.
+    /// Sets or removes the hint.
     pub fn hinted(self, hint: Option<String>) -> Self {
         Wrong { hint, ..self }
     }

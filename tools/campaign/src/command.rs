@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What messages say of too little memory.
-const LIMITS: [&str; 2] = ["out of memory", "does not fit into"];
+/// What messages say of too little memory, the last where a method is named that needs more.
+const LIMITS: [&str; 3] = ["out of memory", "does not fit into", "--bound-memory raises the limit"];
 
 /// The command: a program, and a folder for the files of its calls.
 #[derive(Debug)]

@@ -67,7 +67,7 @@ pub enum Shape {
 }
 
 impl Tiles {
-    /// The shape of so many values along each axis.
+    /// The shape with `sizes` values along the axes.
     pub fn new(sizes: &[usize]) -> Self {
         let mut outer = sizes.len();
         let mut size = 1;

@@ -22,7 +22,7 @@ const LARGEST_SUM: f64 = (1u64 << 57) as f64;
 const ARITHMETIC: f64 = 1.0 / (1u64 << 44) as f64;
 /// What arithmetic leaves is less than this part of a unit: otherwise nothing tells it from digits.
 const MOST_OFF: f64 = 0.25;
-/// Integers below this are told apart by their doubles if a point stands among their digits: all numbers of 15 digits.
+/// A double determines a decimal whose digits, read as an integer, are below this: one of 15 digits.
 const DIGITS: f64 = 1e15;
 /// Doubles hold all integers below this.
 const LARGEST: f64 = (1u64 << 53) as f64;
@@ -167,20 +167,21 @@ impl Draft {
     /// The digits to keep, and the number of functions with an entry that needs more.
     fn decimals(&self, name: &str, precision: Option<u32>, stop: &Stop) -> Result<(u32, u64), Error> {
         let most = most_digits(precision);
-        let (mut decimals, mut told, mut sum) = (0, most, 0.0);
+        let (mut needed, mut told, mut sum) = (Vec::with_capacity(self.functions.len()), most, 0.0);
         for function in stop.each(&self.functions) {
-            let mut largest = 0f64;
+            let (mut largest, mut digits_of_all) = (0f64, 0);
             for number in stop.each(function?.2.finite()) {
                 let number: f64 = number?;
                 largest = largest.max(number.abs());
                 let own = digits(number, most);
-                decimals = decimals.max(own.min(most));
+                digits_of_all = digits_of_all.max(own);
                 // digits that its double does not tell would be made up
                 while own > most && told > 0 && number.abs() * 10f64.powi(told as i32) >= DIGITS {
                     told -= 1;
                 }
             }
             sum += largest;
+            needed.push(digits_of_all);
             if largest >= LARGEST {
                 return Err(Error::Usage(format!(
                     "{name}: a cost of {largest:e}: numbers of this format are doubles, which hold integers below 2^53"
@@ -191,16 +192,11 @@ impl Draft {
         if !fits(0) {
             return Err(Error::Usage(format!("{name}: costs of up to {sum:e} together are too large for 64 bits")));
         }
-        decimals = decimals.min(told);
+        let mut decimals = needed.iter().copied().max().unwrap_or(0).min(told);
         while !fits(decimals) {
             decimals -= 1;
         }
-        let mut rounded = 0;
-        for (.., numbers) in &self.functions {
-            stop.check()?;
-            rounded += u64::from(numbers.finite().any(|number| digits(number, most) > decimals));
-        }
-        Ok((decimals, rounded))
+        Ok((decimals, needed.iter().filter(|&&own| own > decimals).count() as u64))
     }
 }
 
@@ -248,14 +244,14 @@ fn units(number: f64, decimals: u32, most: u32) -> Cost {
     (number * 10f64.powi(own as i32)).round_ties_even() as Cost * 10i64.pow(decimals - own)
 }
 
-/// Whether a number of at most [`DIGITS`] digits, or an integer, has so many behind the point.
+/// Whether a number is an integer, or a decimal of at most 15 digits with `decimals` of them behind the point.
 fn is_exact(number: f64, decimals: u32) -> bool {
     let scale = 10f64.powi(decimals as i32);
     let units = (number * scale).round();
     (decimals == 0 || units.abs() < DIGITS) && units / scale == number
 }
 
-/// Whether a number differs from one with so many digits behind the point by no more than arithmetic leaves.
+/// Whether a number is a decimal with `decimals` digits behind the point but for the error that arithmetic leaves.
 fn is_near(number: f64, decimals: u32) -> bool {
     let scale = 10f64.powi(decimals as i32);
     let units = number * scale;

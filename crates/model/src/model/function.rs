@@ -189,7 +189,7 @@ pub struct Odometer {
 }
 
 impl Odometer {
-    /// At the first combination of so many values each.
+    /// Begins at the first combination of variables with `sizes` values.
     pub fn new(sizes: Vec<usize>) -> Self {
         Odometer { digits: vec![0; sizes.len()], sizes }
     }

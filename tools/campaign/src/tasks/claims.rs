@@ -15,14 +15,13 @@ pub fn any_network(rng: &mut Rng) -> Network {
 }
 
 /// Returns whether the documentation lets a call be refused: by the magnitudes of its network, by a heuristic for
-/// others, because what it asks for has no certificate, or because the method that it names does not fit into memory.
+/// others, or because what it asks for has no certificate.
 pub fn may_refuse(case: &Case<Network>) -> bool {
     let settings = &case.settings;
     let has_globals = case.problem.functions.iter().any(|function| matches!(function.costs, Costs::Global(_)));
     let method = settings.get("bound").or(settings.get("method"));
     let is_uncertified = settings.has("certificate") && (has_globals || method == Some("cores"));
-    let is_limited = settings.has("bound-memory") && ["be", "branch", "cores"].map(Some).contains(&method);
-    settings.has("heuristic") || is_uncertified || is_limited || case.problem.may_be_refused()
+    settings.has("heuristic") || is_uncertified || case.problem.may_be_refused()
 }
 
 /// Checks the claims of a report about a network's optimum.
