@@ -36,7 +36,13 @@ fuzz SECONDS="60":
             || exit 1; \
     done
 
-# tests of the library under the address sanitizer, optionally those with a name; needs a nightly toolchain
-sanitize *NAME:
-    RUSTFLAGS=-Zsanitizer=address cargo +nightly test --lib --target x86_64-unknown-linux-gnu \
-        --target-dir target/sanitize {{NAME}}
+# tests of the libraries under a sanitizer, address or thread, optionally those with a name; needs a nightly toolchain
+# with its sources
+sanitize KIND="address" *NAME:
+    RUSTFLAGS=-Zsanitizer={{KIND}} cargo +nightly test --lib -Zbuild-std --target x86_64-unknown-linux-gnu \
+        --target-dir target/sanitize-{{KIND}} {{NAME}}
+
+# tests of what needs no foreign code, under Miri; needs a nightly toolchain with Miri
+miri *NAME:
+    MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --lib \
+        --package fangs-base --package fangs-model --package fangs-check {{NAME}}

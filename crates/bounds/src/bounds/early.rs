@@ -1,24 +1,35 @@
-//! One pass of cost shifting over a large network as it is: its bound is there before reductions, elimination orders
-//! and plans are made, which take many times as long as reading the network.
+//! Bounds of a large network as it is, before reductions, elimination orders and plans are made, which take many times
+//! as long as reading it: one sweep over its functions, then one pass of cost shifting along its variables.
 
 use super::shifting::{Between, Shifting};
+use super::sweep::sweep;
 use super::{BoundResult, BounderOptions, Shift, tuning};
 use crate::error::Error;
-use crate::model::Network;
+use crate::model::{Cost, Network};
 use crate::reduce::{ReducedProblem, Reducer};
 use crate::stop::Stop;
 use crate::threads;
 use std::sync::Arc;
 
-/// Returns the bound of one pass of cost shifting along the order of the variables, with its proof if it is to be
-/// `certified`. The time is linear in the entries of all tables. Returns `None` if the network is not large, the
-/// options exclude cost shifting or allow too little memory, or `stop` is set before the pass begins.
-pub fn bound(network: &Network, options: &BounderOptions, certified: bool, stop: &Stop) -> Option<BoundResult> {
+/// The name of what makes these bounds.
+pub const SOURCE: &str = "shift";
+
+/// Whether a network is so large, and the options so wide, that there are bounds before all others.
+pub fn suits(network: &Network, options: &BounderOptions) -> bool {
     let expanded = network.expanded();
     let is_large = expanded.domains().len() + expanded.functions().len() >= tuning::LARGE;
-    if !is_large || !options.choice.strategies().part(options.part).shift {
-        return None;
-    }
+    is_large && options.choice.strategies().part(options.part).shift
+}
+
+/// The first bound, in less than the time that reading the network takes; it has no proof.
+pub fn first(network: &Network, stop: &Stop) -> Option<Cost> {
+    sweep(network, stop).ok()
+}
+
+/// Returns the bound of one pass of cost shifting along the order of the variables, with its proof if it is to be
+/// `certified`. The time is linear in the entries of all tables. Returns `None` if the options allow too little
+/// memory, or `stop` is set before the pass begins.
+pub fn bound(network: &Network, options: &BounderOptions, certified: bool, stop: &Stop) -> Option<BoundResult> {
     let reduced = unreduced(network, certified, stop).ok()?;
     let problem = &reduced.problem;
     if reduced.reducer.infeasible() || Shift::bytes(problem, stop).ok()?.0 > options.memory / 4 {
@@ -32,7 +43,7 @@ pub fn bound(network: &Network, options: &BounderOptions, certified: bool, stop:
     let (_, _, pass) = shift.passes();
     let _ = shift.advance(pass, stop);
     let lower = shift.lower_bound(problem.top);
-    let shifting = Shifting { name: "shift".into(), between: Between::Functions(shift) };
+    let shifting = Shifting { name: SOURCE.into(), between: Between::Functions(shift) };
     let (proof, source) = (shifting.proof(&reduced.reducer), shifting.name.clone());
     threads::free(shifting, problem.variables());
     Some(BoundResult { proof, ..BoundResult::new(reduced, lower, source) })
@@ -59,20 +70,20 @@ mod tests {
     }
 
     #[test]
-    fn a_large_network_has_a_bound_before_it_is_reduced() {
+    fn a_large_network_has_bounds_before_it_is_reduced() {
         let (network, stop) = (sparse("22000", "66000"), Stop::new());
-        let of = |choice, certified| {
-            let options = BounderOptions { choice, ..BounderOptions::default() };
-            bound(&network, &options, certified, &stop)
-        };
-        let result = of(BoundChoice::Auto, false).expect("it is large");
-        assert!(result.lower > constant_bound(&result.reduced.problem) && !result.exact);
+        let options = |choice| BounderOptions { choice, ..BounderOptions::default() };
+        let auto = options(BoundChoice::Auto);
+        assert!(suits(&network, &auto));
+        let first = first(&network, &stop).expect("it fits");
+        let result = bound(&network, &auto, false, &stop).expect("it fits");
+        let constant = constant_bound(&result.reduced.problem);
+        assert!(constant < first && first < result.lower && !result.exact, "{constant} {first} {}", result.lower);
         let cost = check::evaluate(&network, &vec![0; network.domains().len()]).cost;
         assert!(result.lower <= cost, "{} {cost}", result.lower);
-        let certified = of(BoundChoice::Auto, true).expect("it is large");
+        let certified = bound(&network, &auto, true, &stop).expect("it fits");
         assert!(certified.lower <= cost && certified.proof.is_some());
-        assert!(of(BoundChoice::Mbe, false).is_none(), "it shifts no costs");
-        let small = sparse("1000", "3000");
-        assert!(bound(&small, &BounderOptions::default(), false, &stop).is_none());
+        assert!(!suits(&network, &options(BoundChoice::Mbe)), "it shifts no costs");
+        assert!(!suits(&sparse("1000", "3000"), &auto), "it is small");
     }
 }

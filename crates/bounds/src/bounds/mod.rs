@@ -25,6 +25,7 @@ mod search;
 mod shifting;
 mod solutions;
 mod step;
+mod sweep;
 mod tuning;
 
 pub use bounder::Bounder;

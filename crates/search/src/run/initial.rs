@@ -116,20 +116,29 @@ impl InitialSolution {
     }
 }
 
-/// Reports and returns the bound of one pass of cost shifting if the network is large.
+/// Reports the bounds of cost shifting over the network as it is if it is large, and returns the best.
 pub(crate) fn early_bound(
     network: &Network,
     options: &Options,
     stop: &Stop,
     tell: &mut dyn FnMut(Message),
 ) -> Option<Cost> {
+    let bounder = bounder_options(options);
+    if !early::suits(network, &bounder) {
+        return None;
+    }
+    let mut tell = |lower: Cost, source: String, proof: Option<Proof>| {
+        let (bound, totals) = (lower.min(network.top()), Totals::resumed(options));
+        tell(Message::Bound { bound, source, totals, proof: proof.map(Box::new) });
+        bound
+    };
+    let first = if options.certificate { None } else { early::first(network, stop) };
+    let first = first.map(|lower| tell(lower, early::SOURCE.into(), None));
     let workers = threads::pool(options.threads()).ok()?;
-    let bound = || early::bound(network, &bounder_options(options), options.certificate, stop);
-    let BoundResult { reduced, lower, source, proof, .. } = workers.install(bound)?;
+    let bound = workers.install(|| early::bound(network, &bounder, options.certificate, stop));
+    let Some(BoundResult { reduced, lower, source, proof, .. }) = bound else { return first };
     threads::free(reduced, network.domains().len());
-    let lower = lower.min(network.top());
-    tell(Message::Bound { bound: lower, source, totals: Totals::resumed(options), proof: proof.map(Box::new) });
-    Some(lower)
+    first.max(Some(tell(lower, source, proof)))
 }
 
 /// A solution by passes over all functions, if the network is so large and there is one; by all threads, which later

@@ -1,0 +1,214 @@
+//! One sweep of cost shifting over the functions of a network, in the order and from the tables in which they were
+//! read: the first bound of a large network, before anything is built for better ones.
+//!
+//! A function takes up all that its variables' values have collected. What its entries then cost at least for each
+//! value goes back to the values, in parts as in sequential reweighted message passing: a variable gets the more of it,
+//! the more functions are still to come to it. Nothing is kept of the function itself, so what it costs beyond that is
+//! lost to the bound.
+
+use super::tuning::WRITTEN_OUT;
+use crate::error::Error;
+use crate::memory;
+use crate::model::{Cost, CostFunction, Entry, FORBIDDEN, Network, Table, add, on_entries};
+use crate::stop::Stop;
+
+/// No assignment of the network costs less. The time is linear in the entries of all tables.
+///
+/// # Errors
+/// [`Error::Memory`], [`Error::Stopped`].
+pub(super) fn sweep(network: &Network, stop: &Stop) -> Result<Cost, Error> {
+    let functions = network.expanded().functions();
+    let mut sweep = Sweep::new(network.expanded(), stop)?;
+    // the costs of values are there when the first function takes them up
+    for one_by_one in [true, false] {
+        for function in stop.each(functions) {
+            let function = function?;
+            if (function.scope.len() <= 1) == one_by_one {
+                sweep.visit(function);
+            }
+        }
+    }
+    sweep.finish(stop)
+}
+
+/// What has been collected so far. Nothing of it is negative.
+struct Sweep<'a> {
+    domains: &'a [u32],
+    /// Where the values of each variable begin.
+    starts: Vec<usize>,
+    /// For each value of each variable.
+    collected: Vec<Cost>,
+    /// How many functions are still to come to each variable.
+    coming: Vec<u32>,
+    constant: Cost,
+    /// Those of the function that is visited.
+    entries: Vec<Cost>,
+}
+
+impl<'a> Sweep<'a> {
+    fn new(network: &'a Network, stop: &Stop) -> Result<Self, Error> {
+        let domains = network.domains();
+        let values: u64 = domains.iter().map(|&domain| u64::from(domain)).sum();
+        let bytes = (values + 2 * domains.len() as u64) * size_of::<Cost>() as u64;
+        memory::must_fit(bytes, || format!("{values} values of variables"))?;
+        let starts = domains.iter().scan(0, |next, &domain| {
+            let start = *next;
+            *next += domain as usize;
+            Some(start)
+        });
+        let mut coming = vec![0; domains.len()];
+        for function in stop.each(network.functions()) {
+            let function = function?;
+            if is_visited(function, domains) {
+                function.scope.iter().for_each(|&v| coming[v as usize] += 1);
+            }
+        }
+        let (starts, collected) = (starts.collect(), vec![0; values as usize]);
+        Ok(Sweep { domains, starts, collected, coming, constant: 0, entries: Vec::new() })
+    }
+
+    fn visit(&mut self, function: &CostFunction) {
+        if !is_visited(function, self.domains) {
+            self.constant = add(self.constant, function.min(self.domains));
+            return;
+        }
+        self.entries.clear();
+        match &function.table {
+            Table::Dense(costs) => {
+                on_entries!(costs, entries => self.entries.extend(entries.iter().map(|entry| entry.cost())));
+            }
+            Table::Sparse(_) => self.entries.extend(function.entries(self.domains)),
+        }
+        let lowest = least(&self.entries).min(0);
+        if lowest < 0 {
+            self.entries.iter_mut().for_each(|entry| *entry = less(*entry, lowest));
+            self.constant = add(self.constant, lowest);
+        }
+        let mut all_coming = 0;
+        for Place { variable, size, run } in places(&function.scope, self.domains) {
+            let own = &mut self.collected[self.starts[variable]..][..size];
+            for block in self.entries.chunks_exact_mut(size * run) {
+                for (entries, &cost) in block.chunks_exact_mut(run).zip(&*own) {
+                    entries.iter_mut().for_each(|entry| *entry = (*entry + cost).min(FORBIDDEN));
+                }
+            }
+            own.fill(0);
+            self.coming[variable] -= 1;
+            all_coming += Cost::from(self.coming[variable]);
+        }
+        for Place { variable, size, run } in places(&function.scope, self.domains) {
+            let coming = Cost::from(self.coming[variable]);
+            if coming == 0 {
+                continue;
+            }
+            let own = &mut self.collected[self.starts[variable]..][..size];
+            own.fill(FORBIDDEN);
+            for block in self.entries.chunks_exact(size * run) {
+                for (entries, cost) in block.chunks_exact(run).zip(&mut *own) {
+                    *cost = least(entries).min(*cost);
+                }
+            }
+            // the last one that functions are to come to takes all that is left
+            if coming == all_coming {
+                return;
+            }
+            // in two parts, as a product of all might be too large
+            let share = |cost: Cost| cost / all_coming * coming + cost % all_coming * coming / all_coming;
+            own.iter_mut().filter(|cost| **cost < FORBIDDEN).for_each(|cost| *cost = share(*cost));
+            for block in self.entries.chunks_exact_mut(size * run) {
+                for (entries, &cost) in block.chunks_exact_mut(run).zip(&*own) {
+                    entries.iter_mut().for_each(|entry| *entry = less(*entry, cost));
+                }
+            }
+            all_coming -= coming;
+        }
+        self.constant = add(self.constant, least(&self.entries));
+    }
+
+    /// What every assignment costs at least, all functions visited.
+    fn finish(&self, stop: &Stop) -> Result<Cost, Error> {
+        let mut bound = self.constant;
+        for item in stop.each(self.starts.iter().zip(self.domains)) {
+            let (&start, &size) = item?;
+            bound = add(bound, least(&self.collected[start..][..size as usize]));
+        }
+        Ok(bound)
+    }
+}
+
+/// Whether a function gives and takes; others add what they cost at least.
+fn is_visited(function: &CostFunction, domains: &[u32]) -> bool {
+    matches!(function.table, Table::Dense(_)) || function.combinations(domains) <= WRITTEN_OUT
+}
+
+/// A variable of a scope: in a table its values change every `run` entries.
+struct Place {
+    variable: usize,
+    size: usize,
+    run: usize,
+}
+
+fn places<'s>(scope: &'s [u32], domains: &'s [u32]) -> impl Iterator<Item = Place> + 's {
+    scope.iter().rev().scan(1, |next, &v| {
+        let (run, size) = (*next, domains[v as usize] as usize);
+        *next *= size;
+        Some(Place { variable: v as usize, size, run })
+    })
+}
+
+fn least(costs: &[Cost]) -> Cost {
+    costs.iter().copied().fold(FORBIDDEN, Cost::min)
+}
+
+/// A cost without a part of it; what is forbidden stays so.
+fn less(cost: Cost, part: Cost) -> Cost {
+    if cost >= FORBIDDEN { FORBIDDEN } else { cost - part }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check;
+    use crate::generate::generate;
+    use crate::rng::Rng;
+    use fangs_testing::networks::{assignments, random};
+
+    fn optimum(network: &Network) -> Cost {
+        let costs = assignments(network).into_iter().map(|values| check::evaluate(network, &values).cost);
+        costs.min().unwrap_or(FORBIDDEN).min(FORBIDDEN)
+    }
+
+    #[test]
+    fn the_bound_is_at_most_the_optimum() {
+        let (mut rng, stop) = (Rng::new(11), Stop::new());
+        let (mut equal, mut above) = (0, 0);
+        for _ in 0..400 {
+            let network = random(&mut rng);
+            let (bound, optimum) = (sweep(&network, &stop).expect("it fits"), optimum(&network));
+            assert!(bound <= optimum, "{bound} {optimum}");
+            equal += usize::from(bound == optimum);
+            above += usize::from(bound > network.least());
+        }
+        assert!(equal > 40 && above > 100, "{equal} {above}");
+    }
+
+    #[test]
+    fn a_chain_is_bounded_by_its_optimum() {
+        let mut rng = Rng::new(12);
+        let mut builder = Network::builder("chain");
+        (0..8).for_each(|_| drop(builder.variable(3).expect("a domain")));
+        for v in 0..7 {
+            let costs = (0..9).map(|_| rng.below(1000) as Cost - 300).collect();
+            let _ = builder.dense(&[v + 1, v], costs).expect("a function");
+        }
+        let network = builder.build();
+        assert_eq!(sweep(&network, &Stop::new()).expect("it fits"), optimum(&network));
+    }
+
+    #[test]
+    fn it_is_far_above_the_constant() {
+        let network = generate("large-sparse", &[("n", "2000"), ("d", "5"), ("functions", "6000")], 3).expect("a kind");
+        let bound = sweep(&network, &Stop::new()).expect("it fits");
+        assert!(bound > 3 * network.least(), "{bound} {}", network.least());
+    }
+}
