@@ -3,7 +3,7 @@
 use super::messages::{Message, Totals};
 use super::reducing::Reducing;
 use super::{greedy, opening, passes};
-use crate::bounds::{BoundResult, early};
+use crate::bounds::{BoundResult, Proof, early};
 use crate::check::{self, Evaluation};
 use crate::drivers::quadratic::is_dense;
 use crate::model::{Cost, FORBIDDEN, Network, Number};
