@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::memory;
 use crate::model::{Cost, CostFunction, Entry, FORBIDDEN, Network, Table, add, on_entries};
 use crate::stop::Stop;
+use std::ops::Range;
 
 /// No assignment of the network costs less. The time is linear in the entries of all tables.
 ///
@@ -34,37 +35,48 @@ pub(super) fn sweep(network: &Network, stop: &Stop) -> Result<Cost, Error> {
 /// What has been collected so far. Nothing of it is negative.
 struct Sweep<'a> {
     domains: &'a [u32],
-    /// Where the values of each variable begin.
-    starts: Vec<usize>,
+    variables: Vec<Variable>,
     /// For each value of each variable.
     collected: Vec<Cost>,
-    /// How many functions are still to come to each variable.
-    coming: Vec<u32>,
     constant: Cost,
     /// Those of the function that is visited.
     entries: Vec<Cost>,
+}
+
+/// All that a visit needs to know of a variable is in one place: on large networks it waits for memory.
+struct Variable {
+    /// Where its values begin.
+    start: usize,
+    size: u32,
+    /// How many functions are still to come to it.
+    coming: u32,
+}
+
+impl Variable {
+    fn values(&self) -> Range<usize> {
+        self.start..self.start + self.size as usize
+    }
 }
 
 impl<'a> Sweep<'a> {
     fn new(network: &'a Network, stop: &Stop) -> Result<Self, Error> {
         let domains = network.domains();
         let values: u64 = domains.iter().map(|&domain| u64::from(domain)).sum();
-        let bytes = (values + 2 * domains.len() as u64) * size_of::<Cost>() as u64;
+        let bytes = values * size_of::<Cost>() as u64 + (domains.len() * size_of::<Variable>()) as u64;
         memory::must_fit(bytes, || format!("{values} values of variables"))?;
-        let starts = domains.iter().scan(0, |next, &domain| {
+        let variables = domains.iter().scan(0, |next, &size| {
             let start = *next;
-            *next += domain as usize;
-            Some(start)
+            *next += size as usize;
+            Some(Variable { start, size, coming: 0 })
         });
-        let mut coming = vec![0; domains.len()];
+        let mut variables: Vec<Variable> = variables.collect();
         for function in stop.each(network.functions()) {
             let function = function?;
             if is_visited(function, domains) {
-                function.scope.iter().for_each(|&v| coming[v as usize] += 1);
+                function.scope.iter().for_each(|&v| variables[v as usize].coming += 1);
             }
         }
-        let (starts, collected) = (starts.collect(), vec![0; values as usize]);
-        Ok(Sweep { domains, starts, collected, coming, constant: 0, entries: Vec::new() })
+        Ok(Sweep { domains, variables, collected: vec![0; values as usize], constant: 0, entries: Vec::new() })
     }
 
     fn visit(&mut self, function: &CostFunction) {
@@ -84,27 +96,32 @@ impl<'a> Sweep<'a> {
             self.entries.iter_mut().for_each(|entry| *entry = less(*entry, lowest));
             self.constant = add(self.constant, lowest);
         }
-        let mut all_coming = 0;
-        for Place { variable, size, run } in places(&function.scope, self.domains) {
-            let own = &mut self.collected[self.starts[variable]..][..size];
-            for block in self.entries.chunks_exact_mut(size * run) {
+        let (mut all_coming, mut run) = (0, 1);
+        for &v in function.scope.iter().rev() {
+            let variable = &mut self.variables[v as usize];
+            let own = &mut self.collected[variable.values()];
+            for block in self.entries.chunks_exact_mut(own.len() * run) {
                 for (entries, &cost) in block.chunks_exact_mut(run).zip(&*own) {
                     entries.iter_mut().for_each(|entry| *entry = (*entry + cost).min(FORBIDDEN));
                 }
             }
+            run *= own.len();
             own.fill(0);
-            self.coming[variable] -= 1;
-            all_coming += Cost::from(self.coming[variable]);
+            variable.coming -= 1;
+            all_coming += Cost::from(variable.coming);
         }
-        for Place { variable, size, run } in places(&function.scope, self.domains) {
-            let coming = Cost::from(self.coming[variable]);
+        run = 1;
+        for &v in function.scope.iter().rev() {
+            let variable = &self.variables[v as usize];
+            let (coming, inner) = (Cost::from(variable.coming), run);
+            run *= variable.size as usize;
             if coming == 0 {
                 continue;
             }
-            let own = &mut self.collected[self.starts[variable]..][..size];
+            let own = &mut self.collected[variable.values()];
             own.fill(FORBIDDEN);
-            for block in self.entries.chunks_exact(size * run) {
-                for (entries, cost) in block.chunks_exact(run).zip(&mut *own) {
+            for block in self.entries.chunks_exact(run) {
+                for (entries, cost) in block.chunks_exact(inner).zip(&mut *own) {
                     *cost = least(entries).min(*cost);
                 }
             }
@@ -115,8 +132,8 @@ impl<'a> Sweep<'a> {
             // in two parts, as a product of all might be too large
             let share = |cost: Cost| cost / all_coming * coming + cost % all_coming * coming / all_coming;
             own.iter_mut().filter(|cost| **cost < FORBIDDEN).for_each(|cost| *cost = share(*cost));
-            for block in self.entries.chunks_exact_mut(size * run) {
-                for (entries, &cost) in block.chunks_exact_mut(run).zip(&*own) {
+            for block in self.entries.chunks_exact_mut(run) {
+                for (entries, &cost) in block.chunks_exact_mut(inner).zip(&*own) {
                     entries.iter_mut().for_each(|entry| *entry = less(*entry, cost));
                 }
             }
@@ -128,9 +145,8 @@ impl<'a> Sweep<'a> {
     /// What every assignment costs at least, all functions visited.
     fn finish(&self, stop: &Stop) -> Result<Cost, Error> {
         let mut bound = self.constant;
-        for item in stop.each(self.starts.iter().zip(self.domains)) {
-            let (&start, &size) = item?;
-            bound = add(bound, least(&self.collected[start..][..size as usize]));
+        for variable in stop.each(&self.variables) {
+            bound = add(bound, least(&self.collected[variable?.values()]));
         }
         Ok(bound)
     }
@@ -139,21 +155,6 @@ impl<'a> Sweep<'a> {
 /// Whether a function gives and takes; others add what they cost at least.
 fn is_visited(function: &CostFunction, domains: &[u32]) -> bool {
     matches!(function.table, Table::Dense(_)) || function.combinations(domains) <= WRITTEN_OUT
-}
-
-/// A variable of a scope: in a table its values change every `run` entries.
-struct Place {
-    variable: usize,
-    size: usize,
-    run: usize,
-}
-
-fn places<'s>(scope: &'s [u32], domains: &'s [u32]) -> impl Iterator<Item = Place> + 's {
-    scope.iter().rev().scan(1, |next, &v| {
-        let (run, size) = (*next, domains[v as usize] as usize);
-        *next *= size;
-        Some(Place { variable: v as usize, size, run })
-    })
 }
 
 fn least(costs: &[Cost]) -> Cost {
