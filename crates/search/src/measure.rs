@@ -4,11 +4,11 @@ use super::drivers::annealing::cpu::{CpuPopulation, state_bytes};
 use super::drivers::annealing::cuda::CudaPopulation;
 use super::drivers::annealing::generation::{Generation, Population, steps};
 use super::drivers::guided::speed::passes;
-use super::drivers::quadratic::is_dense;
 use super::drivers::tuning::annealing::GREEDY_SWEEPS;
-use super::run::{passes, reducing};
-use super::scheduler::driver::SearchContext;
+use super::run::reducing;
 use super::tuning::run::{FUNCTION_BYTES, REDUCING_BYTES};
+use crate::core::context::SearchContext;
+use crate::core::size::{self, is_dense};
 use crate::device::{Cuda, DeviceError};
 use crate::heuristics::ValueHeuristic;
 use crate::model::{Network, Problem};
@@ -88,7 +88,7 @@ impl Footprint {
         }
         let whole = tables + network.expanded().functions().len() as u64 * FUNCTION_BYTES;
         let reductions = if reduces { tables + places * REDUCING_BYTES } else { 0 };
-        let cores = if is_dense(network) { 0 } else { 1 + u64::from(reduces && passes::suits(network)) };
+        let cores = if is_dense(network) { 0 } else { 1 + u64::from(reduces && size::suits(network)) };
         let run_bytes = whole + reductions + cores * table_bytes;
         Footprint { table_bytes, state_bytes: state_bytes(&context) as u64, run_bytes }
     }
@@ -155,20 +155,20 @@ impl Bench {
             Place::Device(cuda) => (cuda.label(), Some(cuda), DEVICE_STATES),
         };
         let context = &self.context;
-        let Some(measured) = passes(context, heuristic, device, states.unwrap_or(usual), repeats)? else {
-            return Ok(None);
-        };
-        let (states, seconds) = (measured.states as f64, measured.ms / 1e3);
+        let states = states.unwrap_or(usual);
+        let Some(times) = passes(context, heuristic, device, states, repeats)? else { return Ok(None) };
+        let pass_ms = median(times);
+        let visits = states as f64 * context.variables() as f64;
         let values: usize = (0..context.variables()).map(|v| context.tables.domain(v)).sum();
         Ok(Some(Speed {
             place: name,
-            states: measured.states,
+            states,
             sweeps: 1,
             trees: false,
-            variation_ms: measured.ms,
+            variation_ms: pass_ms,
             replacement_ms: 0.0,
-            visits: states * context.variables() as f64 / seconds,
-            ratings: states * values as f64 / seconds,
+            visits: visits / (pass_ms / 1e3),
+            ratings: states as f64 * values as f64 / (pass_ms / 1e3),
             moves: 0.0,
         }))
     }

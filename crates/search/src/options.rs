@@ -1,9 +1,8 @@
 //! What a caller may ask of a run.
 
-use super::checkpoint::Keeping;
-use super::drivers::DriverChoice;
 use crate::activity::Activity;
 use crate::bounds::{BoundChoice, Part};
+use crate::checkpoint::Keeping;
 use crate::device::Opening;
 use crate::heuristics::ValueHeuristic;
 use crate::model::Number;
@@ -138,4 +137,20 @@ pub enum Assertions {
     Round,
     /// After each assignment that a plug-in heuristic makes, too.
     Assignment,
+}
+
+/// Which driver makes rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriverChoice(pub(crate) &'static str);
+
+impl DriverChoice {
+    /// All of them, time going to what pays.
+    pub const PORTFOLIO: DriverChoice = DriverChoice("portfolio");
+    /// FANG passes steered by the heuristic that [`Options::heuristic`] names.
+    pub const GUIDED: DriverChoice = DriverChoice("guided");
+
+    /// The name it goes by.
+    pub fn name(self) -> &'static str {
+        self.0
+    }
 }

@@ -1,18 +1,20 @@
 //! Value tables, heat baths, and sweeps against energies recomputed from the core's tables; the graph of random cores.
 
-use super::context::graph::{Graph, Region};
-use super::context::value_tables::{PADDING, ValueTables};
 use super::drivers::annealing::heat_bath::{AllFunctions, HeatBath, Least};
-use super::drivers::annealing::state::{Elite, State, hash};
+use super::drivers::annealing::state::State;
 use super::drivers::annealing::sweep::sweep;
-use super::scheduler::driver::{Pool, SearchContext};
 use super::testing::{assignment, price, random, random_dense};
+use crate::core::context::SearchContext;
+use crate::core::elite::{Elite, hash};
+use crate::core::pool::Pool;
 use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::fang::{LocalHeuristic, Scratch, assign_variable};
+use crate::graph::{Graph, Region};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::rng::Rng;
 use crate::stop::{Stop, Watch};
+use crate::value_tables::{PADDING, ValueTables};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -1,8 +1,7 @@
 //! The tuned constants of the search: the unit and meaning of each, and the measurement that chose it. Those of a
 //! driver alone stand in its own file.
 //!
-//! "Work" is counted in the unit of [`sweep_work`](super::scheduler::driver::SearchContext::sweep_work): about a
-//! nanosecond of one core.
+//! "Work" is counted in the unit of `SearchContext::sweep_work`: about a nanosecond of one core.
 
 use std::time::Duration;
 
@@ -38,6 +37,23 @@ pub(super) mod core {
     /// costs more than visits save (one H100, a generation of 4224 states: pedigree18 3.5 to 0.35 ms, SPOT5 414 4.2 to
     /// 2.4, scen07, six units, 1.5 to 3.2; results/speed/h100-generations.csv).
     pub const NARROW: u32 = 2;
+    /// Rows of which at most one entry in so many is not 0 are kept as lists of these.
+    pub const SPARSE: usize = 8;
+}
+
+/// The temperatures of anneals.
+pub(super) mod schedule {
+    /// Where anneals end, as the share of variables of settled assignments that leave their best values: on large cores
+    /// each generation chooses, as 0.04 is better for rnd1000 and much worse for a formula (results/notes/cpu.md).
+    pub const ENDS: [f64; 2] = [0.02, 0.04];
+    /// Where they begin, as such a share.
+    pub const HOT: f64 = 0.5;
+    /// Rows that a schedule is read from, as far as each incidence has one at least and eight at most, and rows that a
+    /// narrowed one is.
+    pub const SAMPLES: usize = 1 << 16;
+    pub const SETTLED_ROWS: usize = 2000;
+    /// Rows for a thread at least: waking 16 threads for each step took 9 ms of SPOT5 414 (results/notes/cpu.md).
+    pub const WORTH_A_THREAD: usize = 500;
 }
 
 /// Whose turn it is among drivers.

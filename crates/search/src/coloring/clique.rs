@@ -7,8 +7,8 @@
 //! have their turn; later passes allow more.
 
 use super::dsatur::SmallestLast;
-use crate::context::graph::Graph;
 use crate::error::Error;
+use crate::graph::Graph;
 use crate::stop::Stop;
 use crate::tuning::coloring::MORE;
 

@@ -2,8 +2,8 @@
 //! vertices first (smallest-last; Matula and Beck, "Smallest-last ordering and clustering and graph coloring
 //! algorithms", 1983).
 
-use crate::context::graph::Graph;
 use crate::error::Error;
+use crate::graph::Graph;
 use crate::stop::Stop;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

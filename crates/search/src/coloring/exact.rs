@@ -4,7 +4,7 @@
 //! have their colors from the start.
 
 use super::dsatur::NONE;
-use crate::context::graph::Graph;
+use crate::graph::Graph;
 use crate::stop::Stop;
 
 #[derive(Debug, PartialEq, Eq)]

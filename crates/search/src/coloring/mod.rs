@@ -11,19 +11,20 @@ mod exact;
 #[cfg(test)]
 mod tests;
 
-use super::context::graph;
 use super::event::{Event, StoppedBy, Summary};
 use super::options::Options;
 use super::run::Run;
+use super::run::clock::Clock;
 use super::run::goal::reached;
 use super::run::handover::DeviceHandover;
 use super::run::initial::{InitialSolution, WARM_START};
 use super::run::messages::{Ending, Message, Totals};
 use super::run::publisher::EventPublisher;
-use super::{Clock, checked, search, summary};
+use super::run::solve::{check_start, checked, search, summary};
 use crate::bounds::BoundChoice;
 use crate::check;
 use crate::error::Error;
+use crate::graph;
 use crate::model::{Cost, Network, Number};
 use crate::stop::{Cause, Stop};
 use crate::tuning::coloring::{FIRST_CLIQUES, PROOF_SHARE};
@@ -61,7 +62,7 @@ pub fn color_by(
     }
     let palette = graph.palette(stop)?;
     for start in &options.warm_starts {
-        super::check_start(&palette, start)?;
+        check_start(&palette, start)?;
         if start.contains(&None) {
             return Err(Error::Usage("a start of a graph colors every vertex: this one leaves some out".into()));
         }

@@ -1,10 +1,10 @@
 //! An assignment with the cost of every value under the others' values kept, for drivers of the CPU that move one
 //! variable at a time.
 
-use super::tabu::walk::{Layout, UNWATCHED, energy_until};
-use crate::context::value_tables::ValueTables;
+use crate::core::layout::{Layout, UNWATCHED, energy_until};
 use crate::error::Error;
 use crate::stop::Stop;
+use crate::value_tables::ValueTables;
 
 /// The assignment.
 #[derive(Clone, Debug)]

@@ -5,12 +5,15 @@
 //!
 //! A search begins again each time, with what was found since as its limit.
 
-use super::annealing::state::Elite;
 use super::tuning::ROUND_WORK;
 use super::tuning::limited_discrepancy::{BEGIN, FUNCTION_WORK, LEAST_PASSES, LEAST_REACH, MOST_REACH, PASSES};
 use crate::bounds::Probe;
+use crate::core::context::SearchContext;
+use crate::core::driver::Driver;
+use crate::core::effort::Effort;
+use crate::core::elite::Elite;
+use crate::core::pool::{Pool, Translate};
 use crate::model::Problem;
-use crate::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate};
 use crate::stop::Stop;
 use std::cell::OnceCell;
 
@@ -102,10 +105,10 @@ impl Driver for LimitedDiscrepancy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::value_tables::Energy;
     use crate::generate::generate;
     use crate::rng::Rng;
     use crate::testing::{for_all, price, random};
+    use crate::value_tables::Energy;
     use std::sync::Arc;
 
     #[test]

@@ -10,17 +10,20 @@
 //! A state's turn is a function of its state and the pool before the round, and work is counted, so threads change
 //! nothing.
 
-use super::annealing::state::Elite;
 use super::tuning::lns::{
     BEGIN, BEGINNINGS, DISCREPANCIES, DOUBLING, FUSED, FUSION, GROWTH, LEAST, LEAST_REACH, MOST_REACH, PATIENCE,
     SEARCH_WORK, SHRINKAGE, TRIED, TURN_WORK, VARIABLE_WORK,
 };
 use crate::bounds::{Probe, Probed};
-use crate::context::subproblem::{Base, Choice, Subproblem, Whole};
+use crate::core::context::SearchContext;
+use crate::core::driver::Driver;
+use crate::core::effort::Effort;
+use crate::core::elite::Elite;
+use crate::core::pool::{Pool, Translate};
+use crate::core::subproblem::{Base, Choice, Subproblem, Whole};
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Readers};
 use crate::rng::Rng;
-use crate::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate};
 use crate::stop::Stop;
 use rayon::prelude::*;
 

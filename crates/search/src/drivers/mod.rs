@@ -11,7 +11,6 @@ pub(crate) mod kept;
 pub(crate) mod limited_discrepancy;
 pub(crate) mod lns;
 pub(crate) mod one_flip;
-pub(crate) mod quadratic;
 pub(crate) mod spins;
 pub(crate) mod sums;
 pub(crate) mod tabu;
@@ -30,8 +29,8 @@ use self::spins::Spins;
 use self::sums::Sums;
 use self::tabu::Tabu;
 use self::weighting::Weighting;
-use super::options::{Assertions, Options};
-use super::scheduler::driver::Driver;
+use super::options::{Assertions, DriverChoice, Options};
+use crate::core::driver::Driver;
 use crate::device::{Cuda, Source};
 use crate::rng::Rng;
 use std::sync::Arc;
@@ -169,16 +168,7 @@ impl Setup<'_> {
     }
 }
 
-/// Which driver makes rounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DriverChoice(&'static str);
-
 impl DriverChoice {
-    /// All of them, time going to what pays.
-    pub const PORTFOLIO: DriverChoice = DriverChoice("portfolio");
-    /// FANG passes steered by the heuristic that [`Options::heuristic`] names.
-    pub const GUIDED: DriverChoice = DriverChoice("guided");
-
     /// All choices, with a line about each.
     pub fn all() -> impl Iterator<Item = (DriverChoice, &'static str)> {
         let all = "All of the following but guided in turn, more time for those that improve the solution";
@@ -189,11 +179,6 @@ impl DriverChoice {
     /// The choice of that name.
     pub fn named(name: &str) -> Option<DriverChoice> {
         DriverChoice::all().map(|(choice, _)| choice).find(|choice| choice.0 == name)
-    }
-
-    /// The name it goes by.
-    pub fn name(self) -> &'static str {
-        self.0
     }
 
     /// The drivers that it stands for.

@@ -40,8 +40,6 @@ pub(crate) mod tabu {
     pub const CALM: u32 = 1000;
     /// Assignments that a walk remembers, at most: each replaces an earlier one whose hash ends in the same bits.
     pub const REMEMBERED: usize = 4096;
-    /// Rows of which at most one entry in so many is not 0 are kept as lists of these.
-    pub const SPARSE: usize = 8;
     /// Steps without a new best after which a walk is over that began at an elite.
     pub const PATIENCE: u32 = 20_000;
     /// Steps of a pair's walks, at least, and how often they double at most. Ten times as many lose what the children
@@ -239,18 +237,6 @@ pub(crate) mod annealing {
     pub const TREE_EVERY: u32 = 5;
     /// Sweeps at no temperature that end a child.
     pub const GREEDY_SWEEPS: u32 = 1;
-
-    /// Where anneals end, as the share of variables of settled assignments that leave their best values: on large cores
-    /// each generation chooses, as 0.04 is better for rnd1000 and much worse for a formula (results/notes/cpu.md).
-    pub const ENDS: [f64; 2] = [0.02, 0.04];
-    /// Where they begin, as such a share.
-    pub const HOT: f64 = 0.5;
-    /// Rows that a schedule is read from, as far as each incidence has one at least and eight at most, and rows that a
-    /// narrowed one is.
-    pub const SAMPLES: usize = 1 << 16;
-    pub const SETTLED_ROWS: usize = 2000;
-    /// Rows for a thread at least: waking 16 threads for each step took 9 ms of SPOT5 414 (results/notes/cpu.md).
-    pub const WORTH_A_THREAD: usize = 500;
 
     /// Of the values that a sweep visits fewer than one in so many changed: ratings are kept in the next. One in two
     /// was level on twelve cores, one in five took up to 1.3 times as long (results/notes/cpu.md).

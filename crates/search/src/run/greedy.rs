@@ -6,7 +6,7 @@
 //! of a millisecond, which is what a network of a few variables takes (iterated local search; Lourenco, Martin and
 //! Stuetzle, "Iterated local search", 2003).
 
-use crate::drivers::annealing::state::LONGEST;
+use crate::core::elite::LONGEST;
 use crate::error::Error;
 use crate::memory;
 use crate::model::{Cost, Entry, FORBIDDEN, Network, Readers, Table, on_entries};

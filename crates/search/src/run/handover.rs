@@ -1,10 +1,10 @@
 //! A device on its way. Its driver takes a quarter of a second to start, and kernels that no earlier run has compiled a
 //! second or two: until then the CPU searches, and has solved many a network.
 
+use crate::core::context::SearchContext;
 use crate::device::{Busy, Choice, DeviceError, Opened, Opening};
 use crate::drivers::annealing::cuda::launch_shape::FirstKernels;
 use crate::error::Error;
-use crate::scheduler::driver::SearchContext;
 use crate::stop::{Cause, Stop};
 use crate::threads;
 use std::io;

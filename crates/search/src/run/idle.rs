@@ -3,9 +3,9 @@
 
 use super::Run;
 use super::messages::Message;
-use crate::drivers::annealing::state::Elite;
+use crate::core::context::SearchContext;
+use crate::core::elite::Elite;
 use crate::error::Error;
-use crate::scheduler::driver::SearchContext;
 
 impl Run<'_> {
     /// Makes sure that a driver can make moves on the core, or else that bounds have the time. A warning states the

@@ -1,8 +1,8 @@
 //! No run without moves or a proof: networks of all kinds of costs, domains, arities and densities, in each way in
 //! that a run has for them.
 
+use crate::core::size::is_dense;
 use crate::device::{Choice, Opening};
-use crate::drivers::quadratic::is_dense;
 use crate::formats::{Format, ReadOptions, read_from};
 use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Network};
 use crate::rng::Rng;

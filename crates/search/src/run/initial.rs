@@ -5,7 +5,7 @@ use super::reducing::Reducing;
 use super::{greedy, opening, passes};
 use crate::bounds::{BoundResult, Proof, early};
 use crate::check::{self, Evaluation};
-use crate::drivers::quadratic::is_dense;
+use crate::core::size::{self, is_dense};
 use crate::model::{Cost, FORBIDDEN, Network, Number};
 use crate::options::Options;
 use crate::rng::Rng;
@@ -144,7 +144,7 @@ pub(crate) fn early_bound(
 /// A solution by passes over all functions, if the network is so large and there is one; by all threads, which later
 /// steps start again in less than a millisecond.
 fn by_passes(network: &Network, options: &Options, stop: &Stop) -> Option<(Vec<u32>, Evaluation)> {
-    let workers = if passes::suits(network) { threads::pool(options.threads()).ok()? } else { return None };
+    let workers = if size::suits(network) { threads::pool(options.threads()).ok()? } else { return None };
     let found = workers.install(|| {
         // what opens a search, or searches a form as it is, is better after as long as a pass takes
         let is_begun = opening::suits(network, options.threads()) || is_dense(network);

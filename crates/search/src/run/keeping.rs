@@ -4,7 +4,7 @@ use super::Run;
 use super::messages::Message;
 use crate::check;
 use crate::checkpoint::{Checkpoint, DriverState, Extent, Found, Keeper, Resumed};
-use crate::drivers::annealing::state::Elite;
+use crate::core::elite::Elite;
 use crate::error::Error;
 use crate::stop::Stop;
 use std::collections::BTreeMap;

@@ -3,13 +3,14 @@
 use super::keeping::State;
 use crate::bounds::Proof;
 use crate::checkpoint::Checkpoint;
+use crate::core::context::SearchContext;
 use crate::drivers::annealing::cpu::state_bytes;
+use crate::event::Picks;
 use crate::event::{Facts, StoppedBy};
 use crate::model::{Cost, Number};
 use crate::options::Options;
 use crate::reduce::ReducedProblem;
 use crate::scheduler::bounds::bound_memory;
-use crate::scheduler::driver::{Picks, SearchContext};
 use std::sync::Arc;
 
 /// What the loop tells the recorder.

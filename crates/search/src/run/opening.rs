@@ -4,14 +4,14 @@
 use super::initial::InitialSolution;
 use super::messages::{Message, Totals};
 use crate::check;
-use crate::drivers::quadratic::is_form;
-use crate::drivers::spins::form::Form;
+use crate::core::context::SearchContext;
+use crate::core::quadratic::form::Form;
+use crate::core::quadratic::is_form;
 use crate::drivers::spins::{NAME, alone};
 use crate::error::Error;
 use crate::model::Network;
 use crate::options::Options;
 use crate::rng::{Rng, mix};
-use crate::scheduler::driver::SearchContext;
 use crate::stop::{Cause, Stop};
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ pub(super) fn beside<T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drivers::quadratic::is_dense;
+    use crate::core::size::is_dense;
     use crate::generate::generate;
     use crate::run::Run;
     use crate::threads;

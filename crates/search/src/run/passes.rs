@@ -4,12 +4,10 @@
 //! their neighbours (maximum gain messages; Maheswaran, Pearce, Tambe, "Distributed algorithms for DCOP", 2004), so
 //! that no pass makes it worse. Sums of integers are the same in any order: threads do not change the result.
 
-use crate::drivers::quadratic::is_form;
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, Entry, Network, Table, on_entries};
 use crate::rng::mix;
 use crate::stop::Stop;
-use crate::tuning::run::VAST;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -19,16 +17,6 @@ const DEAREST: Cost = 1 << 46;
 
 /// Functions or variables of a thread's turn, between two looks at the stop flag.
 const TURN: usize = 1 << 12;
-
-/// Whether a network is so large that its first solution is to come from passes.
-pub(crate) fn suits(network: &Network) -> bool {
-    let mut places = network.functions().iter().map(|function| function.scope.len()).scan(0, |sum, arity| {
-        *sum += arity;
-        Some(*sum)
-    });
-    let is_free = || network.domains().len() >= VAST[0] || is_form(network);
-    network.globals().len() == 0 && places.any(|sum| sum >= VAST[1]) && is_free()
-}
 
 /// An assignment that, after some passes, no move of a few variables betters much; it may hold forbidden combinations.
 ///

@@ -2,17 +2,17 @@
 //! search begins on the network as it is, and moves over to the reduced one once that is there.
 
 use super::messages::Message;
-use super::{Run, fits_search, passes};
+use super::{Run, fits_search};
 use crate::bounds::{Proof, REDUCTIONS};
+use crate::core::context::SearchContext;
+use crate::core::elite::Elite;
+use crate::core::size::{self, is_dense};
 use crate::device::Busy;
-use crate::drivers::annealing::state::Elite;
-use crate::drivers::quadratic::is_dense;
 use crate::error::Error;
 use crate::memory;
 use crate::model::{Network, Problem};
 use crate::options::Options;
 use crate::reduce::{ReducedProblem, Reducer, ValueBounds};
-use crate::scheduler::driver::SearchContext;
 use crate::stop::{Cause, Stop};
 use crate::threads;
 use crate::tuning::run::{REDUCING_BYTES, WORTH_MOVING};
@@ -37,7 +37,7 @@ impl Reducing {
     /// for all steps or for the reduced problem's variables.
     pub fn suits(network: &Network, options: &Options) -> bool {
         let is_free = options.rounds.is_none() && !options.certificate && options.heuristic.is_none();
-        options.reduce && is_free && passes::suits(network) && (options.threads() > 1 || is_dense(network))
+        options.reduce && is_free && size::suits(network) && (options.threads() > 1 || is_dense(network))
     }
 
     /// Begins them on a thread of their own. A dense form has none: they leave all of it.
@@ -146,7 +146,7 @@ impl Run<'_> {
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Memory`].
 pub(crate) fn are_made(network: &Network, stop: &Stop) -> Result<bool, Error> {
-    Ok(!passes::suits(network) || are_worthwhile(network, stop)?)
+    Ok(!size::suits(network) || are_worthwhile(network, stop)?)
 }
 
 /// Whether the reductions of a vast network leave so much less that the search would move over. Those of a dense form

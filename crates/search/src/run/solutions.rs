@@ -2,11 +2,11 @@
 
 use super::{Message, Run};
 use crate::check::{self, Evaluation};
+use crate::core::effort::Found;
 use crate::error::Error;
 use crate::model::Cost;
 use crate::options::Assertions;
 use crate::reduce::ReducedProblem;
-use crate::scheduler::driver::Found;
 
 impl Run<'_> {
     /// Turns the best allowed elite into a solution if it is better than the incumbent.

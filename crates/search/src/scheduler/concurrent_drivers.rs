@@ -2,12 +2,14 @@
 //! further device of a list all that a device has. What they exchange are assignments, kilobytes between rounds.
 
 use super::background::BackgroundTask;
-use super::driver::{Effort, Pool, SearchContext, Translate};
 use super::portfolio::{Lost, Portfolio};
 use super::threads::Threads;
+use crate::core::context::SearchContext;
+use crate::core::effort::Effort;
+use crate::core::incumbent::Meeting;
+use crate::core::pool::{Pool, Translate};
 use crate::device::DeviceError;
 use crate::elimination::Outcome;
-use crate::run::goal::Meeting;
 use crate::stop::{Cause, Stop};
 use crate::threads;
 use crate::tuning::portfolio::PATIENCE;

@@ -4,14 +4,16 @@
 //! devices the first one's drivers take turns here, and each of the others has drivers of its own.
 
 use super::concurrent_drivers::{ConcurrentDrivers, Ended, Pace};
-use super::driver::{Effort, Pool, SearchContext, Translate};
 use super::portfolio::{Lost, Portfolio};
 use super::threads::Threads;
+use crate::core::context::SearchContext;
+use crate::core::effort::Effort;
+use crate::core::incumbent::Meeting;
+use crate::core::pool::{Pool, Translate};
 use crate::device::{DeviceError, Opened};
 use crate::elimination::Outcome;
 use crate::options::Options;
 use crate::rng::Rng;
-use crate::run::goal::Meeting;
 use crate::stop::Stop;
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
 //! Drivers that take turns, and those beside them.
 
 use super::*;
-use crate::drivers::annealing::state::Elite;
+use crate::core::driver::Driver;
+use crate::core::elite::Elite;
 use crate::generate::generate;
 use crate::model::FORBIDDEN;
 use crate::reduce::Reducer;
-use crate::scheduler::driver::Driver;
 use crate::scheduler::threads::ThreadSplit;
 use crate::testing::price;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};

@@ -1,14 +1,18 @@
 //! The drivers side by side: each round goes to one of them, more work to those that improved the best solution lately
 //! ([`Shares`]).
 
-use super::driver::{Driver, Effort, Pool, SearchContext, Translate};
 use super::shares::Shares;
 use crate::activity::Activity;
 use crate::checkpoint::DriverState;
+use crate::core::context::SearchContext;
+use crate::core::driver::Driver;
+use crate::core::effort::Effort;
+use crate::core::elite::Elite;
+use crate::core::pool::{Pool, Translate};
 use crate::device::Cuda;
-use crate::drivers::annealing::state::Elite;
-use crate::drivers::{DriverChoice, Entry, Setup};
+use crate::drivers::{Entry, Setup};
 use crate::elimination::Outcome;
+use crate::options::DriverChoice;
 use crate::options::Options;
 use crate::rng::Rng;
 use crate::stop::Stop;

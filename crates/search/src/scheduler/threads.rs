@@ -1,6 +1,7 @@
 //! How the threads of a run are shared out where several things go on at a time.
 
-use super::driver::{Pool, SearchContext};
+use crate::core::context::SearchContext;
+use crate::core::pool::Pool;
 use crate::threads;
 use crate::tuning::threads::{LEAST, MOST_DRIVERS, PART};
 use rayon::ThreadPool;

@@ -7,10 +7,11 @@ use super::crossover::PartitionCrossover;
 use super::generation::{Generation, Offspring, Plan, Population, Replacement, Tally, decision};
 use super::heat_bath::{AllFunctions, HeatBath};
 use super::rating_cache::{CachedRatings, RatingCache};
-use super::state::{Elite, State, hash};
+use super::state::State;
 use super::sweep::sweep;
 use super::tree_move::{TreeScratch, tree_move};
-use crate::context::value_tables::Energy;
+use crate::core::context::SearchContext;
+use crate::core::elite::{Elite, hash};
 use crate::device::DeviceError;
 use crate::drivers::tuning::annealing::{
     COLD_SHARES, COOL, FIRST_FOR_EACH, FIRST_STATES, GENERATION_WORK, GREEDY_SWEEPS, LARGE_POPULATION, MOST_KEPT,
@@ -21,8 +22,8 @@ use crate::fang::Scratch;
 use crate::fang::boltzmann::Boltzmann;
 use crate::memory;
 use crate::rng::{Rng, below, mix};
-use crate::scheduler::driver::SearchContext;
 use crate::stop::Stop;
+use crate::value_tables::Energy;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use std::cell::RefCell;

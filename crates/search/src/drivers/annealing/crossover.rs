@@ -1,12 +1,12 @@
 //! Partition crossover of two assignments: where they differ, the constraint graph falls into parts that do not see
 //! each other; of each part the cheaper version is taken.
 
-use super::tree_move::find;
-use crate::context::value_tables::ValueTables;
+use crate::core::forest::find;
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN};
 use crate::rng::mix;
 use crate::stop::Stop;
+use crate::value_tables::ValueTables;
 
 /// Scratch of the merge.
 #[derive(Clone, Debug, Default)]

@@ -1,13 +1,16 @@
 //! Annealing as a driver of the portfolio.
 
 use super::cuda::launch_shape::FirstKernels;
-use super::state::Elite;
 use super::{Annealing, Phase};
 use crate::checkpoint::DriverState;
+use crate::core::context::SearchContext;
+use crate::core::driver::Driver;
+use crate::core::effort::Effort;
+use crate::core::elite::Elite;
+use crate::core::pool::{Pool, Translate};
 use crate::device::Source;
 use crate::drivers::cycling;
 use crate::drivers::tuning::annealing::{LARGE_FLOOR, MOST_SWEEPS, MOVED, WEIGHT};
-use crate::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate};
 use crate::stop::Stop;
 use rayon::prelude::*;
 

@@ -5,8 +5,9 @@
 //! equal results: [`CpuPopulation`](super::cpu::CpuPopulation) makes them on the CPU, a device runs the same program as
 //! a kernel.
 
-use super::state::Elite;
-use super::temperature::Schedule;
+use crate::core::context::SearchContext;
+use crate::core::elite::Elite;
+use crate::core::schedule::Schedule;
 use crate::device::DeviceError;
 use crate::device::shared::{constants, device_structs, table};
 use crate::drivers::tuning::annealing::{
@@ -14,7 +15,6 @@ use crate::drivers::tuning::annealing::{
 };
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::{below, mix};
-use crate::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use std::ops::Range;
 

@@ -2,9 +2,9 @@
 //! exp(-rating / T). One FANG pass with it is a sweep of heat-bath (Gibbs) sampling at temperature T.
 
 use super::state::State;
-use crate::context::value_tables::ValueTables;
 use crate::fang::LocalHeuristic;
 use crate::fang::boltzmann::Boltzmann;
+use crate::value_tables::ValueTables;
 
 /// Heat bath over the values of one variable, whose ratings come from `source`.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct HeatBath<'a, R = AllFunctions> {
 /// Fills a variable's row of ratings.
 pub(crate) trait RatingSource {
     /// Rates every value of `variable`; padded places get at least
-    /// [`PADDING`](crate::context::value_tables::PADDING).
+    /// [`PADDING`](crate::value_tables::PADDING).
     fn fill(&self, tables: &ValueTables, state: &State, variable: usize, ratings: &mut [i32]);
 
     /// A variable is about to leave its value for another.
@@ -46,7 +46,7 @@ impl Default for Least {
     }
 }
 
-/// Weights of rows padded with [`PADDING`](crate::context::value_tables::PADDING), whose weight is 0.
+/// Weights of rows padded with [`PADDING`](crate::value_tables::PADDING), whose weight is 0.
 #[inline(always)]
 pub(crate) fn boltzmann_weights(boltzmann: &Boltzmann, ratings: &[i32], least: Least, weights: &mut [u32]) -> u64 {
     for (weight, &rating) in weights.iter_mut().zip(ratings) {

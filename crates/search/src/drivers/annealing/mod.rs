@@ -17,24 +17,26 @@ mod pools;
 pub(crate) mod rating_cache;
 pub(crate) mod state;
 pub(crate) mod sweep;
-pub(crate) mod temperature;
 pub(crate) mod tree_move;
 
 use self::cpu::{CpuPopulation, begins_with_few};
 use self::generation::{Generation, Population, Replacement, steps};
 use self::operators::OperatorSelection;
-use self::state::Elite;
 use super::tuning::ROUND_WORK;
 use super::tuning::annealing::{
-    DOUBLINGS, ENDS, FIRST_SWEEPS, GREEDY_SWEEPS, IN_VAIN, LARGE_CHILD_WORK, LARGE_PATIENCE, LEAST_SUBPOPULATION,
+    DOUBLINGS, FIRST_SWEEPS, GREEDY_SWEEPS, IN_VAIN, LARGE_CHILD_WORK, LARGE_PATIENCE, LEAST_SUBPOPULATION,
     LEAST_SWEEPS, LONG_SWEEPS, LONGEST_CLIMB, OPENING_SWEEPS, PATIENCE, SHORT_OPENING_SWEEPS, TREE_EVERY,
 };
+use crate::core::context::SearchContext;
+use crate::core::effort::Effort;
+use crate::core::elite::Elite;
+use crate::core::pool::Pool;
 use crate::device::{Cuda, DeviceError};
 use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::Rng;
-use crate::scheduler::driver::{Effort, Pool, SearchContext};
 use crate::stop::Stop;
+use crate::tuning::schedule::ENDS;
 use std::sync::Arc;
 
 /// The work of a child of so many sweeps, greedy ones not counted.

@@ -1,8 +1,9 @@
 //! Operator selection: what offspring may choose, and what pays.
 
 use super::generation::Tally;
-use crate::drivers::tuning::annealing::{COLD_SHARES, ENDS, LEAST_SHARES, REGION_SHARES};
-use crate::scheduler::bandit::Bandit;
+use crate::core::bandit::Bandit;
+use crate::drivers::tuning::annealing::{COLD_SHARES, LEAST_SHARES, REGION_SHARES};
+use crate::tuning::schedule::ENDS;
 
 pub(crate) struct OperatorSelection {
     pub cold: Bandit,

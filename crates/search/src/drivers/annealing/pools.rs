@@ -3,12 +3,13 @@
 use super::cpu::{CpuPopulation, begins_with_few, clipped};
 use super::cuda::CudaPopulation;
 use super::generation::steps;
-use super::state::Elite;
 use super::{Annealing, Phase, child_work};
-use crate::context::cuda::unfit;
+use crate::core::context::SearchContext;
+use crate::core::cuda::unfit;
+use crate::core::elite::Elite;
+use crate::core::pool::Pool;
 use crate::device::DeviceError;
 use crate::drivers::tuning::annealing::{ARCHIVE, CROSS_EVERY, FIRST_SWEEPS, LONG_WORK};
-use crate::scheduler::driver::{Pool, SearchContext};
 
 impl Annealing {
     /// Begins the first pool; says why it is not on the device where there is one.

@@ -6,10 +6,10 @@
 
 use super::heat_bath::RatingSource;
 use super::state::State;
-use crate::context::value_tables::ValueTables;
-use crate::drivers::tabu::walk::{Layout, UNWATCHED};
+use crate::core::layout::{Layout, UNWATCHED};
 use crate::error::Error;
 use crate::stop::Stop;
+use crate::value_tables::ValueTables;
 use std::cell::RefCell;
 
 /// The ratings of one state.

@@ -2,10 +2,10 @@
 
 use super::heat_bath::{AllFunctions, HeatBath, RatingSource};
 use super::state::State;
+use crate::core::context::SearchContext;
 use crate::fang::boltzmann::Boltzmann;
 use crate::fang::{Order, Scratch, Uniform, assign_active_by, choose};
 use crate::rng::{below, mix};
-use crate::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use rayon::prelude::*;
 

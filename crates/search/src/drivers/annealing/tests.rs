@@ -2,9 +2,9 @@
 
 use super::cpu::suitable_states;
 use super::*;
+use crate::core::driver::Driver;
 use crate::drivers::tuning::annealing::{LONG_WORK, STEPS};
 use crate::generate::generate;
-use crate::scheduler::driver::Driver;
 use crate::testing::price;
 
 #[test]

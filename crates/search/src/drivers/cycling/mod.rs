@@ -6,16 +6,19 @@
 mod walk;
 
 use self::walk::{Core, Walk};
-use super::annealing::state::Elite;
 use super::annealing::takes_long;
 use super::tuning::ROUND_WORK;
 use super::tuning::annealing::{LARGE_FLOOR, WEIGHT};
 use super::tuning::cycling::{FIRST_SWEEPS, FLOOR, PATIENCE, PORTABLE, TOPS};
+use crate::core::bandit::Bandit;
+use crate::core::context::SearchContext;
+use crate::core::driver::{Driver, shorter};
+use crate::core::effort::Effort;
+use crate::core::elite::Elite;
+use crate::core::pool::{Pool, Translate};
 use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::Rng;
-use crate::scheduler::bandit::Bandit;
-use crate::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate, shorter};
 use crate::stop::Stop;
 use rayon::prelude::*;
 

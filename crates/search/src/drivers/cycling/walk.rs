@@ -1,15 +1,15 @@
 //! An assignment with the cost of every value under the others' values kept: sweeps that read one row a variable, and
 //! the better parts of another assignment.
 
-use crate::context::value_tables::ValueTables;
+use crate::core::layout::Layout;
 use crate::drivers::annealing::heat_bath::{Least, boltzmann_weights};
 use crate::drivers::kept::Kept;
-use crate::drivers::tabu::walk::Layout;
 use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::fang::select;
 use crate::rng::{Rng, below};
 use crate::stop::Stop;
+use crate::value_tables::ValueTables;
 
 /// What a walk reads.
 #[derive(Clone, Copy)]

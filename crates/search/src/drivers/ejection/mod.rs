@@ -6,12 +6,15 @@
 mod walk;
 
 use self::walk::{Core, Walk};
-use super::annealing::state::Elite;
 use super::tuning::ROUND_WORK;
 use super::tuning::ejection::{COOLER, FIRST_LENGTH, LOOK_WORK, PORTABLE};
+use crate::core::context::SearchContext;
+use crate::core::driver::{Driver, shorter};
+use crate::core::effort::Effort;
+use crate::core::elite::Elite;
+use crate::core::pool::{Pool, Translate};
 use crate::error::Error;
 use crate::rng::Rng;
-use crate::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate, shorter};
 use crate::stop::Stop;
 use rayon::prelude::*;
 
@@ -145,7 +148,7 @@ impl Driver for Ejection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drivers::tabu::walk::{Layout, energy};
+    use crate::core::layout::{Layout, energy};
     use crate::model::{CostFunction, FORBIDDEN, Problem, Table};
     use crate::testing::{assignment, price, random_dense};
     use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! A walk of compound moves, with the cost of every value under the others' values kept.
 
-use crate::context::value_tables::{Row, ValueTables};
+use crate::core::layout::{Affected, Layout};
 use crate::drivers::kept::Kept;
-use crate::drivers::tabu::walk::{Affected, Layout};
 use crate::drivers::tuning::ejection::{COLD, LOOK_WORK};
 use crate::drivers::tuning::walks::LOOK_EVERY;
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::stop::Stop;
+use crate::value_tables::{Row, ValueTables};
 
 /// What a walk reads.
 #[derive(Clone, Copy)]

@@ -31,25 +31,29 @@ mod tests;
 mod trajectory;
 mod visit;
 
-pub(crate) use crate::scheduler::driver::SearchContext;
+pub(crate) use crate::core::context::SearchContext;
 
 pub use network::sources;
 
 use super::annealing::cpu::{clipped, most_states};
-use super::annealing::state::Elite;
-use super::annealing::temperature::{ENDS, Schedule};
-use super::tabu::walk::Layout;
+use crate::core::bandit::Bandit;
+use crate::core::driver::Driver;
+use crate::core::effort::Effort;
+use crate::core::elite::Elite;
+use crate::core::layout::Layout;
+use crate::core::pool::{POOL, Pool, Translate};
+use crate::core::schedule::Schedule;
 use crate::device::{Cuda, DeviceError, Opened};
 use crate::elimination::Outcome;
+use crate::event::Picks;
 use crate::heuristics::{Needs, ValueHeuristic};
 use crate::rng::{Rng, mix};
-use crate::scheduler::bandit::Bandit;
-use crate::scheduler::driver::{Driver, Effort, POOL, Picks, Pool, Translate};
 use crate::stop::Stop;
 use crate::tuning::guided::{
     BEGIN, LENGTHS, LONGEST, MOVED, OPENING_PASSES, OPENING_STATES, OPENING_WORK, PATIENCE, ROUND_WORK, SHORTEST,
     STARTS, STATES, WEIGHT,
 };
+use crate::tuning::schedule::ENDS;
 use backend::{Backend, Batch, CpuBackend, TrajectoryResult};
 use cuda::CudaBackend;
 use guidance::MiniBucketGuidance;

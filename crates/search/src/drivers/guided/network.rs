@@ -3,8 +3,9 @@
 use super::cuda::{BatchArgument, TrajectoryProgress};
 use super::guidance::{GuidanceArgument, GuidanceOnDevice};
 use super::round_context::RoundContext;
-use crate::context::cuda::{self, CoreArgument, DeviceCore};
-use crate::context::value_tables::ValueTables;
+use crate::core::context::SearchContext;
+use crate::core::cuda;
+use crate::core::cuda::{CoreArgument, DeviceCore};
 use crate::device::shared::device_structs;
 use crate::device::{Cuda, CudaSlice, DeviceError, Held, Source};
 use crate::elimination::Term;
@@ -12,7 +13,7 @@ use crate::fang::cuda::Shape;
 use crate::heuristics;
 use crate::heuristics::cuda::{MEMBERS, expression, source_of};
 use crate::heuristics::{Needs, ValueHeuristic};
-use crate::scheduler::driver::SearchContext;
+use crate::value_tables::ValueTables;
 
 /// When a value was left that never was.
 const NEVER: u32 = u32::MAX;

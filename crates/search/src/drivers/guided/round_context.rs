@@ -1,10 +1,10 @@
 //! What all states of a round share.
 
-use crate::drivers::tabu::walk::{self, Layout};
+use crate::core::context::SearchContext;
+use crate::core::layout::{self, Layout};
 use crate::elimination::CostToGo;
 use crate::heuristics::Needs;
 use crate::model::Cost;
-use crate::scheduler::driver::SearchContext;
 
 /// The core, what is known of it, and what is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +69,7 @@ impl<'a> RoundContext<'a> {
 
     pub fn energy(&self, values: &[u16]) -> i64 {
         let tables = &self.context.tables;
-        if tables.all_copied() { walk::energy(tables, values) } else { tables.energy(values).total >> tables.shift }
+        if tables.all_copied() { layout::energy(tables, values) } else { tables.energy(values).total >> tables.shift }
     }
 
     /// Whether differences of costs add up to those of energies: not where each function is rounded by itself and

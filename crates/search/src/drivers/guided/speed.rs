@@ -6,36 +6,27 @@ use super::cuda::CudaBackend;
 use super::trajectory::Trajectory;
 use super::visit::Visit;
 use super::{RoundContext, layout_of};
+use crate::core::context::SearchContext;
 use crate::device::{Cuda, DeviceError};
 use crate::heuristics::ValueHeuristic;
-use crate::measure::median;
 use crate::rng::Rng;
-use crate::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Passes {
-    /// States that make a pass at a time.
-    pub states: usize,
-    /// Median milliseconds of a pass of all of them.
-    pub ms: f64,
-}
-
 /// Trajectories as the driver makes them: passes on the colder half of the schedule, and one that settles.
 const TRAJECTORY: Trajectory = Trajectory { passes: 15, start: 0.5 };
 
-/// Trajectories from random assignments, and on from where they end. `None` where a device does not take the core or
-/// the heuristic.
+/// Measures trajectories from random assignments, and on from where they end. Returns for each the milliseconds of a pass
+/// of all states; `None` if a device does not take the core or the heuristic.
 pub(crate) fn passes(
     context: &SearchContext,
     heuristic: &dyn ValueHeuristic,
     device: Option<&Arc<Cuda>>,
     states: usize,
     repeats: usize,
-) -> Result<Option<Passes>, DeviceError> {
+) -> Result<Option<Vec<f64>>, DeviceError> {
     let layout = layout_of(context);
     let round = RoundContext::new(context, &layout, heuristic.needs(), false);
     let mut backend: Box<dyn Backend> = match device {
@@ -61,5 +52,5 @@ pub(crate) fn passes(
         )?;
         times.push(began.elapsed().as_secs_f64() * 1e3 / f64::from(TRAJECTORY.passes + 1));
     }
-    Ok(Some(Passes { states, ms: median(times.split_off(1)) }))
+    Ok(Some(times.split_off(1)))
 }

@@ -1,12 +1,12 @@
 //! A state of the guided search: an assignment, what its values cost, and what it remembers.
 
 use super::round_context::RoundContext;
-use crate::drivers::tabu::walk;
+use crate::core::layout;
+use crate::event::Picks;
 use crate::fang;
 use crate::fang::Active;
 use crate::heuristics::Needs;
 use crate::rng::Rng;
-use crate::scheduler::driver::Picks;
 
 /// The pass of what never happened.
 const NEVER: u32 = u32::MAX;
@@ -184,10 +184,10 @@ impl State {
         let moved = (&self.values[..], v, value);
         if round.keeps {
             let layout = round.layout;
-            layout.update(tables, moved, &mut self.costs, |cost| cost, walk::UNWATCHED);
+            layout.update(tables, moved, &mut self.costs, |cost| cost, layout::UNWATCHED);
             if !self.conflicts.is_empty() {
                 let hard = tables.hard;
-                layout.update(tables, moved, &mut self.conflicts, |cost| i32::from(cost >= hard), walk::UNWATCHED);
+                layout.update(tables, moved, &mut self.conflicts, |cost| i32::from(cost >= hard), layout::UNWATCHED);
             }
         }
         if let Some(wide) = self.wide.get_mut(v) {

@@ -3,10 +3,10 @@
 use super::round_context::RoundContext;
 use super::state::State;
 use super::visit::{Scratch, Visit};
-use crate::drivers::annealing::temperature::Schedule;
+use crate::core::schedule::Schedule;
+use crate::event::Picks;
 use crate::fang::{Order, Pass, State as _};
 use crate::heuristics::{Inputs, Needs, Neighbourhood, ValueHeuristic, Weights};
-use crate::scheduler::driver::Picks;
 use crate::stop::Stop;
 
 /// How long a trajectory is and where on the schedule it begins.

@@ -5,14 +5,17 @@
 mod walk;
 
 use self::walk::Walk;
-use super::annealing::state::Elite;
-use super::quadratic::{AnyQuadratic, Quadratic, Weight, are_pairs, on_weights};
 use super::tuning::ROUND_WORK;
 use super::tuning::one_flip::{KEPT, PATIENCE, PORTABLE};
+use crate::core::context::SearchContext;
+use crate::core::driver::{Driver, shorter};
+use crate::core::effort::Effort;
+use crate::core::elite::Elite;
+use crate::core::pool::{Pool, Translate};
+use crate::core::quadratic::{AnyQuadratic, Quadratic, Weight, are_pairs, on_weights};
 use crate::error::Error;
 use crate::model::Cost;
 use crate::rng::Rng;
-use crate::scheduler::driver::{Driver, Effort, Pool, SearchContext, Translate, shorter};
 use crate::stop::Stop;
 use rayon::prelude::*;
 
@@ -209,7 +212,7 @@ impl Driver for OneFlip {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drivers::quadratic::tests::random;
+    use crate::core::quadratic::tests::random;
     use crate::testing::price;
     use std::sync::Arc;
 

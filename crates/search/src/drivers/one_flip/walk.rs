@@ -2,7 +2,7 @@
 //! problems", 2010). What each flip would change is kept up to date, in blocks of 64 variables whose best is known: a
 //! step looks again only at the blocks that the last one has changed.
 
-use crate::drivers::quadratic::{Quadratic, Row, Weight};
+use crate::core::quadratic::{Quadratic, Row, Weight};
 use crate::model::Cost;
 use crate::rng::Rng;
 use crate::stop::Stop;
@@ -287,7 +287,7 @@ fn least(keys: &[i64]) -> (i64, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drivers::quadratic::tests::{form, random, scaled};
+    use crate::core::quadratic::tests::{form, random, scaled};
 
     #[test]
     fn what_is_kept_is_what_is_computed_again() {

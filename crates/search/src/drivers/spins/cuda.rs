@@ -2,15 +2,15 @@
 
 #![allow(unsafe_code, reason = "kernel launches and structures that kernels take")]
 
-use super::form::{Form, WARP};
 use super::walk::{Rule, Words, values_of};
 use super::{Anneal, Anneals, Cycled};
-use crate::context::cuda::Device;
+use crate::core::cuda::Device;
+use crate::core::quadratic::form::{Form, WARP};
+use crate::core::quadratic::{Quadratic, Weight, on_weights};
 use crate::device::shared::device_structs;
 use crate::device::{
     CudaSlice, CudaStream, DeviceError, DeviceRepr, Held, Info, Kernel, PushKernelArg, Source, ValidAsZeroBits,
 };
-use crate::drivers::quadratic::{Quadratic, Weight, on_weights};
 use crate::kernels;
 use crate::stop::Stop;
 use std::ops::Range;
@@ -271,7 +271,7 @@ impl<W: DeviceWeight> Anneals for CudaSpins<W> {
         unsafe {
             self.kernel.launch(cuda.stream(), shape, |arguments| arguments.arg(&self.form).arg(&states))?;
         }
-        crate::cuda::watch(cuda, &self.aside, &self.stop, stop)?;
+        crate::core::watch::watch(cuda, &self.aside, &self.stop, stop)?;
         let cycled = cuda.read(&self.cycled)?;
         Ok(cycled.iter().map(|of| Cycled { value: of.value, flips: of.flips, sweeps: of.sweeps }).collect())
     }

@@ -1,11 +1,11 @@
 //! The device's assignments against the CPU's: the same flips, values and words. Without a GPU they are skipped.
 
 use super::cuda::{CudaSpins, DeviceWeight};
-use super::form::Form;
 use super::walk::{Rule, Words};
 use super::{Anneal, Anneals, CpuSpins};
+use crate::core::quadratic::form::Form;
+use crate::core::quadratic::tests::form_of;
 use crate::device::Cuda;
-use crate::drivers::quadratic::tests::form_of;
 use crate::generate::generate;
 use crate::model::Network;
 use crate::rng::Rng;

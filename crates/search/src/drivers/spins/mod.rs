@@ -5,23 +5,25 @@
 mod cuda;
 #[cfg(test)]
 mod cuda_tests;
-pub(crate) mod form;
 mod walk;
 
 use self::cuda::CudaSpins;
-use self::form::Form;
 use self::walk::{Room, Rule, Words};
-use super::annealing::state::Elite;
-use super::quadratic::{Quadratic, Weight, on_weights};
 use super::tuning::ROUND_WORK;
 use super::tuning::cycling::{FIRST_SWEEPS, FLOOR, PATIENCE, PORTABLE, TOPS};
 use super::tuning::spins::{DEVICE_PATIENCE, LONGEST, OPENING, OWN_SHARE, SHOWN};
+use crate::core::bandit::Bandit;
+use crate::core::context::SearchContext;
+use crate::core::driver::Driver;
+use crate::core::effort::{Effort, Found};
+use crate::core::elite::Elite;
+use crate::core::pool::{Pool, Translate};
+use crate::core::quadratic::form::Form;
+use crate::core::quadratic::{Quadratic, Weight, on_weights};
 use crate::device::{Cuda, DeviceError, Source};
 use crate::error::Error;
 use crate::reduce::Reducer;
 use crate::rng::Rng;
-use crate::scheduler::bandit::Bandit;
-use crate::scheduler::driver::{Driver, Effort, Found, Pool, SearchContext, Translate};
 use crate::stop::Stop;
 use rayon::prelude::*;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! One assignment of binary variables with what each flip would change: sweeps, and the better parts of another
 //! assignment. The kernel does the same, flip by flip (`kernels/spins.cu`).
 
-use super::form::WARP;
-use crate::drivers::quadratic::{Quadratic, Row, Weight};
+use crate::core::quadratic::form::WARP;
+use crate::core::quadratic::{Quadratic, Row, Weight};
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::mix;
 use crate::stop::Stop;
@@ -210,9 +210,9 @@ impl<W: Weight> pulp::WithSimd for Sweep<'_, W> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::form::Form;
     use super::*;
-    use crate::drivers::quadratic::tests::form_of;
+    use crate::core::quadratic::form::Form;
+    use crate::core::quadratic::tests::form_of;
     use crate::generate::generate;
     use crate::reduce::Reducer;
     use crate::rng::Rng;

@@ -4,8 +4,9 @@
 
 use super::SumSearch;
 use super::progress::{Ground, LARGEST_PRICE, LEAST_PRICE, WalkProgress, declared};
-use crate::context::cuda::{Device, Uploads};
-use crate::context::sums::SumSpace;
+use crate::core::context::SearchContext;
+use crate::core::cuda::{Device, Uploads};
+use crate::core::sum_space::SumSpace;
 use crate::device::shared::device_structs;
 use crate::device::{DeviceError, Info, Source, ValidAsZeroBits};
 use crate::drivers::tabu::cuda::{LayoutArgument, upload_layout};
@@ -13,7 +14,6 @@ use crate::drivers::tuning::sums::{FALL, RESIDENT, RISE};
 use crate::drivers::walks::cuda::{DeviceSearch, Program, asserted};
 use crate::globals::sums::{self, SumArgument};
 use crate::kernels;
-use crate::scheduler::driver::SearchContext;
 use std::f64::consts::LN_2;
 
 device_structs! {

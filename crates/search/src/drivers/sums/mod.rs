@@ -15,19 +15,21 @@ mod walk;
 
 use self::progress::{Ground, WalkProgress, decision};
 use self::walk::Walk;
-use super::annealing::state::Elite;
 use super::tuning::ROUND_WORK;
 use super::tuning::sums::{OPENING, OWN_SHARE, PORTABLE, TRIED, TURN_WORK};
 use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
 use super::walks::{Limit, LocalSearch, Progress, Shown, Start, Turn, WalkDriver, Walks};
-use crate::context::sums::SumSpace;
-use crate::context::value_tables::ValueTables;
+use crate::core::context::SearchContext;
+use crate::core::effort::{Effort, Found};
+use crate::core::elite::Elite;
+use crate::core::pool::Pool;
+use crate::core::sum_space::SumSpace;
 use crate::device::DeviceError;
 use crate::error::Error;
 use crate::model::Cost;
 use crate::rng::{Rng, mix};
-use crate::scheduler::driver::{Effort, Found, Pool, SearchContext};
 use crate::stop::Stop;
+use crate::value_tables::ValueTables;
 use rayon::prelude::*;
 use std::sync::Arc;
 

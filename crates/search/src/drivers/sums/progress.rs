@@ -1,6 +1,6 @@
 //! What walks on sums decide by, how far they have come, and where the next ones begin.
 
-use crate::context::sums::SumSpace;
+use crate::core::sum_space::SumSpace;
 use crate::device::shared::{constants, device_structs};
 use crate::drivers::tuning::sums::{CHAIN, COLD, COOLER, FIRST_LENGTH, TRIED};
 use crate::drivers::tuning::walks::LOOK_EVERY;

@@ -1,5 +1,6 @@
 use super::progress::window;
 use super::*;
+use crate::core::driver::Driver;
 use crate::drivers::walks::Walk as _;
 use crate::formats::{Format, ReadOptions, read_from};
 use crate::globals::{self, Decomposer};
@@ -7,7 +8,6 @@ use crate::model::{CountCost, Counting, Global, GlobalKind, Measure, Number, Pri
 use crate::model::{FORBIDDEN, Network};
 use crate::reduce::ReducedProblem;
 use crate::reduce::Reducer;
-use crate::scheduler::driver::Driver;
 use crate::{DriverChoice, Options, solve};
 use fangs_testing::globals::network_of_sums;
 use std::time::Duration;

@@ -3,15 +3,15 @@
 //! in the same order as in `kernels/sums.cu`: both walk the same ways to the last bit.
 
 use super::progress::{Ground, LARGEST_PRICE, LEAST_PRICE, NOWHERE, PRICES, VALUES, WalkProgress, decision, window};
-use crate::context::sums::SumSpace;
-use crate::context::value_tables::ValueTables;
-use crate::drivers::tabu::walk::{UNWATCHED, energy_until};
+use crate::core::layout::{UNWATCHED, energy_until};
+use crate::core::sum_space::SumSpace;
 use crate::drivers::tuning::sums::{CHAIN, FALL, RISE, TRIED};
 use crate::drivers::tuning::walks::LOOK_EVERY;
 use crate::drivers::walks::{self, Limit};
 use crate::error::Error;
 use crate::rng::{below, mix};
 use crate::stop::Stop;
+use crate::value_tables::ValueTables;
 
 /// One assignment, on its way from warm to cold.
 #[derive(Clone, Debug, Default)]

@@ -2,16 +2,17 @@
 //! conflict as the candidate values of one pseudo-variable: the aggregate is the least difference that is free, the map
 //! is 1 where a move has it.
 
-use super::walk::{HELD, Layout, WalkProgress, energy};
-use crate::context::value_tables::ValueTables;
+use super::walk::{HELD, WalkProgress};
+use crate::core::elite::hash;
+use crate::core::layout::{Layout, energy};
 use crate::drivers::annealing::heat_bath::Least;
-use crate::drivers::annealing::state::hash;
 use crate::drivers::tuning::{tabu::REMEMBERED, walks::LOOK_EVERY};
 use crate::drivers::walks::{Limit, Walk};
 use crate::error::Error;
 use crate::fang::{Active, LocalHeuristic, Scratch, assign_variable};
 use crate::rng::mix;
 use crate::stop::Stop;
+use crate::value_tables::ValueTables;
 
 /// What may not be picked.
 const FORBIDDEN_MOVE: i32 = i32::MAX;

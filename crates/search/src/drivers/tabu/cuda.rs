@@ -3,17 +3,18 @@
 #![allow(unsafe_code, reason = "structures that kernels take")]
 
 use super::TabuSearch;
-use super::walk::{Layout, WalkProgress};
-use crate::context::cuda::{Device, Uploads, largest_sums};
-use crate::context::value_tables::ValueTables;
+use super::walk::WalkProgress;
+use crate::core::context::SearchContext;
+use crate::core::cuda::{Device, Uploads, largest_sums};
+use crate::core::layout::Layout;
 use crate::device::shared::device_structs;
 use crate::device::{DeviceError, Info, Source, ValidAsZeroBits};
 use crate::drivers::tuning::tabu::{RATED, REMEMBERED};
 use crate::drivers::tuning::walks::MOST_STEPS;
 use crate::drivers::walks::cuda::{DeviceSearch, Program, asserted, group};
 use crate::kernels;
-use crate::scheduler::driver::SearchContext;
 use crate::stop::Stop;
+use crate::value_tables::ValueTables;
 
 device_structs! {
     /// `kernels/layout.cuh`: Layout.

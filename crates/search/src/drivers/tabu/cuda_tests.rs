@@ -2,7 +2,9 @@
 //! skipped.
 
 use super::TabuSearch;
-use super::walk::{Layout, WalkProgress};
+use super::walk::WalkProgress;
+use crate::core::context::SearchContext;
+use crate::core::layout::Layout;
 use crate::device::Cuda;
 use crate::drivers::annealing::cuda::tests::network;
 use crate::drivers::walks::cuda::CudaWalks;
@@ -11,7 +13,6 @@ use crate::generate::generate;
 use crate::model::Problem;
 use crate::reduce::Reducer;
 use crate::rng::Rng;
-use crate::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use crate::testing::{assignment, price, random_dense};
 use fangs_testing::gpu;

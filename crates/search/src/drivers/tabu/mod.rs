@@ -14,16 +14,19 @@ pub(crate) mod walk;
 
 use self::cpu::TabuWalk;
 use self::restarts::Restarts;
-use self::walk::{Layout, WalkProgress, energy};
-use super::annealing::state::Elite;
+use self::walk::WalkProgress;
 use super::tuning::ROUND_WORK;
 use super::tuning::tabu::{MOST_MOVES, STATES, TWO_PARENT_FLOOR, TWO_PARENT_WEIGHT};
 use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
 use super::walks::{Limit, LocalSearch, Start, Turn, WalkDriver, Walks};
+use crate::core::context::SearchContext;
+use crate::core::effort::Effort;
+use crate::core::elite::Elite;
+use crate::core::layout::{Layout, energy};
+use crate::core::pool::{POOL, Pool};
 use crate::device::DeviceError;
 use crate::error::Error;
 use crate::rng::Rng;
-use crate::scheduler::driver::{Effort, POOL, Pool, SearchContext};
 use crate::stop::Stop;
 use std::sync::Arc;
 

@@ -8,17 +8,13 @@
 //! Coloring Problems", 2018). Elsewhere walks begin at elites of which some values are changed.
 
 use super::walk::WalkProgress;
-use crate::context::value_tables::ValueTables;
-use crate::drivers::annealing::state::Elite;
+use crate::core::elite::Elite;
+use crate::core::pool::POOL;
 use crate::drivers::tuning::tabu::{CYCLE, DOUBLINGS, PATIENCE, SCATTER, SHORT_WALK};
 use crate::drivers::walks::Start;
-use crate::error::Error;
-use crate::model::{CostFunction, Costs, Odometer, Problem, Table};
 use crate::rng::{below, mix};
-use crate::scheduler::driver::POOL;
-use crate::stop::Stop;
+use crate::value_tables::ValueTables;
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
 
 /// What the beginning of a walk decides, numbered: its bits are mixed from its key and this. Steps have their numbers.
 mod decision {
@@ -182,53 +178,6 @@ fn scattered(tables: &ValueTables, key: u64, elites: &[Elite]) -> Vec<u16> {
     (0..tables.variables()).map(value).collect()
 }
 
-/// How many values there are, where all are interchangeable: permuting those of all variables in the same way changes
-/// no cost. All permutations are made of the exchange of the first two and the cycle of all. Of two values only the
-/// names can be exchanged, and a child would have nothing of its second parent.
-///
-/// # Errors
-/// [`Error::Stopped`].
-pub(crate) fn interchangeable(problem: &Problem, stop: &Stop) -> Result<Option<usize>, Error> {
-    let values = problem.domains.first().copied().unwrap_or(0);
-    let equal = |costs: &[i64]| costs.iter().all(|&cost| cost == costs[0]);
-    if values < 3 || problem.domains.iter().any(|&d| d != values) {
-        return Ok(None);
-    }
-    for costs in stop.each(&problem.unary) {
-        if !equal(costs?) {
-            return Ok(None);
-        }
-    }
-    let mut known = FxHashSet::default();
-    let mut symmetric = |function: &CostFunction| match &function.table {
-        Table::Dense(table) => {
-            !known.insert((table.address(), function.scope.len()))
-                || is_symmetric(table, values as usize, function.scope.len())
-        }
-        Table::Sparse(_) => false,
-    };
-    for function in stop.each(&problem.functions) {
-        if !symmetric(function?) {
-            return Ok(None);
-        }
-    }
-    Ok(Some(values as usize))
-}
-
-/// Whether a table costs the same where all its variables exchange their first two values, or take each the next value.
-fn is_symmetric(table: &Costs, values: usize, arity: usize) -> bool {
-    let mut odometer = Odometer::new(vec![values; arity]);
-    let place = |digits: &[usize], to: fn(usize, usize) -> usize| {
-        digits.iter().fold(0, |place, &digit| place * values + to(digit, values))
-    };
-    table.iter().all(|cost| {
-        let exchanged = place(&odometer.digits, |digit, _| if digit < 2 { 1 - digit } else { digit });
-        let turned = place(&odometer.digits, |digit, values| (digit + 1) % values);
-        let _ = odometer.advance();
-        table.get(exchanged) == cost && table.get(turned) == cost
-    })
-}
-
 /// A child of two partitions: by turns the largest class of one of them that is left, without what is in the child
 /// already. What is in no class of these gets a random one.
 fn cross(values: usize, parents: [&[u16]; 2], key: u64) -> Vec<u16> {
@@ -276,9 +225,6 @@ fn are_equal(values: usize, a: &[u16], b: &[u16]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::generate;
-    use crate::model::FORBIDDEN;
-    use crate::reduce::Reducer;
     use crate::rng::Rng;
 
     fn partition(rng: &mut Rng, n: usize, values: usize) -> Vec<u16> {
@@ -331,25 +277,5 @@ mod tests {
             let first = inherits(0, &parents[0], &[]).expect("a class of the first parent");
             assert!(inherits(1, &parents[1], &first).is_some(), "a class of the second parent");
         }
-    }
-
-    #[test]
-    fn colors_are_interchangeable_and_costs_of_values_are_not() {
-        let network = generate("coloring", &[("n", "30"), ("p", "0.5"), ("k", "4")], 1).expect("a graph is generated");
-        let mut problem = Reducer::new(&network, false, &Stop::new()).expect("no stop is set").problem();
-        assert_eq!(interchangeable(&problem, &Stop::new()).expect("no stop"), Some(4));
-        let mut dearer = problem.clone();
-        dearer.unary[3][2] += 1;
-        assert_eq!(interchangeable(&dearer, &Stop::new()).expect("no stop"), None);
-        let mut distance = (0..16i64).map(|entry| i64::from((entry / 4 - entry % 4).abs() < 2)).collect::<Vec<_>>();
-        problem.functions[0].table = Table::dense(distance.clone());
-        assert_eq!(
-            interchangeable(&problem, &Stop::new()).expect("no stop"),
-            None,
-            "neighbouring values are not all values"
-        );
-        distance = (0..16i64).map(|entry| if entry / 4 == entry % 4 { FORBIDDEN } else { 7 }).collect();
-        problem.functions[0].table = Table::dense(distance);
-        assert_eq!(interchangeable(&problem, &Stop::new()).expect("no stop"), Some(4));
     }
 }

@@ -3,13 +3,13 @@
 #![allow(unsafe_code, reason = "kernel launches")]
 
 use super::{Limit, LocalSearch, Start, Walked, Walks};
-use crate::context::cuda::{Device, Uploads};
+use crate::core::context::SearchContext;
+use crate::core::cuda::{Device, Uploads};
 use crate::device::shared::device_structs;
 use crate::device::{
     CudaSlice, CudaStream, DeviceError, DeviceRepr, DeviceStruct, Held, Info, Kernel, PushKernelArg, Source,
     ValidAsZeroBits,
 };
-use crate::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use std::sync::Arc;
 
@@ -182,7 +182,7 @@ impl<S: DeviceSearch> Walks<S::Progress> for CudaWalks<S> {
                 arguments.arg(&self.layout).arg(&self.walks).arg(&limit.steps)
             })?;
         }
-        crate::cuda::watch(cuda, &self.aside, &self.stop, stop)?;
+        crate::core::watch::watch(cuda, &self.aside, &self.stop, stop)?;
         Ok((cuda.read(&self.progress)?, 0))
     }
 

@@ -8,14 +8,17 @@
 pub(crate) mod cuda;
 
 use self::cuda::{CudaWalks, DeviceSearch};
-use super::annealing::state::Elite;
 use super::tuning::walks::BEGIN;
-use crate::context::value_tables::ValueTables;
+use crate::core::context::SearchContext;
+use crate::core::driver::{Driver, shorter};
+use crate::core::effort::{Effort, Found};
+use crate::core::elite::Elite;
+use crate::core::pool::{Pool, Translate};
 use crate::device::{Cuda, DeviceError, Source};
 use crate::error::Error;
 use crate::rng::Rng;
-use crate::scheduler::driver::{Driver, Effort, Found, Pool, SearchContext, Translate, shorter};
 use crate::stop::Stop;
+use crate::value_tables::ValueTables;
 use rayon::prelude::*;
 use std::cell::OnceCell;
 use std::sync::Arc;

@@ -4,13 +4,13 @@
 
 use super::ConstraintWeighting;
 use super::walk::{IncidenceLists, WalkProgress};
-use crate::context::cuda::{Device, Uploads, unfit};
+use crate::core::context::SearchContext;
+use crate::core::cuda::{Device, Uploads, unfit};
 use crate::device::shared::device_structs;
 use crate::device::{DeviceError, Info, Source, ValidAsZeroBits};
 use crate::drivers::tuning::weighting::RESIDENT;
 use crate::drivers::walks::cuda::{DeviceSearch, Program, asserted, group};
 use crate::kernels;
-use crate::scheduler::driver::SearchContext;
 
 device_structs! {
     /// `kernels/weighting.cu`: WalkInput.

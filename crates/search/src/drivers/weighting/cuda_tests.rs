@@ -3,6 +3,7 @@
 
 use super::ConstraintWeighting;
 use super::walk::{IncidenceLists, WalkProgress, without_forbidden};
+use crate::core::context::SearchContext;
 use crate::device::Cuda;
 use crate::drivers::annealing::cuda::tests::network;
 use crate::drivers::walks::cuda::CudaWalks;
@@ -11,7 +12,6 @@ use crate::generate::generate;
 use crate::model::Problem;
 use crate::reduce::Reducer;
 use crate::rng::Rng;
-use crate::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use crate::testing::{assignment, price, random_dense};
 use fangs_testing::gpu;

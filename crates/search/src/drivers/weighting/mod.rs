@@ -13,12 +13,14 @@ use self::walk::{IncidenceLists, WalkProgress, WeightingWalk, without_forbidden}
 use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
 use super::tuning::weighting::{FLOOR, LOOKED_AT, OFFERED, SOLVED_WEIGHT, TURN_WORK, WALKS, WEIGHT};
 use super::walks::{Limit, LocalSearch, Progress, Start, Turn, WalkDriver, Walks};
-use crate::context::value_tables::ValueTables;
+use crate::core::context::SearchContext;
+use crate::core::effort::Effort;
+use crate::core::pool::Pool;
 use crate::device::DeviceError;
 use crate::error::Error;
 use crate::rng::Rng;
-use crate::scheduler::driver::{Effort, Pool, SearchContext};
 use crate::stop::Stop;
+use crate::value_tables::ValueTables;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -122,9 +124,9 @@ impl LocalSearch for ConstraintWeighting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::driver::Driver;
     use crate::generate::generate;
     use crate::reduce::Reducer;
-    use crate::scheduler::driver::Driver;
     use crate::testing::price;
 
     fn context(kind: &str, parameters: &[(&str, &str)], seed: u64) -> SearchContext {

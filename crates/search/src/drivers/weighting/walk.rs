@@ -3,7 +3,6 @@
 //! end (Morris's breakout method, 1993; for clauses Thornton's PAWS, 2004, and Lei and Cai's SATLike, 2018). A move is
 //! one of a variable of a violated function.
 
-use crate::context::value_tables::{Incidence, RowEntry, ValueTables, on_rows};
 use crate::device::shared::{constants, device_structs};
 use crate::drivers::tuning::walks::LOOK_EVERY;
 use crate::drivers::tuning::weighting::{
@@ -13,6 +12,7 @@ use crate::drivers::walks::{Limit, Progress, Walk};
 use crate::error::Error;
 use crate::rng::{below, mix};
 use crate::stop::Stop;
+use crate::value_tables::{Incidence, RowEntry, ValueTables, on_rows};
 use std::ops::Range;
 
 /// What a step draws beside what it looks at: a violated function, and how long a variable rests.

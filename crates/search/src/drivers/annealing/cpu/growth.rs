@@ -2,18 +2,19 @@
 //! way. One begins where its parent is: regions of a second parent would be joined to it at places without number.
 
 use super::{Child, CpuPopulation};
-use crate::context::value_tables::Energy;
+use crate::core::context::SearchContext;
+use crate::core::elite::Elite;
 use crate::drivers::annealing::crossover::PartitionCrossover;
 use crate::drivers::annealing::generation::{Generation, Offspring, Plan, decision};
 use crate::drivers::annealing::rating_cache::RatingCache;
-use crate::drivers::annealing::state::{Elite, State};
+use crate::drivers::annealing::state::State;
 use crate::drivers::annealing::sweep::sweep_together;
 use crate::drivers::tuning::annealing::{GREEDY_SWEEPS, TURN_SWEEPS};
 use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::{Rng, below, mix};
-use crate::scheduler::driver::SearchContext;
 use crate::stop::Stop;
+use crate::value_tables::Energy;
 
 /// A child in the making.
 #[derive(Debug)]

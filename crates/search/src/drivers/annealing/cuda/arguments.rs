@@ -2,10 +2,10 @@
 
 #![allow(unsafe_code, reason = "structures that kernels take")]
 
+use crate::core::elite::Elite;
 use crate::device::ValidAsZeroBits;
 use crate::device::shared::device_structs;
 use crate::drivers::annealing::generation::Tally;
-use crate::drivers::annealing::state::Elite;
 
 device_structs! {
     /// `kernels/anneal.cu`: Population.

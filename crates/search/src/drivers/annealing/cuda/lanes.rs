@@ -1,12 +1,12 @@
 //! Which kernels make a core's offspring.
 
 use super::arguments::{Counters, PopulationArgument, Standing, Summary};
-use crate::context::cuda::CoreArgument;
-use crate::context::value_tables;
+use crate::core::cuda::CoreArgument;
 use crate::device::Source;
 use crate::drivers::annealing::generation::{self, Generation, Tally};
 use crate::drivers::tuning::annealing::device::MOST_LANES;
 use crate::kernels;
+use crate::value_tables;
 
 /// How lanes share a state: `parts` lanes hold `units` units of a row each, `slots` times as many share the functions.
 /// A unit is 16 bytes: four entries, or eight of 16 bits.

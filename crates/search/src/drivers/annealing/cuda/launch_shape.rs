@@ -1,13 +1,13 @@
 //! How a population on a core is cut into blocks and lane groups.
 
 use super::lanes::{StateLanes, source};
-use crate::context::cuda::{Shape, unfit};
+use crate::core::context::SearchContext;
+use crate::core::cuda::{Shape, unfit};
 use crate::device::{Cuda, Info, Source};
 use crate::drivers::annealing::takes_long;
 use crate::drivers::tuning::annealing::device::{
     BLOCKS, FEW_THREADS, MOST_LANES, NODE_VISITS, PATIENCE, SATURATING, SMALL_THREADS, THREADS, TOGETHER,
 };
-use crate::scheduler::driver::SearchContext;
 use std::sync::Arc;
 
 /// Bytes of shared memory beside the values, and what each block takes with the driver's own.

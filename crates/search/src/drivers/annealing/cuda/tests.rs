@@ -3,15 +3,15 @@
 
 use super::CudaPopulation;
 use super::launch_shape::Overrides;
+use crate::core::context::SearchContext;
+use crate::core::elite::Elite;
 use crate::device::Cuda;
 use crate::drivers::annealing::cpu::CpuPopulation;
 use crate::drivers::annealing::generation::{Generation, Offspring, Population, steps};
-use crate::drivers::annealing::state::Elite;
 use crate::generate::generate;
 use crate::model::{CostFunction, Problem, Table};
 use crate::reduce::Reducer;
 use crate::rng::Rng;
-use crate::scheduler::driver::SearchContext;
 use crate::stop::Stop;
 use crate::testing::{price, random};
 use fangs_testing::gpu;
@@ -62,7 +62,7 @@ fn compare_cut(
     let stop = Stop::new();
     let mut rng = Rng::new(9);
     let context = SearchContext::new(problem, price(problem), None, &mut rng);
-    if crate::context::cuda::unfit(&context).is_some() || context.variables() == 0 {
+    if crate::core::cuda::unfit(&context).is_some() || context.variables() == 0 {
         return;
     }
     let mut host = CpuPopulation::default();

@@ -11,7 +11,7 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_micros(100);
 
 /// Waits for long kernels; tells them to end, by `flag` and on the stream `aside`, where the run is told to.
-pub(super) fn watch(
+pub(crate) fn watch(
     cuda: &Cuda,
     aside: &Arc<CudaStream>,
     flag: &CudaSlice<u32>,

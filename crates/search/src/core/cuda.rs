@@ -1,12 +1,12 @@
 //! A core's tables in device memory, as `kernels/core.cuh` reads them.
 
-use super::value_tables::{Incidence, RowEntry, Rows, ValueTables, on_rows};
+use crate::core::context::SearchContext;
+use crate::core::forest::{Forest, NO_PARENT};
 use crate::device::shared::device_structs;
 use crate::device::{Cuda, DeviceError, DeviceRepr, Held};
-use crate::drivers::annealing::tree_move::{Forest, NO_PARENT};
 use crate::model::{Cost, Table};
-use crate::scheduler::driver::SearchContext;
 use crate::tuning::core::NARROW;
+use crate::value_tables::{Incidence, RowEntry, Rows, ValueTables, on_rows};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;

@@ -1,6 +1,6 @@
 //! The order in which sweeps go through binary variables, and where it can be cut.
 
-use crate::drivers::quadratic::{AnyQuadratic, Quadratic, Weight, on_weights};
+use crate::core::quadratic::{AnyQuadratic, Quadratic, Weight, on_weights};
 use crate::error::Error;
 use crate::graph::{by_degree, first_fit};
 use crate::model::Network;
@@ -8,7 +8,7 @@ use crate::stop::Stop;
 use std::sync::Arc;
 
 /// Lanes of a warp: narrower color classes are not worth a block of threads.
-pub(super) const WARP: usize = 32;
+pub(crate) const WARP: usize = 32;
 
 /// A network as a quadratic form, its variables in the order of sweeps.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Form {
         on_weights!(quadratic, quadratic => Form::in_order(Arc::unwrap_or_clone(quadratic), stop)).map(Some)
     }
 
-    pub(super) fn in_order<W: Weight>(quadratic: Quadratic<W>, stop: &Stop) -> Result<Form, Error> {
+    pub(crate) fn in_order<W: Weight>(quadratic: Quadratic<W>, stop: &Stop) -> Result<Form, Error> {
         let n = quadratic.variables();
         let links = |v: u32| quadratic.links(v as usize).iter();
         let order = by_degree(n, |v| links(v).len());

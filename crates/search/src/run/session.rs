@@ -1,10 +1,10 @@
 //! A run in the background whose events are an iterator.
 
-use super::event::{Event, Summary};
-use super::options::Options;
-use super::solve;
+use super::solve::solve;
 use crate::error::Error;
+use crate::event::{Event, Summary};
 use crate::model::Network;
+use crate::options::Options;
 use crate::stop::{Cause, Stop};
 use crate::threads;
 use std::io;

@@ -1,10 +1,10 @@
 //! The temperatures of a core, from its tables alone.
 
-use crate::context::value_tables::ValueTables;
-pub(crate) use crate::drivers::tuning::annealing::ENDS;
-use crate::drivers::tuning::annealing::{HOT, SAMPLES, SETTLED_ROWS, WORTH_A_THREAD};
 use crate::error::Error;
 use crate::stop::Stop;
+pub(crate) use crate::tuning::schedule::ENDS;
+use crate::tuning::schedule::{HOT, SAMPLES, SETTLED_ROWS, WORTH_A_THREAD};
+use crate::value_tables::ValueTables;
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
@@ -121,7 +121,7 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::core::schedule::*;
     use crate::model::{CostFunction, FORBIDDEN, Problem, Table};
     use crate::rng::Rng;
     use crate::testing::{assignment, price, random};

@@ -1,34 +1,26 @@
-//! What a driver is, and what all drivers see.
-//!
-//! To add a driver: write a file with a type that implements [`Driver`], and add its line to the list in
-//! `drivers/mod.rs`. A driver makes bounded rounds; it never reads the clock, prints, or writes files.
+//! What all drivers see: a problem prepared for local search.
 
-pub use super::effort::Picks;
-pub(crate) use super::effort::{Effort, Found};
-use super::lazy::Lazy;
-use crate::checkpoint::DriverState;
-use crate::context::graph::{Graph, Region};
-use crate::context::sums::SumSpace;
-use crate::context::value_tables::ValueTables;
-use crate::device::Source;
-use crate::drivers::DriverChoice;
-use crate::drivers::annealing::state::Elite;
-use crate::drivers::annealing::temperature::Schedule;
-use crate::drivers::annealing::tree_move::Forest;
-use crate::drivers::quadratic::{is_dense, is_form};
-use crate::drivers::spins::form::Form;
-use crate::drivers::tabu::restarts::interchangeable;
-use crate::drivers::tabu::walk::Layout;
-use crate::elimination::Outcome;
+use crate::core::forest::Forest;
+use crate::core::interchangeable::interchangeable;
+use crate::core::layout::Layout;
+use crate::core::lazy::Lazy;
+use crate::core::quadratic::form::Form;
+use crate::core::quadratic::is_form;
+use crate::core::schedule::Schedule;
+use crate::core::size::is_dense;
+use crate::core::sum_space::SumSpace;
 use crate::error::Error;
 use crate::fang::gcd;
+use crate::graph::{Graph, Region};
 use crate::heuristics::View;
 use crate::model::{Cost, Network, Problem};
+use crate::options::DriverChoice;
 use crate::options::Options;
 use crate::reduce::{ReducedProblem, Reducer};
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
 use crate::tuning::core::{COPIED_CHAIN, LARGE_CLASS, LARGE_SWEEP, LARGE_TREE, VAST_SWEEP};
+use crate::value_tables::ValueTables;
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -341,153 +333,4 @@ fn strides(classes: usize, is_large: bool) -> Vec<u32> {
     let last = if is_large { 1 } else { classes.saturating_sub(1).max(1) };
     let is_prime = |&stride: &u64| gcd(stride, classes.max(1) as u64) == 1;
     (1..=last as u64).filter(is_prime).map(|stride| stride as u32).collect()
-}
-
-/// By how many halves the next round of a walk's driver is shorter after so many: a run's first rounds wait for it.
-pub(crate) fn shorter(rounds: u32) -> u32 {
-    2u32.saturating_sub(rounds)
-}
-
-/// Turns an assignment of an old core into one of the new; none once the run is stopped.
-pub(crate) type Translate<'a> = dyn Fn(&[u16]) -> Option<Elite> + Sync + 'a;
-
-/// Improves solutions in bounded rounds.
-pub(crate) trait Driver: Send {
-    fn population(&self) -> usize;
-
-    /// Whether a round on this core, with what is known of it and what was found, can bring anything.
-    fn fits(&self, _: &SearchContext, _: &Pool) -> bool {
-        true
-    }
-
-    /// Whether a round on this core can make moves at all, whether that pays or not.
-    fn can_move(&self, _: &SearchContext) -> bool {
-        true
-    }
-
-    /// Whether it works on the core's tables by variable, and not on the network's own sums or as a quadratic form.
-    fn reads_tables(&self) -> bool {
-        true
-    }
-
-    /// Whether its rounds leave threads idle where there are many.
-    fn needs_few_threads(&self) -> bool {
-        false
-    }
-
-    /// What share it has at first, for each of another driver's.
-    fn weight(&self, _: &SearchContext, _: &Pool) -> f64 {
-        1.0
-    }
-
-    /// Part of the time that is its own whatever it gains, until an allowed assignment is found and after that.
-    fn floor(&self, _: &SearchContext, _: &Pool) -> f64 {
-        0.0
-    }
-
-    /// Work of a run from which on it takes turns; the same on all devices where a run is to be repeated.
-    fn begins(&self, _: &SearchContext) -> u64 {
-        0
-    }
-
-    /// The kernels that its next round takes, where it was given a device and they are others than the last one's.
-    fn kernels(&self, _: &SearchContext) -> Option<Source> {
-        None
-    }
-
-    /// Opens a run from the solution that is there already, in some ten milliseconds; most have no way to.
-    fn open_run(&mut self, _: &SearchContext, _: &mut Pool, _: &Stop) -> Option<Effort> {
-        None
-    }
-
-    /// One round of some ten milliseconds. Whatever is worth keeping goes into `pool`. After a stop the rest of the
-    /// round is dropped.
-    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort;
-
-    /// A bound step has left messages that rate partial assignments.
-    fn guide(&mut self, _: &Arc<Outcome>) {}
-
-    /// What it goes on from after a stop; most begin again from the pool.
-    fn state(&self) -> Option<DriverState<Elite>> {
-        None
-    }
-
-    /// Goes on from there.
-    fn resume(&mut self, _: &SearchContext, _: DriverState<Elite>) {}
-
-    /// The core has changed.
-    fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>);
-}
-
-/// The best different assignments that any driver found, best first.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Pool {
-    elites: Vec<Elite>,
-    /// Whether an allowed assignment is known, here or elsewhere.
-    pub solved: bool,
-}
-
-pub(crate) const POOL: usize = 32;
-
-/// Values of all elites that move to another core, at most: each elite is lifted, projected and evaluated.
-const MOVED_VALUES: usize = 1 << 22;
-
-impl Pool {
-    /// Without elites; `solved` where an allowed assignment is known elsewhere.
-    pub fn new(solved: bool) -> Self {
-        Pool { elites: Vec::new(), solved }
-    }
-
-    /// Best first.
-    pub fn elites(&self) -> &[Elite] {
-        &self.elites
-    }
-
-    /// The best that nothing forbids.
-    pub fn allowed(&self) -> Option<&Elite> {
-        self.elites.iter().find(|elite| elite.energy.violations == 0)
-    }
-
-    /// Energy of the best, larger than any where there is none.
-    pub fn best(&self) -> Cost {
-        self.elites.first().map_or(Cost::MAX, |elite| elite.energy.total)
-    }
-
-    /// Keeps what another pool has.
-    pub fn take_in(&mut self, other: &Pool) {
-        self.solved |= other.solved;
-        other.elites.iter().for_each(|elite| self.offer(elite));
-    }
-
-    pub fn rebase(&mut self, translate: &Translate<'_>) {
-        let mut elites = std::mem::take(&mut self.elites);
-        let values = elites.first().map_or(1, |elite| elite.values.len().max(1));
-        elites.truncate((MOVED_VALUES / values).max(1));
-        let moved: Vec<Option<Elite>> = elites.par_iter().map(|elite| translate(&elite.values)).collect();
-        moved.iter().flatten().for_each(|elite| self.offer(elite));
-    }
-
-    /// The assertion ladder: energies of allowed elites against recomputed ones.
-    pub fn assert_energies(&self, problem: &Problem) -> Result<(), Error> {
-        for elite in self.elites.iter().filter(|elite| elite.energy.violations == 0) {
-            let values: Vec<u32> = elite.values.iter().map(|&value| u32::from(value)).collect();
-            let total = problem.constant.saturating_add(elite.energy.total);
-            let recomputed = problem.cost(&values);
-            if total != recomputed {
-                return Err(Error::Internal(format!("an elite's energy says {total}, its cost is {recomputed}")));
-            }
-        }
-        Ok(())
-    }
-
-    /// Keeps an assignment if it is new and among the best.
-    pub fn offer(&mut self, elite: &Elite) {
-        self.solved |= elite.energy.violations == 0;
-        let key = |elite: &Elite| (elite.energy.total, elite.hash);
-        let at = self.elites.partition_point(|kept| key(kept) < key(elite));
-        if at < POOL && self.elites.get(at).is_none_or(|kept| kept.hash != elite.hash) {
-            self.elites.insert(at, elite.clone());
-            self.elites.truncate(POOL);
-        }
-    }
 }

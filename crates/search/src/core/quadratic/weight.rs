@@ -1,7 +1,7 @@
 //! The types of a form's weights. Most forms fit 32 bits, which halves what a sweep or a step reads; real weights of
 //! many digits and large integers take 64.
 
-use super::{Outline, Quadratic};
+use crate::core::quadratic::{Outline, Quadratic};
 use crate::error::Error;
 use crate::model::{Cost, Network, Problem};
 use crate::stop::Stop;
@@ -111,8 +111,8 @@ pub(crate) enum AnyQuadratic {
 macro_rules! on_weights {
     ($form:expr, $quadratic:ident => $body:expr) => {
         match $form {
-            $crate::drivers::quadratic::AnyQuadratic::Narrow($quadratic) => $body,
-            $crate::drivers::quadratic::AnyQuadratic::Wide($quadratic) => $body,
+            $crate::core::quadratic::AnyQuadratic::Narrow($quadratic) => $body,
+            $crate::core::quadratic::AnyQuadratic::Wide($quadratic) => $body,
         }
     };
 }

@@ -1,15 +1,14 @@
 //! Networks of binary variables and functions of two of them as a quadratic form.
 
+pub(crate) mod form;
 mod weight;
 
-pub(crate) use self::weight::{AnyQuadratic, Weight, on_weights};
+pub(crate) use crate::core::quadratic::weight::{AnyQuadratic, Weight, on_weights};
 
 use crate::error::Error;
 use crate::memory;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network};
-use crate::run::passes;
 use crate::stop::Stop;
-use crate::tuning::core::DENSE;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -320,12 +319,6 @@ fn weight(function: &CostFunction, domains: &[u32]) -> Cost {
     both - slope(function, domains, 0) - slope(function, domains, 1)
 }
 
-/// Whether a network is a form of so many terms that it is searched as one, without tables.
-pub(crate) fn is_dense(network: &Network) -> bool {
-    let is_large = network.functions().len() >= DENSE * network.domains().len() && passes::suits(network);
-    is_large && is_form(network) && !network.forbids()
-}
-
 /// Whether a network has variables of two values and functions of at most two variables alone.
 pub(crate) fn is_form(network: &Network) -> bool {
     let is_pairs = network.globals().len() == 0 && network.largest_arity() <= 2;
@@ -342,8 +335,8 @@ fn are_binary(domains: &[u32]) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::*;
+pub(crate) mod tests {
+    use crate::core::quadratic::*;
     use crate::model::{Problem, Table};
     use crate::rng::Rng;
 

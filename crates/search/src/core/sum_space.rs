@@ -1,13 +1,13 @@
 //! A network's own variables, where its global functions are sums, for local search.
 
-use crate::context::value_tables::ValueTables;
-use crate::drivers::annealing::state::LONGEST;
-use crate::drivers::tabu::walk::{Layout, energy};
+use crate::core::elite::LONGEST;
+use crate::core::layout::{Layout, energy};
 use crate::error::Error;
 use crate::globals::sums::Sums;
 use crate::model::{Cost, FORBIDDEN, Network};
 use crate::reduce::Reducer;
 use crate::stop::Stop;
+use crate::value_tables::ValueTables;
 use std::sync::Arc;
 
 /// The network without the functions that are sums, in the form that ratings read, and the sums.

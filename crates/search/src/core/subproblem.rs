@@ -1,7 +1,7 @@
 //! A part of a core: some variables have a choice of values, all others keep theirs.
 
-use super::value_tables::ValueTables;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Readers, Scope, SparseTable, Table, add};
+use crate::value_tables::ValueTables;
 use std::sync::Arc;
 
 /// A variable of a core and the values, all different, that it may take.
@@ -168,7 +168,7 @@ fn restricted(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::core::subproblem::*;
     use crate::rng::Rng;
     use crate::testing::{assignment, price, random};
 

@@ -1,0 +1,22 @@
+//! Networks whose size decides how they are searched.
+
+use super::quadratic::is_form;
+use crate::model::Network;
+use crate::tuning::core::DENSE;
+use crate::tuning::run::VAST;
+
+/// Whether a network is so large that its first solution is to come from passes.
+pub(crate) fn suits(network: &Network) -> bool {
+    let mut places = network.functions().iter().map(|function| function.scope.len()).scan(0, |sum, arity| {
+        *sum += arity;
+        Some(*sum)
+    });
+    let is_free = || network.domains().len() >= VAST[0] || is_form(network);
+    network.globals().len() == 0 && places.any(|sum| sum >= VAST[1]) && is_free()
+}
+
+/// Whether a network is a form of so many terms that it is searched as one, without tables.
+pub(crate) fn is_dense(network: &Network) -> bool {
+    let is_large = network.functions().len() >= DENSE * network.domains().len() && suits(network);
+    is_large && is_form(network) && !network.forbids()
+}

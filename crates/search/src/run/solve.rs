@@ -1,0 +1,285 @@
+//! A whole run: the first solution, the reductions and the loop, each on threads of its own.
+
+use super::Run;
+use super::clock::Clock;
+use super::goal::settled;
+use super::handover::DeviceHandover;
+use super::initial::{InitialSolution, early_bound};
+use super::messages::{Ending, Message, Totals};
+use super::publisher::EventPublisher;
+use crate::bounds::BoundChoice;
+use crate::certificate::Certificate;
+use crate::device::{Busy, Choice, Opening};
+use crate::error::Error;
+use crate::event::{Event, StoppedBy, Summary};
+use crate::marginals::Seek;
+use crate::model::{Cost, Network};
+use crate::options::{DriverChoice, MAX_THREADS, Options};
+use crate::stop::Stop;
+use crate::terminal::among;
+use crate::threads::{caught, pool, pool_of_this, start_in};
+use crate::tuning;
+use rayon::ThreadPool;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Solves a network: `observe` sees every event as it happens; setting `stop` from anywhere ends the run.
+///
+/// # Errors
+/// Options that do not fit the network, threads that cannot be started, or a bug ([`Error::Internal`]). What was found
+/// before an error has been told to `observe`.
+pub fn solve(
+    network: &Network,
+    options: &Options,
+    stop: &Stop,
+    observe: &mut dyn FnMut(&Event),
+) -> Result<Summary, Error> {
+    let clock = Clock::start(Instant::now(), options.time, stop).after(options.keeping.time_s());
+    solve_by(&clock, network, options, stop, observe)
+}
+
+/// The same by a clock that has begun already, to load the network say; it holds the budget of time.
+///
+/// # Errors
+/// As [`solve`].
+pub fn solve_by(
+    clock: &Clock,
+    network: &Network,
+    options: &Options,
+    stop: &Stop,
+    observe: &mut dyn FnMut(&Event),
+) -> Result<Summary, Error> {
+    let threads = checked(options)?;
+    if options.certificate {
+        Certificate::must_suit(network)?;
+    }
+    options.warm_starts.iter().try_for_each(|start| check_start(network, start))?;
+    let mut publisher = EventPublisher::new(network, clock, options, stop, observe);
+    options.activity.step("first solution");
+    // rounds may be as short as microseconds: their accounts are looked at, not queued
+    let progress = Arc::new(Mutex::new(Totals::default()));
+    let first = first(network, options, stop, &mut publisher, &progress)?;
+    let (threads, outcome) = if settled(network, options, first.found(), publisher.bound()) {
+        (threads, missed(options, stop, &mut |message| publisher.hear(message)))
+    } else {
+        let (network, own) = (network.clone(), options.clone());
+        let work = move |stop: &Stop, tell: &mut dyn FnMut(Message)| reduce(&network, &own, first, stop, tell);
+        search(options, work, stop, &mut publisher, progress)
+    };
+    summary(publisher, threads, stop, outcome)
+}
+
+/// Returns the local search that begins lower bounds of sums under a time limit.
+pub fn seek(limit: Duration) -> Seek {
+    Seek { search: assignment, time: tuning::seek::SEEKING.min(limit / 20) }
+}
+
+/// Searches on the CPU for `time` and returns the best feasible assignment, or `None` if none was found.
+fn assignment(network: &Network, time: Duration, stop: &Stop) -> Option<Vec<u32>> {
+    let options = Options {
+        time: Some(time),
+        threads: Some(rayon::current_num_threads()),
+        bound: BoundChoice::None,
+        device: Opening::new(Choice::Cpu),
+        ..Options::default()
+    };
+    let mut best = None;
+    let mut hear = |event: &Event| {
+        if let Some(solution) = &event.solution {
+            best = Some(solution.to_vec());
+        }
+    };
+    let _ = solve(network, &options, &stop.below(), &mut hear);
+    best
+}
+
+/// The number of threads, where the options fit together.
+pub(crate) fn checked(options: &Options) -> Result<usize, Error> {
+    let takes_heuristic = [DriverChoice::PORTFOLIO, DriverChoice::GUIDED].contains(&options.driver);
+    match &options.heuristic {
+        None if options.driver == DriverChoice::GUIDED => {
+            return Err(Error::Usage("the driver guided needs a heuristic: see `fangs heuristics`".into()));
+        }
+        Some(heuristic) if !takes_heuristic => {
+            let (name, driver) = (heuristic.name(), options.driver.name());
+            return Err(Error::Usage(format!(
+                "the driver {driver} has a heuristic of its own: {name} goes with the drivers portfolio and guided"
+            )));
+        }
+        _ => {}
+    }
+    let threads = options.threads();
+    if !(1..=MAX_THREADS).contains(&threads) {
+        return Err(Error::Usage(format!("{threads} threads: expected 1 to {MAX_THREADS}")));
+    }
+    // a device that is known not to open is a matter of the options
+    let _ = options.device.poll()?;
+    Ok(threads)
+}
+
+/// Ends the recording.
+pub(crate) fn summary(
+    mut publisher: EventPublisher<'_>,
+    threads: usize,
+    stop: &Stop,
+    outcome: Result<Option<Ending>, Error>,
+) -> Result<Summary, Error> {
+    let stopped_by = stop.cause().map_or(StoppedBy::Time, StoppedBy::from);
+    if stopped_by == StoppedBy::Memory {
+        publisher.hear(Message::Lost { source: "memory".into(), message: "out of memory: the run ends here".into() });
+    }
+    let (ending, failure) = match outcome {
+        Ok(ending) => (ending, None),
+        Err(Error::Stopped) => (None, None),
+        Err(error) => (None, Some(error)),
+    };
+    let summary = publisher.finish(threads, ending, stopped_by);
+    match failure {
+        Some(error) => Err(error),
+        None if stopped_by == StoppedBy::Memory && summary.solution.is_none() => {
+            Err(Error::Memory("there was no solution by then".into()))
+        }
+        None => Ok(summary),
+    }
+}
+
+/// The goal was reached before there was anything to search: a device that was asked for by its number has to be there
+/// all the same.
+fn missed(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Message)) -> Result<Option<Ending>, Error> {
+    tell(Message::Note(DeviceHandover::missed(&options.device, stop)?));
+    Ok(None)
+}
+
+/// The search on threads of its own, or on this one where the system allows no other. Returns how many there are; no
+/// ending where there was nothing left to search.
+pub(crate) fn search(
+    options: &Options,
+    work: impl FnOnce(&Stop, &mut dyn FnMut(Message)) -> Result<Option<Ending>, Error> + Send + 'static,
+    stop: &Stop,
+    publisher: &mut EventPublisher<'_>,
+    progress: Arc<Mutex<Totals>>,
+) -> (usize, Result<Option<Ending>, Error>) {
+    let threads = options.threads();
+    let workers = pool(threads).ok();
+    let started = workers.as_ref().map_or(1, ThreadPool::current_num_threads);
+    if started < threads {
+        let message = format!("the system allows no more than {started} of {threads} threads");
+        publisher.hear(Message::Lost { source: "threads".into(), message });
+    }
+    let outcome = match workers {
+        Some(workers) => beside(workers, work, stop, publisher, progress),
+        None => {
+            // unless it is one of a pool already
+            let _pool = pool_of_this();
+            let run = || work(stop, &mut |message| publisher.hear_and_tick(message));
+            caught(run).unwrap_or_else(|what| Err(ended(what)))
+        }
+    };
+    (started, outcome)
+}
+
+/// The reductions and the loop.
+fn reduce(
+    network: &Network,
+    options: &Options,
+    first: InitialSolution,
+    stop: &Stop,
+    tell: &mut dyn FnMut(Message),
+) -> Result<Option<Ending>, Error> {
+    options.activity.step("reducing");
+    match Run::new(network, options, first, stop, &mut *tell)? {
+        Some(run) => run.run().map(Some),
+        None => missed(options, stop, tell),
+    }
+}
+
+/// The loop on one of the `workers`, so that the run ends without it where a large network keeps it from looking at the
+/// stop flag.
+fn beside(
+    workers: ThreadPool,
+    work: impl FnOnce(&Stop, &mut dyn FnMut(Message)) -> Result<Option<Ending>, Error> + Send + 'static,
+    stop: &Stop,
+    publisher: &mut EventPublisher<'_>,
+    progress: Arc<Mutex<Totals>>,
+) -> Result<Option<Ending>, Error> {
+    let (sender, message) = channel();
+    let (outcome, end) = channel();
+    workers.spawn({
+        let (flag, progress, busy) = (stop.clone(), progress.clone(), Busy::new());
+        move || {
+            let mut tell = |message| match message {
+                Message::Progress(totals) => *progress.lock().unwrap_or_else(PoisonError::into_inner) = totals,
+                // a publisher that has gone away only means that no one listens any more
+                message => drop(sender.send(message)),
+            };
+            let run = || work(&flag, &mut tell);
+            // no one waits where the run is over
+            let _ = outcome.send(caught(run).unwrap_or_else(|what| Err(ended(what))));
+            drop((sender, busy));
+        }
+    });
+    if !publisher.listen(&message, &progress, stop) {
+        return Err(Error::Stopped);
+    }
+    end.recv().unwrap_or_else(|_| Err(ended("its thread is gone".into())))
+}
+
+fn ended(what: String) -> Error {
+    Error::Internal(format!("the search ended ({what})"))
+}
+
+/// What the run begins with, on a thread of its own where there is one: on large networks it takes seconds, each of
+/// which has its tick. Their bound is made beside the first solution, or before it if there is one thread or the run
+/// must be repeatable.
+fn first(
+    network: &Network,
+    options: &Options,
+    stop: &Stop,
+    publisher: &mut EventPublisher<'_>,
+    progress: &Mutex<Totals>,
+) -> Result<InitialSolution, Error> {
+    let lower = publisher.bound();
+    let begun = std::thread::scope(|scope| {
+        let (sender, message) = channel();
+        let bound_sender = sender.clone();
+        let bound = move || early_bound(network, options, stop, &mut |message| drop(bound_sender.send(message)));
+        let is_beside = options.threads() > 1 && options.rounds.is_none();
+        let (before, beside) = match is_beside {
+            true => (None, Some(start_in(scope, "bound", bound).ok()?)),
+            false => (Some(bound), None),
+        };
+        let work = move || {
+            let before = before.and_then(|bound| bound());
+            let tell = &mut |message| drop(sender.send(message));
+            let first = InitialSolution::new(network, options, lower, stop, tell);
+            let bound = beside.map_or(before, |bound| bound.join().unwrap_or(None));
+            InitialSolution { lower: first.lower.max(bound.unwrap_or(Cost::MIN)), ..first }
+        };
+        let first = start_in(scope, "first", work).ok()?;
+        let _ = publisher.listen(&message, progress, stop);
+        let first = first.join();
+        message.try_iter().for_each(|message| publisher.hear(message));
+        Some(first.map_err(|_| Error::Internal("the thread of the first solution ended abnormally".into())))
+    });
+    begun.unwrap_or_else(|| {
+        Ok(InitialSolution::new(network, options, lower, stop, &mut |message| publisher.hear_and_tick(message)))
+    })
+}
+
+pub(crate) fn check_start(network: &Network, start: &[Option<u32>]) -> Result<(), Error> {
+    let (found, expected) = (start.len(), network.domains().len());
+    if found != expected {
+        return Err(Error::Usage(format!("the start has {found} values, the network {expected} variables")));
+    }
+    for (v, (value, &domain)) in start.iter().zip(network.domains()).enumerate() {
+        if let Some(value) = value.filter(|&value| value >= domain) {
+            let name = network.variable_name(v);
+            return Err(Error::Usage(format!(
+                "the start gives {name} the value {value}, expected one{}",
+                among(domain)
+            )));
+        }
+    }
+    Ok(())
+}
