@@ -202,7 +202,11 @@ impl Bench {
                 sweeps,
                 cold: std::array::from_fn(|arm| u32::MAX / 8 * (arm as u32 + 1)),
                 region: std::array::from_fn(|arm| u32::MAX / 4 * (arm as u32 + 1)),
-                tree: if trees && !context.forests().is_empty() { [0, u32::MAX] } else { never },
+                tree: if trees && context.forests(&stop).is_ok_and(|forests| !forests.is_empty()) {
+                    [0, u32::MAX]
+                } else {
+                    never
+                },
                 before: never,
                 starts: Generation::starts(),
             };

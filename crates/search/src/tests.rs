@@ -362,9 +362,9 @@ fn preparations_look_at_the_flag_all_the_way_and_begin_again_once_stopped() {
     let context = || SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
     // each with its passes over all variables: of regions and forests one for each of so many
     let makes: [(&str, Make, u64); 3] = [
-        ("regions", |context, stop| context.regions_until(stop).map(<[u32]>::len), 32),
-        ("forests", |context, stop| context.forests_until(stop).map(|forests| forests.len()), 8),
-        ("layout", |context, stop| Ok(context.layout_until(stop)?.map_or(0, |layout| layout.affected.len())), 5),
+        ("regions", |context, stop| context.regions(stop).map(<[u32]>::len), 32),
+        ("forests", |context, stop| context.forests(stop).map(|forests| forests.len()), 8),
+        ("layout", |context, stop| Ok(context.layout(stop)?.map_or(0, |layout| layout.affected.len())), 5),
     ];
     for (name, make, passes) in makes {
         let whole = Watch::new();

@@ -2,9 +2,9 @@
 
 use crate::core::forest::Forest;
 use crate::core::interchangeable::interchangeable;
-use crate::core::layout::Layout;
+use crate::core::layout::MoveLayout;
 use crate::core::lazy::Lazy;
-use crate::core::quadratic::form::Form;
+use crate::core::quadratic::form::SweepForm;
 use crate::core::quadratic::is_form;
 use crate::core::schedule::Schedule;
 use crate::core::size::is_dense;
@@ -31,42 +31,75 @@ pub(crate) struct SearchContext {
     pub tables: ValueTables,
     /// Who shares a function with whom.
     pub graph: Graph,
-    /// Color classes: sweeps assign one after the other, as the variables of a class do not see each other.
-    pub classes: Vec<Vec<u32>>,
-    /// Numbers prime to that of the classes, below it: strides of the orders in which sweeps go through them.
-    pub strides: Vec<u32>,
-    /// Where [`SearchContext::forests`] come from, and they.
-    forest_draw: u64,
-    forests: Lazy<Vec<Forest>>,
-    /// Where [`SearchContext::regions`] come from, and they.
-    region_draw: u64,
-    regions: Lazy<Vec<u32>>,
-    layout: Lazy<Arc<Layout>>,
-    /// How many values there are, where all are interchangeable, as colors are.
-    pub interchangeable: Option<usize>,
-    /// Whether functions have rows in the tables, and edges in the graph.
-    has_rows: bool,
-    is_large: bool,
-    is_vast: bool,
+    pub order: SweepOrder,
     /// Temperatures.
     pub schedule: Schedule,
+    /// How many values there are, where all are interchangeable, as colors are.
+    pub interchangeable: Option<usize>,
     /// What every assignment pays besides.
     pub constant: Cost,
     /// About what visiting every variable once costs, in units of one nanosecond or so.
     pub sweep_work: u64,
+    size: Size,
     /// States wanted, where the caller said so.
     pub population: Option<usize>,
     /// Whether a run must do the same on every machine and device.
     pub portable: bool,
     /// How the core came from the network; it is the network without it.
     pub origin: Option<Arc<Reducer>>,
-    /// The network as it was read, where the core comes from one.
-    pub network: Option<Network>,
     /// The network itself where functions of it are sums, for which the core has chains of tables.
     pub sums: Option<Arc<SumSpace>>,
-    is_quadratic: OnceLock<bool>,
-    form: Lazy<Option<Arc<Form>>>,
+    original: Original,
+    on_demand: OnDemand,
     reduced: Mutex<Reduced>,
+}
+
+/// In which order sweeps assign the variables.
+#[derive(Debug)]
+pub(crate) struct SweepOrder {
+    /// Color classes: sweeps assign one after the other, as the variables of a class do not see each other.
+    pub classes: Vec<Vec<u32>>,
+    /// Numbers prime to that of the classes, below it: strides of the orders in which sweeps go through them.
+    pub strides: Vec<u32>,
+}
+
+/// How large a core is, in what decides how it is searched.
+#[derive(Debug)]
+struct Size {
+    /// Whether functions have rows in the tables, and edges in the graph.
+    has_rows: bool,
+    is_large: bool,
+    is_vast: bool,
+}
+
+/// The network as it was read, where the core comes from one.
+#[derive(Debug, Default)]
+struct Original {
+    network: Option<Network>,
+    is_quadratic: OnceLock<bool>,
+    form: Lazy<Option<Arc<SweepForm>>>,
+}
+
+/// What is made of a core when a driver first asks for it, and where its draws come from.
+#[derive(Debug)]
+struct OnDemand {
+    forest_draw: u64,
+    forests: Lazy<Vec<Forest>>,
+    region_draw: u64,
+    regions: Lazy<Vec<u32>>,
+    layout: Lazy<Arc<MoveLayout>>,
+}
+
+impl OnDemand {
+    fn new(rng: &mut Rng) -> OnDemand {
+        OnDemand {
+            forest_draw: rng.draw(),
+            forests: Lazy::default(),
+            region_draw: rng.draw(),
+            regions: Lazy::default(),
+            layout: Lazy::default(),
+        }
+    }
 }
 
 /// By variable and value; nothing where nothing is known.
@@ -79,13 +112,16 @@ impl SearchContext {
 
     /// Prepares a core. A forbidden entry costs `price` in the core's units.
     pub fn new(problem: &Arc<Problem>, price: Cost, population: Option<usize>, rng: &mut Rng) -> SearchContext {
-        SearchContext::until((problem, u64::MAX), price, population, rng, &Stop::new()).expect("no stop is set")
+        SearchContext::until(problem, u64::MAX, price, population, rng, &Stop::new()).expect("no stop is set")
     }
 
-    /// The same with copies of tables of at most so many entries, without any rows of functions where that is 0, or
+    /// Prepares a core with copies of tables of at most `copied` entries; without any rows of functions if that is 0.
+    ///
+    /// # Errors
     /// [`Error::Stopped`].
     fn until(
-        (problem, copied): (&Arc<Problem>, u64),
+        problem: &Arc<Problem>,
+        copied: u64,
         price: Cost,
         population: Option<usize>,
         rng: &mut Rng,
@@ -113,27 +149,18 @@ impl SearchContext {
         Ok(SearchContext {
             tables,
             graph,
-            strides: strides(classes.len(), is_large),
-            classes,
-            has_rows,
-            is_large,
-            is_vast: false,
-            forest_draw: rng.draw(),
-            forests: Lazy::default(),
-            region_draw: rng.draw(),
-            regions: Lazy::default(),
-            layout: Lazy::default(),
-            interchangeable,
+            order: SweepOrder { strides: strides(classes.len(), is_large), classes },
             schedule,
+            interchangeable,
             constant: problem.constant,
             sweep_work,
+            size: Size { has_rows, is_large, is_vast: false },
             population,
             portable: false,
             origin: None,
-            network: None,
             sums: None,
-            is_quadratic: OnceLock::new(),
-            form: Lazy::default(),
+            original: Original::default(),
+            on_demand: OnDemand::new(rng),
             reduced: Mutex::default(),
         })
     }
@@ -147,7 +174,7 @@ impl SearchContext {
         rng: &mut Rng,
         stop: &Stop,
     ) -> Result<Arc<SearchContext>, Error> {
-        SearchContext::prepared(network, core, false, options, (rng, stop))
+        SearchContext::prepared(network, core, false, options, rng, stop)
     }
 
     /// Returns the context of [`SearchContext::of_core`]; with the tables of all functions if the search needs them.
@@ -159,7 +186,8 @@ impl SearchContext {
         ReducedProblem { problem, reducer }: &ReducedProblem,
         needs_tables: bool,
         options: &Options,
-        (rng, stop): (&mut Rng, &Stop),
+        rng: &mut Rng,
+        stop: &Stop,
     ) -> Result<Arc<SearchContext>, Error> {
         options.activity.step("preparing the search");
         let price = problem.top.saturating_sub(problem.constant).max(1);
@@ -173,28 +201,27 @@ impl SearchContext {
             None if is_free && options.heuristic.is_none() && reducer.is_unreduced() && is_dense(network) => 0,
             None => u64::MAX,
         };
-        let mut context = SearchContext::until((problem, copied), price, options.population, rng, stop)?;
+        let mut context = SearchContext::until(problem, copied, price, options.population, rng, stop)?;
         context.portable = options.rounds.is_some();
-        context.is_vast = !context.has_rows || context.sweep_work > VAST_SWEEP && is_free;
-        (context.origin, context.network) = (Some(reducer.clone()), Some(network.clone()));
+        context.size.is_vast = !context.size.has_rows || context.sweep_work > VAST_SWEEP && is_free;
+        context.origin = Some(reducer.clone());
+        context.original.network = Some(network.clone());
         context.sums = sums.map(Arc::new);
         Ok(Arc::new(context))
     }
 
-    /// Orders of all variables whose every prefix is a connected region, one after the other. Made when first asked
-    /// for: the first solutions do not wait for them.
-    pub fn regions(&self) -> &[u32] {
-        self.regions_until(&Stop::new()).expect("no stop is set")
-    }
-
-    /// The same, or [`Error::Stopped`] before they are made.
-    pub fn regions_until(&self, stop: &Stop) -> Result<&[u32], Error> {
-        let made = self.regions.get(|| {
+    /// Returns orders of all variables whose every prefix is a connected region, one after the other. Made when first
+    /// asked for: the first solutions do not wait for them.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] before they are made.
+    pub fn regions(&self, stop: &Stop) -> Result<&[u32], Error> {
+        let made = self.on_demand.regions.get(|| {
             let n = self.variables();
             // as many as 32 of 62500 variables have, and no fewer than four
             let count = (2_000_000 / n.max(1)).clamp(4, 256) as u64;
             let grow = |region: &mut Region, k| {
-                let mut rng = Rng::new(mix(self.region_draw, k));
+                let mut rng = Rng::new(mix(self.on_demand.region_draw, k));
                 region.grow(&self.graph, n, &mut rng, stop).map(<[u32]>::to_vec)
             };
             let grown = (0..count).into_par_iter().map_init(Region::default, grow);
@@ -208,19 +235,18 @@ impl SearchContext {
         made.map(Vec::as_slice)
     }
 
-    /// Random induced forests for tree moves; none where they would hold next to nothing. Made when first asked for, as
-    /// regions are; code that makes children in parallel asks before.
-    pub fn forests(&self) -> &[Forest] {
-        self.forests_until(&Stop::new()).expect("no stop is set")
-    }
-
-    /// The same, or [`Error::Stopped`] before they are made.
-    pub fn forests_until(&self, stop: &Stop) -> Result<&[Forest], Error> {
-        let made = self.forests.get(|| {
+    /// Returns random induced forests for tree moves; none where they would hold next to nothing. Made when first asked
+    /// for, as regions are; code that makes children in parallel asks before.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] before they are made.
+    pub fn forests(&self, stop: &Stop) -> Result<&[Forest], Error> {
+        let made = self.on_demand.forests.get(|| {
             let n = self.variables();
             let count = (1_000_000 / n.max(1)).clamp(8, 128) as u64;
             let largest = if self.is_large() { LARGE_TREE } else { u32::MAX };
-            let forest = |k| Forest::random(&self.tables, largest, &mut Rng::new(mix(self.forest_draw, k)), stop);
+            let forest =
+                |k| Forest::random(&self.tables, largest, &mut Rng::new(mix(self.on_demand.forest_draw, k)), stop);
             // alone, a forest of few edges is a sweep that costs more
             let first = forest(0)?;
             if first.edges() * 10 < n {
@@ -232,16 +258,14 @@ impl SearchContext {
         made.map(Vec::as_slice)
     }
 
-    /// Which ratings a move changes; nothing where some tables are read in place. Made when first asked for, by all
+    /// Returns which ratings a move changes; `None` if some tables are read in place. Made when first asked for, by all
     /// threads, as regions are.
-    pub fn layout(&self) -> Option<&Arc<Layout>> {
-        self.layout_until(&Stop::new()).expect("no stop is set")
-    }
-
-    /// The same, or [`Error::Stopped`] before it is made.
-    pub fn layout_until(&self, stop: &Stop) -> Result<Option<&Arc<Layout>>, Error> {
-        let make = || Layout::until(&self.tables, stop).map(Arc::new);
-        self.tables.all_copied().then(|| self.layout.get(make)).transpose()
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] before it is made.
+    pub fn layout(&self, stop: &Stop) -> Result<Option<&Arc<MoveLayout>>, Error> {
+        let make = || MoveLayout::new(&self.tables, stop).map(Arc::new);
+        self.tables.all_copied().then(|| self.on_demand.layout.get(make)).transpose()
     }
 
     /// Whether solutions of the core need not be solutions of the network.
@@ -257,38 +281,42 @@ impl SearchContext {
 
     /// Whether functions have tables at all.
     pub fn has_tables(&self) -> bool {
-        self.has_rows
+        self.size.has_rows
     }
 
     /// Whether the tables of all functions are laid out.
     pub fn has_all_tables(&self) -> bool {
-        self.has_rows && self.tables.all_copied()
+        self.size.has_rows && self.tables.all_copied()
     }
 
     /// Whether drivers that read tables have a chance.
     pub fn is_for_tables(&self) -> bool {
-        self.has_rows && !self.is_for_sums()
+        self.size.has_rows && !self.is_for_sums()
     }
 
     /// Whether the network, as it was read, has variables of two values and functions of two variables alone.
     pub fn is_quadratic(&self) -> bool {
-        *self.is_quadratic.get_or_init(|| self.network.as_ref().is_some_and(is_form))
+        *self.original.is_quadratic.get_or_init(|| self.original.network.as_ref().is_some_and(is_form))
     }
 
-    /// The network as a quadratic form, where it is one; made when first asked for, or [`Error::Stopped`] before that.
-    pub fn form_until(&self, stop: &Stop) -> Result<Option<Arc<Form>>, Error> {
+    /// Returns the network as a quadratic form; `None` if it is none. Made when first asked for.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] before it is made.
+    pub fn form(&self, stop: &Stop) -> Result<Option<Arc<SweepForm>>, Error> {
+        let Original { network, form, .. } = &self.original;
         let make =
-            || Ok(self.network.as_ref().map(|network| Form::of(network, stop)).transpose()?.flatten().map(Arc::new));
-        self.form.get(make).cloned()
+            || Ok(network.as_ref().map(|network| SweepForm::of(network, stop)).transpose()?.flatten().map(Arc::new));
+        form.get(make).cloned()
     }
 
     /// Takes the form of the same network, if it is made.
-    pub fn have_form(&self, form: Option<Arc<Form>>) {
-        let _ = form.map(|form| self.form.get(|| Ok(Some(form))));
+    pub fn have_form(&self, form: Option<Arc<SweepForm>>) {
+        let _ = form.map(|form| self.original.form.get(|| Ok(Some(form))));
     }
 
     pub fn have_form_of(&self, other: &SearchContext) {
-        self.have_form(other.form.made().cloned().flatten());
+        self.have_form(other.original.form.made().cloned().flatten());
     }
 
     /// Whether all values are interchangeable, as colors are.
@@ -312,19 +340,20 @@ impl SearchContext {
 
     /// Whether few states with long sweeps, which are merged by parts, do better than many with short ones.
     pub fn is_large(&self) -> bool {
-        self.is_large
+        self.size.is_large
     }
 
-    /// The same, whatever its size.
+    /// A context that counts as vast, whatever its size.
     #[cfg(test)]
-    pub fn into_vast(self) -> Self {
-        SearchContext { is_vast: true, ..self }
+    pub fn into_vast(mut self) -> Self {
+        self.size.is_vast = true;
+        self
     }
 
     /// Whether one state's sweeps are work for all threads of the CPU. Not where a run must be repeated, on a device
     /// too.
     pub fn is_vast(&self) -> bool {
-        self.is_vast
+        self.size.is_vast
     }
 }
 

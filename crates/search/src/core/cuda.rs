@@ -5,6 +5,7 @@ use crate::core::forest::{Forest, NO_PARENT};
 use crate::device::shared::device_structs;
 use crate::device::{Cuda, DeviceError, DeviceRepr, Held};
 use crate::model::{Cost, Table};
+use crate::stop::Stop;
 use crate::tuning::core::NARROW;
 use crate::value_tables::{Incidence, RowEntry, Rows, ValueTables, on_rows};
 use rayon::prelude::*;
@@ -197,20 +198,21 @@ impl DeviceCore {
         let tables = &context.tables;
         let n = tables.variables();
         let shape = Shape::of(context);
-        let (units, forests) = (Units::new(tables, shape), context.forests());
+        let (units, no_stop) = (Units::new(tables, shape), Stop::new());
+        let forests = context.forests(&no_stop).expect("no stop is set");
         let unary = tables.rows().unary(0, units.begin as usize);
         // side by side: one after the other they took a sixth of scen06's time to its best value
-        let ((words, incidences), (functions, (forests, effects))) = rayon::join(
+        let ((words, incidences), (functions, (forest_lists, effects))) = rayon::join(
             || rayon::join(|| units.words(tables.rows()), || incidences(tables, units, shape.wide)),
             || {
                 let kept = || if shape.keeps { effects(context, units) } else { Default::default() };
                 rayon::join(|| functions(tables), || (Forests::new(tables, forests, units), kept()))
             },
         );
-        let regions = context.regions();
+        let regions = context.regions(&no_stop).expect("no stop is set");
         let mut class_begin = vec![0];
         let mut class_members = Vec::new();
-        for class in &context.classes {
+        for class in &context.order.classes {
             class_members.extend_from_slice(class);
             class_begin.push(class_members.len() as u32);
         }
@@ -219,16 +221,16 @@ impl DeviceCore {
         let class_info: Vec<u32> = class_members.iter().flat_map(|&v| infos[v as usize]).collect();
         let (entries, pairs, costs, unary_at) = functions;
         let (neighbour_begin, neighbours) = context.graph.arrays();
-        let Forests { lists: [forest_levels, levels, nodes, children], ratings, members } = &forests;
+        let Forests { lists: [forest_levels, levels, nodes, children], ratings, members } = &forest_lists;
         let [row_places, class_row_places, effects] = &effects;
         let mut up = Uploads { cuda, held: Held::default() };
         let argument = CoreArgument {
             variables: n as i32,
             functions: tables.problem.functions.len() as i32,
-            forests: context.forests().len() as i32,
+            forests: forests.len() as i32,
             shapes: (regions.len() / n.max(1)) as i32,
-            strides_count: context.strides.len() as i32,
-            classes: context.classes.len() as i32,
+            strides_count: context.order.strides.len() as i32,
+            classes: context.order.classes.len() as i32,
             quads: shape.quads as i32,
             pad: n.next_multiple_of(16) as i32,
             price: tables.price(),
@@ -243,7 +245,7 @@ impl DeviceCore {
             pairs: up.items(&pairs)?,
             costs: up.items(&costs)?,
             unary: up.items(&unary_at)?,
-            strides: up.items(&context.strides)?,
+            strides: up.items(&context.order.strides)?,
             regions: up.items(regions)?,
             class_begin: up.items(&class_begin)?,
             class_members: up.items(&class_members)?,
@@ -263,7 +265,7 @@ impl DeviceCore {
         Ok(DeviceCore {
             argument,
             shape,
-            nodes: context.forests().iter().map(|forest| forest.nodes.len() as u32).max().unwrap_or(0),
+            nodes: forests.iter().map(|forest| forest.nodes.len() as u32).max().unwrap_or(0),
             domains: tables.problem.domains.iter().map(|&domain| u64::from(domain)).sum(),
             _held: up.held,
         })
@@ -336,7 +338,7 @@ fn effects(context: &SearchContext, units: Units) -> [Vec<u32>; 3] {
             [v | tables.problem.domains[v as usize] << 16, row | length << 16, begin - count, count]
         })
         .collect();
-    let members = context.classes.iter().flatten().flat_map(|&v| row_places[v as usize]).collect();
+    let members = context.order.classes.iter().flatten().flat_map(|&v| row_places[v as usize]).collect();
     [row_places.concat(), members, of.concat().concat()]
 }
 

@@ -5,18 +5,18 @@ use crate::stop::{Cause, Stop};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// The best total and the best bound that any part of a run knows. Its flag is set once they meet, so that rounds on
-/// their way end.
+/// The incumbent's total cost and the lower bound, from all parts of a run. Its flag is set once the gap is closed, so
+/// that rounds on their way end.
 #[derive(Clone)]
-pub(crate) struct Meeting {
+pub(crate) struct SharedIncumbent {
     ends: Arc<[AtomicI64; 2]>,
-    met: Stop,
+    closed: Stop,
 }
 
-impl Meeting {
+impl SharedIncumbent {
     /// Totals from `upper` on are no better than what is known.
     pub fn new(upper: Cost, stop: &Stop) -> Self {
-        Meeting { ends: Arc::new([AtomicI64::new(upper), AtomicI64::new(Cost::MIN)]), met: stop.below() }
+        SharedIncumbent { ends: Arc::new([AtomicI64::new(upper), AtomicI64::new(Cost::MIN)]), closed: stop.below() }
     }
 
     pub fn found(&self, total: Cost) {
@@ -29,15 +29,15 @@ impl Meeting {
         self.look();
     }
 
-    /// Set where the run is to stop, and once both ends have met.
-    pub fn met(&self) -> &Stop {
-        &self.met
+    /// Set if the run is to stop, and once the gap is closed.
+    pub fn closed(&self) -> &Stop {
+        &self.closed
     }
 
     fn look(&self) {
         let [upper, lower] = [0, 1].map(|end| self.ends[end].load(Ordering::SeqCst));
         if lower >= upper {
-            self.met.set(Cause::Time);
+            self.closed.set(Cause::Time);
         }
     }
 }
@@ -50,18 +50,18 @@ mod tests {
     fn ends_meet_whoever_moves_last() {
         for last_is_found in [true, false] {
             let stop = Stop::new();
-            let meeting = Meeting::new(10, &stop);
-            let other = meeting.clone();
+            let incumbent = SharedIncumbent::new(10, &stop);
+            let other = incumbent.clone();
             let moves: [(bool, Cost); 4] = [(true, 8), (false, 3), (last_is_found, 5), (!last_is_found, 5)];
             for (count, (is_found, cost)) in moves.into_iter().enumerate() {
-                assert!(!meeting.met().is_set(), "after {count}");
+                assert!(!incumbent.closed().is_set(), "after {count}");
                 if is_found { other.found(cost) } else { other.proved(cost) }
             }
-            assert!(meeting.met().is_set() && !stop.is_set());
+            assert!(incumbent.closed().is_set() && !stop.is_set());
         }
         // without a solution a bound meets the limit
-        let meeting = Meeting::new(10, &Stop::new());
-        meeting.proved(10);
-        assert!(meeting.met().is_set());
+        let incumbent = SharedIncumbent::new(10, &Stop::new());
+        incumbent.proved(10);
+        assert!(incumbent.closed().is_set());
     }
 }

@@ -17,14 +17,14 @@ pub(crate) struct Affected {
     start: u32,
     quads: u16,
     /// The pairs of variable and stride of the function's other variables: how many, and the first among
-    /// [`Layout::others`]. Most functions have none.
+    /// [`MoveLayout::others`]. Most functions have none.
     others: (u16, u32),
 }
 
 impl Affected {
     /// How far the values of the function's other variables move the row.
     #[inline(always)]
-    pub fn shift(&self, layout: &Layout, values: &[u16]) -> u32 {
+    pub fn shift(&self, layout: &MoveLayout, values: &[u16]) -> u32 {
         let (count, first) = self.others;
         let others = &layout.others[first as usize..][..usize::from(count)];
         others.iter().map(|&(variable, stride)| u32::from(values[variable as usize]) * stride).sum()
@@ -46,7 +46,7 @@ pub(crate) const UNWATCHED: Option<fn(usize, i32, i32)> = None;
 
 /// Where things stand in the flat tables of moves. A move is a place in them: the row of its variable, and the value.
 #[derive(Debug, Default)]
-pub(crate) struct Layout {
+pub(crate) struct MoveLayout {
     /// First move of each variable, and the end: as the unary rows stand among the entries.
     pub starts: Vec<u32>,
     /// First of the rows that each variable's moves change, and the end.
@@ -99,19 +99,14 @@ impl SparseRows {
     }
 }
 
-impl Layout {
-    #[cfg(test)]
-    pub fn new(tables: &ValueTables) -> Self {
-        Layout::until(tables, &Stop::new()).expect("no stop is set")
-    }
-
+impl MoveLayout {
     /// Reads it off the tables.
     ///
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn until(tables: &ValueTables, stop: &Stop) -> Result<Self, Error> {
+    pub fn new(tables: &ValueTables, stop: &Stop) -> Result<Self, Error> {
         let n = tables.variables();
-        let mut layout = Layout { starts: (0..n).map(|v| tables.unary_at(v)).collect(), ..Layout::default() };
+        let mut layout = MoveLayout { starts: (0..n).map(|v| tables.unary_at(v)).collect(), ..MoveLayout::default() };
         layout.starts.push(tables.moves() as u32);
         layout.floors = floors(tables, stop)?;
         layout.sparse = on_rows!(tables.rows(), entries => SparseRows::until(entries, layout.moves(), stop))?;
@@ -279,13 +274,11 @@ fn replace<const WIDTH: usize, E: RowEntry>(sums: &mut [i32], gone: &[E], come: 
     sums.copy_from_slice(&changed);
 }
 
-/// The sum of the rows' entries, which is what a walk's energy is.
-pub(crate) fn energy(tables: &ValueTables, values: &[u16]) -> i64 {
-    energy_until(tables, values, &Stop::new()).expect("no stop is set")
-}
-
-/// The same, or [`Error::Stopped`].
-pub(crate) fn energy_until(tables: &ValueTables, values: &[u16], stop: &Stop) -> Result<i64, Error> {
+/// Returns the sum of the rows' entries, which is what a walk's energy is.
+///
+/// # Errors
+/// [`Error::Stopped`].
+pub(crate) fn energy(tables: &ValueTables, values: &[u16], stop: &Stop) -> Result<i64, Error> {
     let mut sum = 0;
     for v in stop.each(0..tables.variables()) {
         let v = v?;

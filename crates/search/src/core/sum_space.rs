@@ -1,7 +1,7 @@
 //! A network's own variables, where its global functions are sums, for local search.
 
 use crate::core::elite::LONGEST;
-use crate::core::layout::{Layout, energy};
+use crate::core::layout::{MoveLayout, energy};
 use crate::error::Error;
 use crate::globals::sums::Sums;
 use crate::model::{Cost, FORBIDDEN, Network};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) struct SumSpace {
     pub network: Network,
     pub tables: ValueTables,
-    pub layout: Layout,
+    pub layout: MoveLayout,
     pub sums: Sums,
     /// The values of each variable that the reductions have left.
     pub values: Vec<Vec<u16>>,
@@ -55,7 +55,7 @@ impl SumSpace {
         if !tables.all_copied() {
             return Ok(None);
         }
-        let layout = Layout::until(&tables, stop)?;
+        let layout = MoveLayout::new(&tables, stop)?;
         let has_choice = |v: usize| {
             let values = &values[v];
             let is_read = || values.iter().any(|&value| !sums.terms(v, value.into()).is_empty());
@@ -102,7 +102,7 @@ impl SumSpace {
 
     /// What values cost without the constant, computed from nothing but the tables; nothing where a sum is violated.
     pub fn cost(&self, values: &[u16]) -> Option<Cost> {
-        let energy = energy(&self.tables, values) << self.tables.shift;
+        let energy = energy(&self.tables, values, &Stop::new()).expect("no stop is set") << self.tables.shift;
         let totals = self.sums.totals(values);
         let mut costs = self.sums.sums.iter().zip(totals).map(|(sum, total)| sum.cost(total));
         costs.try_fold(energy, |all, cost| Some(all.saturating_add(cost?)))

@@ -1,7 +1,7 @@
 //! An assignment with the cost of every value under the others' values kept, for drivers of the CPU that move one
 //! variable at a time.
 
-use crate::core::layout::{Layout, UNWATCHED, energy_until};
+use crate::core::layout::{MoveLayout, UNWATCHED, energy};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::value_tables::ValueTables;
@@ -19,25 +19,25 @@ pub(crate) struct Kept {
 impl Kept {
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn new(tables: &ValueTables, layout: &Layout, values: Vec<u16>, stop: &Stop) -> Result<Kept, Error> {
+    pub fn new(tables: &ValueTables, layout: &MoveLayout, values: Vec<u16>, stop: &Stop) -> Result<Kept, Error> {
         let mut costs = vec![0; layout.moves()];
         for v in stop.each(0..values.len()) {
             let v = v?;
             tables.rate(v, &values, &mut costs[layout.range(v)], |_| true);
         }
-        let energy = energy_until(tables, &values, stop)?;
+        let energy = energy(tables, &values, stop)?;
         Ok(Kept { values, costs, energy })
     }
 
     /// What each value of a variable costs.
     #[inline(always)]
-    pub fn costs_of(&self, layout: &Layout, v: usize) -> &[i32] {
+    pub fn costs_of(&self, layout: &MoveLayout, v: usize) -> &[i32] {
         &self.costs[layout.range(v)]
     }
 
     /// A variable goes to a value.
     #[inline(always)]
-    pub fn set(&mut self, tables: &ValueTables, layout: &Layout, v: usize, value: u16) {
+    pub fn set(&mut self, tables: &ValueTables, layout: &MoveLayout, v: usize, value: u16) {
         let costs = self.costs_of(layout, v);
         self.energy += i64::from(costs[usize::from(value)]) - i64::from(costs[usize::from(self.values[v])]);
         layout.update(tables, (&self.values, v, value), &mut self.costs, |cost| cost, UNWATCHED);

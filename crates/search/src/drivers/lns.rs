@@ -79,7 +79,7 @@ impl Lns {
             self.open(context, stop)?;
         }
         // made here: a thread that made them amid turns might be given another turn, which would wait for them for ever
-        let _ = context.regions_until(stop)?;
+        let _ = context.regions(stop)?;
         if pool.elites().is_empty() {
             let values = (0..context.variables()).map(|v| self.rng.index(context.tables.domain(v)) as u16).collect();
             pool.offer(&Elite::until(&context.tables, values, stop)?);
@@ -225,7 +225,8 @@ impl LnsState {
         }
         let degree = |v: &u32| context.tables.degree(*v as usize);
         if chosen.iter().map(degree).sum::<usize>() > FUSED {
-            let region = &context.regions()[self.rng.index(context.regions().len() / n) * n..][..n];
+            let regions = context.regions(stop)?;
+            let region = &regions[self.rng.index(regions.len() / n) * n..][..n];
             let mut room = FUSED;
             let fits = |v: &u32| {
                 room = room.saturating_sub(degree(v));

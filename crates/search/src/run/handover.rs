@@ -25,18 +25,18 @@ impl Drop for DeviceHandover {
 }
 
 impl DeviceHandover {
-    /// The device if it is there with its kernels, or if the run waits for it; else the way to it. `met` ends what the
+    /// The device if it is there with its kernels, or if the run waits for it; else the way to it. `closed` ends what the
     /// CPU does meanwhile.
     pub fn unless_there(
         opening: &Opening,
         waits: bool,
         context: &SearchContext,
-        met: &Stop,
+        closed: &Stop,
         stop: &Stop,
     ) -> Result<(Option<DeviceHandover>, Opened), Error> {
         let mut there = match opening.poll()? {
             None if waits || !opening.is_ahead() => {
-                let _ = (context.regions_until(stop)?, context.forests_until(stop)?);
+                let _ = (context.regions(stop)?, context.forests(stop)?);
                 Some(opening.wait(stop)?)
             }
             there => there,
@@ -49,7 +49,7 @@ impl DeviceHandover {
         match there {
             Some(device) if device.cuda.as_ref().is_some_and(|cuda| first.is_there(cuda)) => Ok((None, device)),
             // without a thread that waits for it the run does
-            _ => match DeviceHandover::new(opening.clone(), first, met, stop) {
+            _ => match DeviceHandover::new(opening.clone(), first, closed, stop) {
                 Ok(handover) => Ok((Some(handover), Opened::default())),
                 Err(_) => Ok((None, opening.wait(stop)?)),
             },
@@ -57,8 +57,8 @@ impl DeviceHandover {
     }
 
     /// Waits for the device, then for the kernels that its first rounds take.
-    fn new(opening: Opening, kernels: FirstKernels, met: &Stop, stop: &Stop) -> io::Result<DeviceHandover> {
-        let (over, left) = (met.below(), stop.below());
+    fn new(opening: Opening, kernels: FirstKernels, closed: &Stop, stop: &Stop) -> io::Result<DeviceHandover> {
+        let (over, left) = (closed.below(), stop.below());
         let choice = opening.choice().clone();
         let thread = threads::start("handover", {
             let (stop, over, busy) = (left.clone(), over.clone(), Busy::new());

@@ -34,7 +34,7 @@ impl Run<'_> {
     /// Lays out the tables of all functions; the drivers begin again on them.
     fn lay_out(&mut self) -> Result<(), Error> {
         let Run { network, options, stop, .. } = *self;
-        let context = SearchContext::prepared(network, &self.core, true, options, (&mut self.rng, stop))?;
+        let context = SearchContext::prepared(network, &self.core, true, options, &mut self.rng, stop)?;
         context.have_form_of(&self.context);
         self.context = context;
         let context = &self.context;

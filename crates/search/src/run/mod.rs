@@ -39,7 +39,7 @@ use crate::bounds::{BoundResult, CONSTANT, Proof, REDUCTIONS};
 use crate::core::context::SearchContext;
 use crate::core::effort::Effort;
 use crate::core::elite::LONGEST;
-use crate::core::incumbent::Meeting;
+use crate::core::incumbent::SharedIncumbent;
 use crate::core::pool::Pool;
 use crate::device::Opened;
 use crate::elimination::Gpu;
@@ -69,7 +69,7 @@ pub(crate) struct Run<'a> {
     group: DriverGroup,
     bounds: ConcurrentBounds,
     /// What is known beside the loop as well.
-    meeting: Meeting,
+    incumbent: SharedIncumbent,
     rng: Rng,
     /// The devices, as long as they work; the CPU without one.
     device: Opened,
@@ -134,7 +134,8 @@ impl<'a> Run<'a> {
         };
         let least = core.problem.constant.max(network.least());
         let constant = if core.reducer.infeasible() { network.top() } else { least };
-        let (totals, meeting) = (Totals::resumed(options), Meeting::new(first.upper.min(network.top()), stop));
+        let (totals, incumbent) =
+            (Totals::resumed(options), SharedIncumbent::new(first.upper.min(network.top()), stop));
         let proof = Proof::reductions(&core.reducer).map(Box::new);
         let source = if options.reduce && !core.reducer.is_unreduced() { REDUCTIONS } else { CONSTANT };
         tell(Message::Bound { bound: constant, source: source.into(), totals, proof });
@@ -152,7 +153,8 @@ impl<'a> Run<'a> {
         };
         // a run that must be repeated, and what needs a device, begin there
         let waits = options.rounds.is_some() || for_devices;
-        let (handover, device) = DeviceHandover::unless_there(&options.device, waits, &context, meeting.met(), stop)?;
+        let (handover, device) =
+            DeviceHandover::unless_there(&options.device, waits, &context, incumbent.closed(), stop)?;
         if handover.is_none() {
             tell(Message::Note(device.to_string()));
         }
@@ -163,10 +165,10 @@ impl<'a> Run<'a> {
         }
         let parts = || ThreadSplit::beside_device(Portfolio::may_split(options), context.is_large());
         let (for_bounds, for_drivers) = device.cuda.is_some().then(parts).map(|all| (all.bounds, all.drivers)).unzip();
-        let group = DriverGroup::new(options, &device, for_drivers.flatten(), meeting.clone(), &mut rng);
+        let group = DriverGroup::new(options, &device, for_drivers.flatten(), incumbent.clone(), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
-        let bounds = ConcurrentBounds::new(options, gpu.zip(for_bounds), meeting.clone());
+        let bounds = ConcurrentBounds::new(options, gpu.zip(for_bounds), incumbent.clone());
         let values = ValueBounds::new(&core.reducer, stop)?;
         if options.facts && !beside.as_ref().is_some_and(Reducing::is_on_its_way) {
             tell(Message::facts(&core, &context, options));
@@ -186,7 +188,7 @@ impl<'a> Run<'a> {
             pool: Pool::new(first.upper < FORBIDDEN),
             group,
             bounds,
-            meeting,
+            incumbent,
             rng,
             device,
             handover,
@@ -222,7 +224,7 @@ impl<'a> Run<'a> {
         for first in std::mem::take(&mut self.first).iter().filter(|_| wanted) {
             self.offer_projected(first);
         }
-        self.meeting.proved(self.lower);
+        self.incumbent.proved(self.lower);
         self.resume();
         let stopped_by = loop {
             threads::panic_on_purpose("loop");
@@ -301,7 +303,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let began = Instant::now();
-        let over = self.handover.as_ref().map_or(self.meeting.met(), DeviceHandover::over);
+        let over = self.handover.as_ref().map_or(self.incumbent.closed(), DeviceHandover::over);
         let (group, context, pool) = (&mut self.group, &self.context, &mut self.pool);
         let (source, Effort { moves, ratings, work, note, clipped, lost, picks, nonsense, fault, found }) =
             self.bounds.for_search().run(|| group.round(context, pool, over));
@@ -462,7 +464,7 @@ impl<'a> Run<'a> {
         // a proof is news even where more is known that has none
         if bound > self.lower || proof.is_some() {
             self.lower = self.lower.max(bound);
-            self.meeting.proved(self.lower);
+            self.incumbent.proved(self.lower);
             let (source, totals) = (source.to_string(), self.totals);
             (self.tell)(Message::Bound { bound, source, totals, proof: proof.map(Box::new) });
         }

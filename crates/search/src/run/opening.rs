@@ -5,7 +5,7 @@ use super::initial::InitialSolution;
 use super::messages::{Message, Totals};
 use crate::check;
 use crate::core::context::SearchContext;
-use crate::core::quadratic::form::Form;
+use crate::core::quadratic::form::SweepForm;
 use crate::core::quadratic::is_form;
 use crate::drivers::spins::{NAME, alone};
 use crate::error::Error;
@@ -47,7 +47,7 @@ pub(super) fn beside<T: Send>(
             prepared = prepare();
         });
         // also where the core is there first: drivers want it
-        let form = Form::of(network, stop).ok().flatten().map(Arc::new)?;
+        let form = SweepForm::of(network, stop).ok().flatten().map(Arc::new)?;
         let begin = first.assignments.first().cloned().unwrap_or_else(|| vec![0; network.domains().len()]);
         let totals = Totals::resumed(options);
         alone(&form, &begin, Rng::new(mix(options.seed, 0)), &over, &mut |values| {

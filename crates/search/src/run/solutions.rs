@@ -75,7 +75,7 @@ impl Run<'_> {
             let Some(value) = evaluation.value(self.network, solution) else {
                 return Err(Error::Internal(format!("{source}: a solution of cost {cost} that the file forbids")));
             };
-            self.meeting.found(cost);
+            self.incumbent.found(cost);
             self.upper = cost;
             if self.value.is_none_or(|best| self.network.units().is_better(value, best)) {
                 self.value = Some(value);

@@ -5,7 +5,7 @@ use super::background::BackgroundTask;
 use super::bounds::Bounds;
 use super::threads::{ThreadSplit, Threads};
 use crate::bounds::BoundResult;
-use crate::core::incumbent::Meeting;
+use crate::core::incumbent::SharedIncumbent;
 use crate::elimination::Gpu;
 use crate::model::Cost;
 use crate::options::Options;
@@ -34,7 +34,7 @@ pub(crate) struct ConcurrentBounds {
     over: Stop,
     shared: Arc<Shared>,
     /// Told of what steps beside the search have found and proven.
-    meeting: Meeting,
+    incumbent: SharedIncumbent,
 }
 
 /// Between the search and the bounds beside it.
@@ -60,7 +60,7 @@ impl Shared {
 
 impl ConcurrentBounds {
     /// What the options allow; a device takes exact plans that pay there.
-    pub fn new(options: &Options, device: Option<(Arc<Gpu>, Threads)>, meeting: Meeting) -> Self {
+    pub fn new(options: &Options, device: Option<(Arc<Gpu>, Threads)>, incumbent: SharedIncumbent) -> Self {
         let (gpu, threads) = device.unzip();
         let (task, threads) = (BackgroundTask::new(Bounds::new(options, gpu)), threads.unwrap_or_default());
         ConcurrentBounds {
@@ -72,7 +72,7 @@ impl ConcurrentBounds {
             widths: (None, None),
             over: Stop::new(),
             shared: Arc::default(),
-            meeting,
+            incumbent,
         }
     }
 
@@ -139,7 +139,7 @@ impl ConcurrentBounds {
         self.shared.recalled.store(one, Ordering::Relaxed);
         let (core, stop) = (core.clone(), self.over.clone());
         let (threads, leading) = (self.threads.clone(), self.leading.clone());
-        let (shared, meeting) = (self.shared.clone(), self.meeting.clone());
+        let (shared, incumbent) = (self.shared.clone(), self.incumbent.clone());
         let own = threads.clone();
         let slices = move |bounds: &mut Bounds| {
             loop {
@@ -151,10 +151,10 @@ impl ConcurrentBounds {
                 let step = many.unwrap_or(&threads).run(|| bounds.slice(&core, upper, &stop));
                 if let Some(step) = step {
                     if let Some(assignment) = step.assignment.as_ref().filter(|_| !step.reduced.reducer.is_relaxed()) {
-                        meeting.found(step.reduced.problem.cost(assignment));
+                        incumbent.found(step.reduced.problem.cost(assignment));
                     }
                     // it speaks of what is better than the best total then known
-                    meeting.proved(step.lower.min(upper));
+                    incumbent.proved(step.lower.min(upper));
                     shared.steps().push_back(step);
                 }
                 if shared.recalled.load(Ordering::Relaxed)
@@ -243,13 +243,13 @@ mod tests {
     use std::time::Instant;
 
     /// All steps that follow from one beginning, up to the one that decides.
-    fn steps(meeting: &Meeting, core: &ReducedProblem, upper: Cost, stop: &Stop) -> Vec<BoundResult> {
-        let mut bounds = ConcurrentBounds::new(&Options::default(), None, meeting.clone());
+    fn steps(incumbent: &SharedIncumbent, core: &ReducedProblem, upper: Cost, stop: &Stop) -> Vec<BoundResult> {
+        let mut bounds = ConcurrentBounds::new(&Options::default(), None, incumbent.clone());
         bounds.begin(core, upper, false, stop);
         let (mut steps, begin) = (Vec::new(), Instant::now());
         loop {
             assert!(begin.elapsed() < Duration::from_secs(600));
-            let is_decided = meeting.met().is_set();
+            let is_decided = incumbent.closed().is_set();
             if is_decided {
                 bounds.recall();
             }
@@ -268,16 +268,16 @@ mod tests {
         let network = generate("grid", &[("side", "8"), ("d", "4"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
         let core = ReducedProblem { problem: Arc::new(reducer.problem()), reducer };
-        let open = Meeting::new(network.top(), &stop);
+        let open = SharedIncumbent::new(network.top(), &stop);
         let found = steps(&open, &core, network.top(), &stop);
         let best = found.iter().map(|step| step.lower).max().expect("elimination is exact");
         // an exact elimination comes with an assignment that meets it
         let is_found = found.iter().any(|step| step.assignment.as_ref().is_some_and(|a| core.problem.cost(a) == best));
-        assert!(best < network.top() && is_found && open.met().is_set(), "{best}");
+        assert!(best < network.top() && is_found && open.closed().is_set(), "{best}");
 
-        let closed = Meeting::new(best, &stop);
+        let closed = SharedIncumbent::new(best, &stop);
         assert!(!steps(&closed, &core, best, &stop).is_empty());
-        assert!(closed.met().is_set() && !stop.is_set());
+        assert!(closed.closed().is_set() && !stop.is_set());
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
         let network = generate("random", &[("n", "60"), ("d", "8"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
         let core = ReducedProblem { problem: Arc::new(reducer.problem()), reducer };
-        let mut bounds = ConcurrentBounds::new(&Options::default(), None, Meeting::new(network.top(), &stop));
+        let mut bounds = ConcurrentBounds::new(&Options::default(), None, SharedIncumbent::new(network.top(), &stop));
         bounds.begin(&core, network.top(), false, &stop);
         bounds.rebase();
         while bounds.here().is_none() {

@@ -6,7 +6,7 @@ use super::portfolio::{Lost, Portfolio};
 use super::threads::Threads;
 use crate::core::context::SearchContext;
 use crate::core::effort::Effort;
-use crate::core::incumbent::Meeting;
+use crate::core::incumbent::SharedIncumbent;
 use crate::core::pool::{Pool, Translate};
 use crate::device::DeviceError;
 use crate::elimination::Outcome;
@@ -81,7 +81,7 @@ impl ConcurrentDrivers {
     }
 
     /// Begins rounds with what both sides know, where none are under way.
-    pub fn begin(&mut self, context: &Arc<SearchContext>, pool: &Pool, meeting: &Meeting, stop: &Stop) {
+    pub fn begin(&mut self, context: &Arc<SearchContext>, pool: &Pool, incumbent: &SharedIncumbent, stop: &Stop) {
         if self.drivers.here().is_none_or(|drivers| drivers.is_empty()) {
             return;
         }
@@ -94,10 +94,10 @@ impl ConcurrentDrivers {
         drop(found);
         self.over = stop.below();
         let (context, found, over) = (context.clone(), self.found.clone(), self.over.clone());
-        let (threads, meeting, pace) = (self.threads.clone(), meeting.clone(), self.pace);
+        let (threads, incumbent, pace) = (self.threads.clone(), incumbent.clone(), self.pace);
         let own = threads.clone();
         let task =
-            move |drivers: &mut Portfolio| threads.run(|| rounds(drivers, &context, &found, &meeting, pace, &over));
+            move |drivers: &mut Portfolio| threads.run(|| rounds(drivers, &context, &found, &incumbent, pace, &over));
         self.drivers.begin(&own, task);
     }
 
@@ -178,7 +178,7 @@ fn rounds(
     drivers: &mut Portfolio,
     context: &SearchContext,
     found: &Mutex<Found>,
-    meeting: &Meeting,
+    incumbent: &SharedIncumbent,
     pace: Pace,
     over: &Stop,
 ) {
@@ -206,7 +206,7 @@ fn rounds(
             return;
         }
         if let Some(elite) = pool.allowed().filter(|_| !context.is_relaxed()) {
-            meeting.found(context.constant.saturating_add(elite.energy.total));
+            incumbent.found(context.constant.saturating_add(elite.energy.total));
         }
     }
 }

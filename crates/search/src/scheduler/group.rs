@@ -8,7 +8,7 @@ use super::portfolio::{Lost, Portfolio};
 use super::threads::Threads;
 use crate::core::context::SearchContext;
 use crate::core::effort::Effort;
-use crate::core::incumbent::Meeting;
+use crate::core::incumbent::SharedIncumbent;
 use crate::core::pool::{Pool, Translate};
 use crate::device::{DeviceError, Opened};
 use crate::elimination::Outcome;
@@ -24,7 +24,7 @@ pub(crate) struct DriverGroup {
     /// Those of further devices, in the order of the list.
     others: Vec<ConcurrentDrivers>,
     /// Told of what is found beside the rounds.
-    meeting: Meeting,
+    incumbent: SharedIncumbent,
     /// What ended by an internal error, and what that said.
     lost: Vec<Lost>,
     /// By those that have ended since the last round.
@@ -33,7 +33,13 @@ pub(crate) struct DriverGroup {
 
 impl DriverGroup {
     /// The drivers that the options name; with `threads` for them some of them work beside a device.
-    pub fn new(options: &Options, device: &Opened, threads: Option<Threads>, meeting: Meeting, rng: &mut Rng) -> Self {
+    pub fn new(
+        options: &Options,
+        device: &Opened,
+        threads: Option<Threads>,
+        incumbent: SharedIncumbent,
+        rng: &mut Rng,
+    ) -> Self {
         let turns = Portfolio::new(options, device.cuda.clone(), threads.is_some(), rng);
         let concurrent =
             threads.map(|threads| ConcurrentDrivers::new(Portfolio::concurrent(options, rng), threads, Pace::Follow));
@@ -42,7 +48,7 @@ impl DriverGroup {
         // those that no device has are there once
         let drivers = device.others.iter().map(|cuda| Portfolio::new(options, cuda.clone(), true, rng));
         let others = drivers.map(|drivers| ConcurrentDrivers::of_device(drivers, each, pace)).collect();
-        DriverGroup { turns, concurrent, others, meeting, lost: Vec::new(), done: Effort::default() }
+        DriverGroup { turns, concurrent, others, incumbent, lost: Vec::new(), done: Effort::default() }
     }
 
     /// Those that need few threads go on by themselves from now on, on `threads`.
@@ -64,7 +70,7 @@ impl DriverGroup {
             drop(self.end(concurrent, pool));
         }
         let (lost, done) = (self.take_lost(), std::mem::take(&mut self.done));
-        *self = DriverGroup { lost, done, ..DriverGroup::new(options, device, threads, self.meeting.clone(), rng) };
+        *self = DriverGroup { lost, done, ..DriverGroup::new(options, device, threads, self.incumbent.clone(), rng) };
         if let Some(outcome) = told {
             self.guide(outcome);
         }
@@ -118,7 +124,7 @@ impl DriverGroup {
     /// One round of one driver, and what others did meanwhile. Returns which driver found the best, or else made the
     /// round, and all that was done.
     pub fn round(&mut self, context: &Arc<SearchContext>, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
-        self.others.iter_mut().for_each(|other| other.begin(context, pool, &self.meeting, stop));
+        self.others.iter_mut().for_each(|other| other.begin(context, pool, &self.incumbent, stop));
         let (mut source, mut effort) = self.turns.round(context, pool, stop);
         effort.add(&std::mem::take(&mut self.done));
         for beside in self.concurrent.iter_mut().chain(&mut self.others) {
@@ -133,7 +139,7 @@ impl DriverGroup {
             effort.add(&more);
         }
         if let Some(concurrent) = &mut self.concurrent {
-            concurrent.begin(context, pool, &self.meeting, stop);
+            concurrent.begin(context, pool, &self.incumbent, stop);
         }
         (source, effort)
     }

@@ -12,7 +12,7 @@ pub(crate) const WARP: usize = 32;
 
 /// A network as a quadratic form, its variables in the order of sweeps.
 #[derive(Debug)]
-pub(crate) struct Form {
+pub(crate) struct SweepForm {
     pub quadratic: AnyQuadratic,
     /// The network's variable at each place.
     order: Vec<u32>,
@@ -26,17 +26,17 @@ pub(crate) struct Form {
     pub shift: u32,
 }
 
-impl Form {
+impl SweepForm {
     /// The form of a network; none where it has none.
     ///
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn of(network: &Network, stop: &Stop) -> Result<Option<Form>, Error> {
+    pub fn of(network: &Network, stop: &Stop) -> Result<Option<SweepForm>, Error> {
         let Some(quadratic) = AnyQuadratic::of_network(network, stop)? else { return Ok(None) };
-        on_weights!(quadratic, quadratic => Form::in_order(Arc::unwrap_or_clone(quadratic), stop)).map(Some)
+        on_weights!(quadratic, quadratic => SweepForm::in_order(Arc::unwrap_or_clone(quadratic), stop)).map(Some)
     }
 
-    pub(crate) fn in_order<W: Weight>(quadratic: Quadratic<W>, stop: &Stop) -> Result<Form, Error> {
+    pub(crate) fn in_order<W: Weight>(quadratic: Quadratic<W>, stop: &Stop) -> Result<SweepForm, Error> {
         let n = quadratic.variables();
         let links = |v: u32| quadratic.links(v as usize).iter();
         let order = by_degree(n, |v| links(v).len());
@@ -57,7 +57,7 @@ impl Form {
         let quadratic = quadratic.with_rows(stop)?;
         let hot = (0..n).map(|v| spread(&quadratic, v)).sum::<f64>() / n as f64;
         let (quadratic, classes, shift) = (W::any(quadratic.into()), [vec![0], ends].concat(), W::shift(hot));
-        Ok(Form { quadratic, order, classes, has_classes, hot, shift })
+        Ok(SweepForm { quadratic, order, classes, has_classes, hot, shift })
     }
 
     pub fn variables(&self) -> usize {

@@ -96,7 +96,10 @@ impl MakeChild<'_> {
         let (parent, ratings) = (&self.population.elites[self.slot], &self.population.ratings[self.slot]);
         let differing = parent.values.iter().zip(values).filter(|(a, b)| a != b).count();
         let pays = !ratings.known.is_empty() && differing * COOL < values.len();
-        let Some(layout) = context.layout().filter(|_| pays) else { return false };
+        if !pays {
+            return false;
+        }
+        let Ok(Some(layout)) = context.layout(self.stop) else { return false };
         // entries are costs where nothing is rounded
         let total = (context.tables.shift == 0).then_some(parent.energy.total);
         let of_child = storage.ratings.get_mut();
@@ -112,9 +115,10 @@ impl MakeChild<'_> {
         let (second_parent, differs) =
             self.generation.second_parent(key, self.slot, elites.len(), total, |slot| elites[slot].hash);
         let n = context.variables();
-        let shapes = context.regions().len() / n;
+        let regions = context.regions(self.stop)?;
+        let shapes = regions.len() / n;
         let shape = below(mix(key, decision::SHAPE), shapes as u64) as usize;
-        let members = &context.regions()[shape * n..][..Generation::region_size(plan, key, n)];
+        let members = &regions[shape * n..][..Generation::region_size(plan, key, n)];
         let mut values = elites[self.slot].values.clone();
         let draw = mix(key, decision::VALUES);
         for &v in members {
@@ -159,7 +163,7 @@ impl pulp::WithSimd for MakeChild<'_> {
             known = cool && self.inherits(&state.values);
         }
         let (storage, sweeps) = (self.storage, generation.sweeps);
-        let (layout, keeps) = (context.layout(), keeps_ratings(context));
+        let (layout, keeps) = (context.layout(stop).ok()?, keeps_ratings(context));
         let mut first_moves = u64::MAX;
         for pass in 0..sweeps + GREEDY_SWEEPS {
             let greedy = pass >= sweeps;
@@ -184,10 +188,10 @@ impl pulp::WithSimd for MakeChild<'_> {
             cool = is_cool(state.moves - moved);
             first_moves = first_moves.min(state.moves);
             if plan.tree && !greedy && pass % TREE_EVERY == sweeps.min(TREE_EVERY) - 1 {
-                let forest = below(mix(group, number + 1), context.forests().len() as u64) as usize;
+                let Ok(forests) = context.forests(stop) else { break };
+                let forest = &forests[below(mix(group, number + 1), forests.len() as u64) as usize];
                 let draw = mix(key, number + 1);
                 storage.before.clone_from(&state.values);
-                let forest = &context.forests()[forest];
                 let moved = tree_move(forest, tables, boltzmann, draw, &mut state, &mut storage.tree, stop);
                 let (ratings, before) = (storage.ratings.get_mut(), &mut storage.before);
                 let followed = moved.and_then(|()| match kept {
@@ -294,7 +298,9 @@ impl Population for CpuPopulation {
         // made here: a thread that made them amid offspring might be given another child, which would wait for them for
         // ever
         if !self.is_together(context) {
-            let _ = rayon::join(|| context.layout(), || context.regions());
+            let no_stop = Stop::new();
+            let (layout, regions) = rayon::join(|| context.layout(&no_stop), || context.regions(&no_stop));
+            let _ = (layout.expect("no stop is set"), regions.expect("no stop is set"));
         }
         self.growing = None;
         self.offspring.clear();
@@ -418,7 +424,11 @@ mod tests {
             sweeps,
             cold: std::array::from_fn(|arm| shares(8, arm)),
             region: std::array::from_fn(|arm| shares(4, arm)),
-            tree: if context.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
+            tree: if context.forests(&Stop::new()).expect("no stop is set").is_empty() {
+                [u32::MAX; 2]
+            } else {
+                [u32::MAX / 2, u32::MAX]
+            },
             before: [u32::MAX; 2],
             starts: Generation::starts(),
         }

@@ -163,8 +163,8 @@ impl Annealing {
             return Ok(());
         }
         let on_host = self.device.is_none();
-        let layout = || if on_host { context.layout_until(stop).map(drop) } else { Ok(()) };
-        let (layout, regions) = rayon::join(layout, || context.regions_until(stop).map(drop));
+        let layout = || if on_host { context.layout(stop).map(drop) } else { Ok(()) };
+        let (layout, regions) = rayon::join(layout, || context.regions(stop).map(drop));
         layout.and(regions)
     }
 
@@ -250,10 +250,7 @@ impl Annealing {
         let threads = if context.portable { 1 } else { rayon::current_num_threads() as u64 };
         let mut work = 0;
         loop {
-            if self.phase == Phase::Evolve
-                && !self.population.is_together(context)
-                && context.forests_until(stop).is_err()
-            {
+            if self.phase == Phase::Evolve && !self.population.is_together(context) && context.forests(stop).is_err() {
                 return Ok(());
             }
             let generation = match self.generation {
@@ -304,7 +301,7 @@ impl Annealing {
     /// results/notes/search-cuda.md).
     fn makes_tree_moves(&self, context: &SearchContext) -> bool {
         !self.population.is_together(context)
-            && !context.forests().is_empty()
+            && !context.forests(&Stop::new()).expect("no stop is set").is_empty()
             && self.population.tree_sweeps(context) < f64::from(TREE_EVERY)
     }
 

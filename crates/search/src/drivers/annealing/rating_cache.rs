@@ -6,7 +6,7 @@
 
 use super::heat_bath::RatingSource;
 use super::state::State;
-use crate::core::layout::{Layout, UNWATCHED};
+use crate::core::layout::{MoveLayout, UNWATCHED};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::value_tables::ValueTables;
@@ -30,7 +30,7 @@ impl RatingCache {
     }
 
     /// Nothing is known.
-    pub fn forget(&mut self, layout: &Layout) {
+    pub fn forget(&mut self, layout: &MoveLayout) {
         self.sums.resize(layout.moves(), 0);
         self.known.clear();
         self.known.resize(layout.floors.len(), false);
@@ -52,7 +52,7 @@ impl RatingCache {
     pub fn follow(
         &mut self,
         tables: &ValueTables,
-        layout: &Layout,
+        layout: &MoveLayout,
         old: &mut [u16],
         new: &[u16],
         stop: &Stop,
@@ -68,7 +68,7 @@ impl RatingCache {
     }
 
     #[inline(always)]
-    fn moves(&mut self, tables: &ValueTables, layout: &Layout, values: &[u16], v: usize, value: u16) {
+    fn moves(&mut self, tables: &ValueTables, layout: &MoveLayout, values: &[u16], v: usize, value: u16) {
         let row = &self.sums[layout.range(v)];
         let change = i64::from(row[usize::from(value)]) - i64::from(row[usize::from(values[v])]);
         self.total = self.total.filter(|_| self.known[v]).map(|total| total + change);
@@ -79,7 +79,7 @@ impl RatingCache {
 /// All functions on a variable, from what is kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CachedRatings<'a> {
-    pub layout: &'a Layout,
+    pub layout: &'a MoveLayout,
     pub ratings: &'a RefCell<RatingCache>,
 }
 
@@ -121,7 +121,7 @@ mod tests {
         for _ in 0..500 {
             let problem = Arc::new(random_dense(&mut rng));
             let tables = ValueTables::new(&problem, price(&problem));
-            let layout = Layout::new(&tables);
+            let layout = MoveLayout::new(&tables, &Stop::new()).expect("no stop is set");
             let mut state = State::new(tables.variables(), Rng::new(0));
             state.values = assignment(&problem, &mut rng);
             let (mut own, mut other) = (RatingCache::default(), RatingCache::default());

@@ -34,10 +34,10 @@ pub(crate) fn sweep<R: RatingSource + Copy>(
 
 /// All color classes, from one that `order` chooses in a stride that it chooses.
 fn classes(context: &SearchContext, order: u64) -> impl Iterator<Item = &[u32]> {
-    let count = context.classes.len();
+    let count = context.order.classes.len();
     let first = below(order, count as u64) as usize;
-    let stride = context.strides[below(mix(order, 0), context.strides.len() as u64) as usize] as usize;
-    (0..count).map(move |k| &context.classes[(first + k * stride) % count][..])
+    let stride = context.order.strides[below(mix(order, 0), context.order.strides.len() as u64) as usize] as usize;
+    (0..count).map(move |k| &context.order.classes[(first + k * stride) % count][..])
 }
 
 /// The same sweep by all threads: as the variables of a class do not see each other, each takes the value that it takes

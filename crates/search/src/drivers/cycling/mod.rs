@@ -63,7 +63,7 @@ impl Cycling {
     fn search(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Result<Effort, Error> {
         let none = Effort { work: ROUND_WORK, ..Effort::default() };
         let tables = &context.tables;
-        let Some(layout) = context.layout_until(stop)? else { return Ok(none) };
+        let Some(layout) = context.layout(stop)? else { return Ok(none) };
         let core = Core { tables, layout };
         if pool.elites().is_empty() {
             let drawn = (0..tables.variables()).map(|v| self.rng.index(tables.domain(v).max(1)) as u16).collect();
@@ -307,7 +307,7 @@ mod tests {
         let before = pool.best();
         let _ = driver.round(&context, &mut pool, &stop);
         assert_eq!(pool.best(), before);
-        let layout = context.layout().expect("all rows are copied");
+        let layout = context.layout(&Stop::new()).expect("no stop is set").expect("all rows are copied");
         let core = Core { tables: &context.tables, layout };
         for walker in &driver.walkers {
             let again = Walk::new(core, walker.known.clone(), &Stop::new()).expect("no stop is set");

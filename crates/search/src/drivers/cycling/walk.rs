@@ -1,7 +1,7 @@
 //! An assignment with the cost of every value under the others' values kept: sweeps that read one row a variable, and
 //! the better parts of another assignment.
 
-use crate::core::layout::Layout;
+use crate::core::layout::MoveLayout;
 use crate::drivers::annealing::heat_bath::{Least, boltzmann_weights};
 use crate::drivers::kept::Kept;
 use crate::error::Error;
@@ -15,7 +15,7 @@ use crate::value_tables::ValueTables;
 #[derive(Clone, Copy)]
 pub(super) struct Core<'a> {
     pub tables: &'a ValueTables,
-    pub layout: &'a Layout,
+    pub layout: &'a MoveLayout,
 }
 
 /// One assignment.
@@ -156,7 +156,7 @@ mod tests {
         for case in 0..300 {
             let problem = Arc::new(random_dense(&mut rng));
             let tables = ValueTables::new(&problem, price(&problem));
-            let layout = Layout::new(&tables);
+            let layout = MoveLayout::new(&tables, &Stop::new()).expect("no stop is set");
             let core = Core { tables: &tables, layout: &layout };
             let n = problem.variables();
             let mut walk = Walk::new(core, assignment(&problem, &mut rng), &stop).expect("no stop is set");
@@ -190,7 +190,7 @@ mod tests {
         for case in 0..1000 {
             let problem = Arc::new(random_dense(&mut rng));
             let tables = ValueTables::new(&problem, price(&problem));
-            let layout = Layout::new(&tables);
+            let layout = MoveLayout::new(&tables, &Stop::new()).expect("no stop is set");
             let core = Core { tables: &tables, layout: &layout };
             let (a, b) = (assignment(&problem, &mut rng), assignment(&problem, &mut rng));
             let mut walk = Walk::new(core, a.clone(), &stop).expect("no stop is set");

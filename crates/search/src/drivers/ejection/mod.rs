@@ -45,7 +45,7 @@ impl Ejection {
         // without elites, or without a choice, a round counts as a whole one: alone, it is the bounds' turn
         let none = Effort { work: ROUND_WORK, ..Effort::default() };
         let tables = &context.tables;
-        let Some(layout) = context.layout_until(stop)? else { return Ok(none) };
+        let Some(layout) = context.layout(stop)? else { return Ok(none) };
         if self.walkers.is_empty() {
             let has_choice = |&v: &u32| tables.domain(v as usize) > 1 && tables.degree(v as usize) > 0;
             self.free = (0..context.variables() as u32).filter(has_choice).collect();
@@ -148,7 +148,7 @@ impl Driver for Ejection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::layout::{Layout, energy};
+    use crate::core::layout::{MoveLayout, energy};
     use crate::model::{CostFunction, FORBIDDEN, Problem, Table};
     use crate::testing::{assignment, price, random_dense};
     use std::sync::Arc;
@@ -183,7 +183,7 @@ mod tests {
             let problem = random_dense(&mut rng);
             let context = context(&problem, &mut rng);
             let tables = &context.tables;
-            let layout = Layout::new(tables);
+            let layout = MoveLayout::new(tables, &Stop::new()).expect("no stop is set");
             let choice = |&v: &u32| tables.domain(v as usize) > 1 && tables.degree(v as usize) > 0;
             let free: Vec<u32> = (0..context.variables() as u32).filter(choice).collect();
             if free.is_empty() {
@@ -197,7 +197,7 @@ mod tests {
                 let before = walk.clone();
                 walk.advance(core, 1, &mut rng, &Stop::new());
                 let (values, costs) = walk.state();
-                assert_eq!(walk.energy(), energy(tables, values));
+                assert_eq!(walk.energy(), energy(tables, values, &Stop::new()).expect("no stop is set"));
                 for v in 0..values.len() {
                     let mut row = vec![0; layout.range(v).len()];
                     tables.rate(v, values, &mut row, |_| true);
@@ -214,8 +214,8 @@ mod tests {
                 }
                 allowed &= tables.energy(values).violations == 0;
             }
-            assert!(walk.best_energy <= energy(tables, walk.state().0));
-            assert_eq!(walk.best_energy, energy(tables, &walk.best));
+            assert!(walk.best_energy <= energy(tables, walk.state().0, &Stop::new()).expect("no stop is set"));
+            assert_eq!(walk.best_energy, energy(tables, &walk.best, &Stop::new()).expect("no stop is set"));
         }
         assert!(undone > 100 && compound > 100 && from_allowed > 100, "{undone} {compound} {from_allowed}");
     }

@@ -1,6 +1,6 @@
 //! A walk of compound moves, with the cost of every value under the others' values kept.
 
-use crate::core::layout::{Affected, Layout};
+use crate::core::layout::{Affected, MoveLayout};
 use crate::drivers::kept::Kept;
 use crate::drivers::tuning::ejection::{COLD, LOOK_WORK};
 use crate::drivers::tuning::walks::LOOK_EVERY;
@@ -13,7 +13,7 @@ use crate::value_tables::{Row, ValueTables};
 #[derive(Clone, Copy)]
 pub(super) struct Core<'a> {
     pub tables: &'a ValueTables,
-    pub layout: &'a Layout,
+    pub layout: &'a MoveLayout,
     /// The variables that have a choice.
     pub free: &'a [u32],
     /// Work of a move, at most.

@@ -40,7 +40,7 @@ use crate::core::bandit::Bandit;
 use crate::core::driver::Driver;
 use crate::core::effort::Effort;
 use crate::core::elite::Elite;
-use crate::core::layout::Layout;
+use crate::core::layout::MoveLayout;
 use crate::core::pool::{POOL, Pool, Translate};
 use crate::core::schedule::Schedule;
 use crate::device::{Cuda, DeviceError, Opened};
@@ -75,7 +75,7 @@ pub(crate) struct Guided {
     /// Of each state the trajectories since the last better one; none before the first round.
     stalled: Vec<u32>,
     /// Of the core, made when first asked for.
-    layout: Option<Arc<Layout>>,
+    layout: Option<Arc<MoveLayout>>,
     schedule: Option<Schedule>,
     bandit: Bandit,
     guidance: Option<MiniBucketGuidance>,
@@ -170,11 +170,10 @@ fn wanted(context: &SearchContext) -> Option<usize> {
 }
 
 /// Where rows stand, and which a change of a value changes.
-fn layout_of(context: &SearchContext) -> Arc<Layout> {
-    context
-        .layout()
-        .cloned()
-        .unwrap_or_else(|| Arc::new(Layout::until(&context.tables, &Stop::new()).expect("no stop is set")))
+fn layout_of(context: &SearchContext) -> Arc<MoveLayout> {
+    let no_stop = Stop::new();
+    let layout = context.layout(&no_stop).expect("no stop is set").cloned();
+    layout.unwrap_or_else(|| Arc::new(MoveLayout::new(&context.tables, &no_stop).expect("no stop is set")))
 }
 
 impl Driver for Guided {

@@ -1,16 +1,17 @@
 //! What all states of a round share.
 
 use crate::core::context::SearchContext;
-use crate::core::layout::{self, Layout};
+use crate::core::layout::{self, MoveLayout};
 use crate::elimination::CostToGo;
 use crate::heuristics::Needs;
 use crate::model::Cost;
+use crate::stop::Stop;
 
 /// The core, what is known of it, and what is asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundContext<'a> {
     pub context: &'a SearchContext,
-    pub layout: &'a Layout,
+    pub layout: &'a MoveLayout,
     /// Whether costs of values are kept up to date instead of made at each visit.
     pub keeps: bool,
     pub needs: Needs,
@@ -34,7 +35,7 @@ pub(crate) struct Guidance<'a> {
 
 impl<'a> RoundContext<'a> {
     /// What states stand on, without what others have found.
-    pub fn new(context: &'a SearchContext, layout: &'a Layout, needs: Needs, asserts: bool) -> Self {
+    pub fn new(context: &'a SearchContext, layout: &'a MoveLayout, needs: Needs, asserts: bool) -> Self {
         let (incumbent, reduced, guidance) = (None, None, None);
         RoundContext { context, layout, keeps: false, needs, incumbent, reduced, guidance, asserts }
     }
@@ -69,7 +70,10 @@ impl<'a> RoundContext<'a> {
 
     pub fn energy(&self, values: &[u16]) -> i64 {
         let tables = &self.context.tables;
-        if tables.all_copied() { layout::energy(tables, values) } else { tables.energy(values).total >> tables.shift }
+        if !tables.all_copied() {
+            return tables.energy(values).total >> tables.shift;
+        }
+        layout::energy(tables, values, &Stop::new()).expect("no stop is set")
     }
 
     /// Whether differences of costs add up to those of energies: not where each function is rounded by itself and

@@ -5,7 +5,7 @@
 use super::walk::{Rule, Words, values_of};
 use super::{Anneal, Anneals, Cycled};
 use crate::core::cuda::Device;
-use crate::core::quadratic::form::{Form, WARP};
+use crate::core::quadratic::form::{SweepForm, WARP};
 use crate::core::quadratic::{Quadratic, Weight, on_weights};
 use crate::device::shared::device_structs;
 use crate::device::{
@@ -96,7 +96,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn of<W: DeviceWeight>(info: &Info, (form, quadratic): (&Form, &Quadratic<W>)) -> Shape {
+    fn of<W: DeviceWeight>(info: &Info, (form, quadratic): (&SweepForm, &Quadratic<W>)) -> Shape {
         let bytes = (size_of::<W>() * form.variables()) as u64;
         let fits = bytes <= u64::from(info.shared_memory.saturating_sub(BESIDE));
         let shared = if fits { bytes as u32 } else { 0 };
@@ -128,7 +128,7 @@ pub fn sources() -> Vec<Source> {
 }
 
 /// The kernel for a form.
-pub(super) fn source(info: &Info, form: &Form) -> Source {
+pub(super) fn source(info: &Info, form: &SweepForm) -> Source {
     source_of(&[&on_weights!(&form.quadratic, of => Shape::of(info, (form, of))).kernel])
 }
 
@@ -161,7 +161,7 @@ impl<W: DeviceWeight> CudaSpins<W> {
     /// `first`.
     pub fn open(
         cuda: &Device,
-        (form, quadratic): (&Form, &Arc<Quadratic<W>>),
+        (form, quadratic): (&SweepForm, &Arc<Quadratic<W>>),
         first: &[bool],
         count: impl FnOnce(usize) -> usize,
     ) -> Result<Self, DeviceError> {

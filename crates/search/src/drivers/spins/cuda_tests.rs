@@ -3,7 +3,7 @@
 use super::cuda::{CudaSpins, DeviceWeight};
 use super::walk::{Rule, Words};
 use super::{Anneal, Anneals, CpuSpins};
-use crate::core::quadratic::form::Form;
+use crate::core::quadratic::form::SweepForm;
 use crate::core::quadratic::tests::form_of;
 use crate::device::Cuda;
 use crate::generate::generate;
@@ -22,7 +22,7 @@ fn compare(cuda: &Arc<Cuda>, name: &str, network: &Network, count: usize, sweeps
 fn compare_weights<W: DeviceWeight>(cuda: &Arc<Cuda>, name: &str, network: &Network, count: usize, sweeps: u32) {
     let (mut rng, stop) = (Rng::new(4), Stop::new());
     let quadratic = form_of::<W>(network).expect("binary variables in pairs");
-    let mut form = Form::in_order(quadratic.clone(), &stop).expect("no stop is set");
+    let mut form = SweepForm::in_order(quadratic.clone(), &stop).expect("no stop is set");
     // units of temperatures that are not 1, too
     form.shift = if size_of::<W>() > 4 { 3 } else { 0 };
     let quadratic = Arc::new(quadratic.ordered(form.order()));

@@ -18,7 +18,7 @@ use crate::core::driver::Driver;
 use crate::core::effort::{Effort, Found};
 use crate::core::elite::Elite;
 use crate::core::pool::{Pool, Translate};
-use crate::core::quadratic::form::Form;
+use crate::core::quadratic::form::SweepForm;
 use crate::core::quadratic::{Quadratic, Weight, on_weights};
 use crate::device::{Cuda, DeviceError, Source};
 use crate::error::Error;
@@ -125,7 +125,7 @@ pub(crate) struct Spins {
     rng: Rng,
     device: Option<Arc<Cuda>>,
     /// Of the network; none before it was asked for, and none within where there is none.
-    form: Option<Option<Arc<Form>>>,
+    form: Option<Option<Arc<SweepForm>>>,
     /// None before the first round.
     anneals: Option<Box<dyn Anneals>>,
     /// What each knows, and the best of all.
@@ -159,9 +159,9 @@ impl Spins {
     }
 
     /// The form, once it is made.
-    fn form(&mut self, context: &SearchContext, stop: &Stop) -> Result<Option<Arc<Form>>, Error> {
+    fn form(&mut self, context: &SearchContext, stop: &Stop) -> Result<Option<Arc<SweepForm>>, Error> {
         if self.form.is_none() {
-            self.form = Some(context.form_until(stop)?);
+            self.form = Some(context.form(stop)?);
         }
         Ok(self.form.clone().flatten())
     }
@@ -170,7 +170,7 @@ impl Spins {
     fn open(
         &mut self,
         context: &SearchContext,
-        (form, origin): (&Form, &Reducer),
+        (form, origin): (&SweepForm, &Reducer),
         pool: &Pool,
         stop: &Stop,
     ) -> Result<Box<dyn Anneals>, Trouble> {
@@ -213,7 +213,14 @@ impl Spins {
 
     /// A cycle of all, which are `many` where a device has as many as it takes. Returns who knows something better than
     /// all did.
-    fn cycle(&mut self, anneals: &mut dyn Anneals, form: &Form, many: bool, stop: &Stop, effort: &mut Effort) -> Cycle {
+    fn cycle(
+        &mut self,
+        anneals: &mut dyn Anneals,
+        form: &SweepForm,
+        many: bool,
+        stop: &Stop,
+        effort: &mut Effort,
+    ) -> Cycle {
         let (tops, rng) = (&self.tops, &mut self.rng);
         let mut ask = |_: &i64| Anneal { key: rng.draw(), top: tops.choose(rng.unit()) };
         let asked: Vec<Anneal> = self.values.iter().map(&mut ask).collect();
@@ -285,7 +292,7 @@ impl Spins {
 
 /// Cycles on this thread alone, from an assignment of the network, until `over` is set. Tells `found` of better ones,
 /// no more often than they are worth the time that it takes to count their costs.
-pub(crate) fn alone(form: &Form, first: &[u32], rng: Rng, over: &Stop, found: &mut dyn FnMut(Vec<u32>)) {
+pub(crate) fn alone(form: &SweepForm, first: &[u32], rng: Rng, over: &Stop, found: &mut dyn FnMut(Vec<u32>)) {
     let first = form.ordered(first);
     let (mut spins, value) = (Spins::new(rng, None), form.quadratic.value(&first));
     let mut anneals = on_weights!(&form.quadratic, of => boxed(CpuSpins::new(of, &first, 1)));
@@ -307,7 +314,7 @@ fn boxed(anneals: impl Anneals + 'static) -> Box<dyn Anneals> {
 }
 
 /// The rules of an anneal of so many sweeps, from a temperature down to none.
-fn rules(form: &Form, top: f64, sweeps: u32) -> Vec<Rule> {
+fn rules(form: &SweepForm, top: f64, sweeps: u32) -> Vec<Rule> {
     let progress = |sweep: u32| f64::from(sweep) / f64::from(sweeps);
     (0..sweeps).map(|sweep| Rule::at(top * (1.0 - progress(sweep)), form.shift)).collect()
 }
@@ -427,6 +434,6 @@ mod tests {
     #[test]
     fn other_networks_have_no_form() {
         let network = generate("potts", &[("side", "5")], 3).expect("a family");
-        assert!(Form::of(&network, &Stop::new()).expect("no stop is set").is_none());
+        assert!(SweepForm::of(&network, &Stop::new()).expect("no stop is set").is_none());
     }
 }

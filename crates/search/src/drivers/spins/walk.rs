@@ -211,7 +211,7 @@ impl<W: Weight> pulp::WithSimd for Sweep<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::quadratic::form::Form;
+    use crate::core::quadratic::form::SweepForm;
     use crate::core::quadratic::tests::form_of;
     use crate::generate::generate;
     use crate::reduce::Reducer;
@@ -233,7 +233,7 @@ mod tests {
             };
             let network = generate(family, settings, case).expect("a family");
             let quadratic = form_of::<W>(&network).expect("binary variables in pairs");
-            let form = Form::in_order(quadratic.clone(), &stop).expect("no stop is set");
+            let form = SweepForm::in_order(quadratic.clone(), &stop).expect("no stop is set");
             let quadratic = &quadratic.ordered(form.order());
             let n = form.variables();
             let mut random = || -> Vec<bool> { (0..n).map(|_| rng.below(2) == 1).collect() };

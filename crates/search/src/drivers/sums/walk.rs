@@ -3,7 +3,7 @@
 //! in the same order as in `kernels/sums.cu`: both walk the same ways to the last bit.
 
 use super::progress::{Ground, LARGEST_PRICE, LEAST_PRICE, NOWHERE, PRICES, VALUES, WalkProgress, decision, window};
-use crate::core::layout::{UNWATCHED, energy_until};
+use crate::core::layout::{UNWATCHED, energy};
 use crate::core::sum_space::SumSpace;
 use crate::drivers::tuning::sums::{CHAIN, FALL, RISE, TRIED};
 use crate::drivers::tuning::walks::LOOK_EVERY;
@@ -53,7 +53,7 @@ impl Walk {
             let v = v?;
             tables.rate(v, &values, &mut costs[layout.range(v)], |_| true);
         }
-        progress.energy = energy_until(tables, &values, stop)?;
+        progress.energy = energy(tables, &values, stop)?;
         progress.left = space.free.len() as u32;
         let mut walk = Walk {
             progress,
@@ -347,7 +347,7 @@ impl Walk {
             assert_eq!(self.paid[sum], self.price(space, sum, totals[sum]));
         }
         assert!(self.broken.iter().zip(0..).all(|(&sum, place)| self.place[sum as usize] == place));
-        let energy = energy_until(&space.tables, &self.values, &Stop::new());
+        let energy = crate::core::layout::energy(&space.tables, &self.values, &Stop::new());
         assert_eq!(self.progress.energy, energy.expect("no stop is set"));
     }
 }

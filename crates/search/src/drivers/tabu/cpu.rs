@@ -4,7 +4,7 @@
 
 use super::walk::{HELD, WalkProgress};
 use crate::core::elite::hash;
-use crate::core::layout::{Layout, energy};
+use crate::core::layout::{MoveLayout, energy};
 use crate::drivers::annealing::heat_bath::Least;
 use crate::drivers::tuning::{tabu::REMEMBERED, walks::LOOK_EVERY};
 use crate::drivers::walks::{Limit, Walk};
@@ -35,7 +35,7 @@ pub(crate) struct TabuWalk {
 /// Rates all moves of a walk's variables in conflict, in their order.
 struct Moves<'a> {
     tables: &'a ValueTables,
-    layout: &'a Layout,
+    layout: &'a MoveLayout,
 }
 
 impl Moves<'_> {
@@ -127,7 +127,7 @@ impl LocalHeuristic<TabuWalk> for Moves<'_> {
 }
 
 impl TabuWalk {
-    fn take(&mut self, tables: &ValueTables, layout: &Layout, v: usize, value: u16) {
+    fn take(&mut self, tables: &ValueTables, layout: &MoveLayout, v: usize, value: u16) {
         let old = self.values[v];
         let [from, to] = [old, value].map(|value| layout.starts[v] as usize + usize::from(value));
         let delta = self.gamma[to] - self.gamma[from];
@@ -186,10 +186,10 @@ impl pulp::WithSimd for Steps<'_> {
     }
 }
 
-impl Walk<WalkProgress, Layout> for TabuWalk {
+impl Walk<WalkProgress, MoveLayout> for TabuWalk {
     fn begin(
         &mut self,
-        (tables, layout): (&ValueTables, &Layout),
+        (tables, layout): (&ValueTables, &MoveLayout),
         progress: WalkProgress,
         values: &[u16],
         _: &Stop,
@@ -210,13 +210,14 @@ impl Walk<WalkProgress, Layout> for TabuWalk {
         let in_conflict = |v: &usize| self.gamma[layout.starts[*v] as usize + usize::from(values[*v])] > 0;
         (0..tables.variables()).filter(in_conflict).for_each(|v| self.in_conflict.activate(v));
         let conflicts = self.in_conflict.count() as u32;
-        self.progress = progress.at_begin(energy(tables, values), hash(values), conflicts);
+        self.progress =
+            progress.at_begin(energy(tables, values, &Stop::new()).expect("no stop is set"), hash(values), conflicts);
         self.best = values.to_vec();
         self.values = values.to_vec();
         Ok(())
     }
 
-    fn walk(&mut self, tables: &ValueTables, layout: &Layout, limit: Limit, stop: &Stop) -> u64 {
+    fn walk(&mut self, tables: &ValueTables, layout: &MoveLayout, limit: Limit, stop: &Stop) -> u64 {
         let (moves, mut scratch) = (Moves { tables, layout }, Scratch::default());
         let mut left = limit.steps;
         while left > 0 && !stop.is_set() {
@@ -243,14 +244,14 @@ mod tests {
     use crate::testing::{assignment, price, random_dense};
     use std::sync::Arc;
 
-    fn begun(tables: &ValueTables, layout: &Layout, values: Vec<u16>, key: u64) -> TabuWalk {
+    fn begun(tables: &ValueTables, layout: &MoveLayout, values: Vec<u16>, key: u64) -> TabuWalk {
         let mut walk = TabuWalk::default();
         walk.begin((tables, layout), WalkProgress::new(key, 0), &values, &Stop::new()).expect("no stop is set");
         walk
     }
 
     /// Compares everything that a walk keeps up to date with what is computed again.
-    fn verify(walk: &TabuWalk, tables: &ValueTables, layout: &Layout) {
+    fn verify(walk: &TabuWalk, tables: &ValueTables, layout: &MoveLayout) {
         let fresh = begun(tables, layout, walk.values.clone(), 1);
         assert_eq!(walk.gamma, fresh.gamma);
         assert_eq!(walk.progress.hash, fresh.progress.hash);
@@ -258,7 +259,7 @@ mod tests {
         assert_eq!(walk.in_conflict, fresh.in_conflict);
         assert!((0..tables.variables()).all(|v| walk.gamma[layout.range(v)].iter().all(|&cost| cost >= 0)));
         assert_eq!(walk.progress.energy, fresh.progress.energy);
-        assert_eq!(walk.progress.best, energy(tables, &walk.best));
+        assert_eq!(walk.progress.best, energy(tables, &walk.best, &Stop::new()).expect("no stop is set"));
         assert_eq!(walk.progress.best_hash, hash(&walk.best));
         if tables.shift == 0 && tables.price() == i64::from(tables.hard) {
             assert_eq!(walk.progress.energy, tables.energy(&walk.values).total);
@@ -276,7 +277,7 @@ mod tests {
         for _ in 0..300 {
             let problem = Arc::new(random_dense(&mut rng));
             let tables = ValueTables::new(&problem, price(&problem));
-            let layout = Layout::new(&tables);
+            let layout = MoveLayout::new(&tables, &Stop::new()).expect("no stop is set");
             let mut walk = begun(&tables, &layout, assignment(&problem, &mut rng), rng.draw());
             for _ in 0..40 {
                 let v = rng.index(tables.variables());
@@ -295,7 +296,7 @@ mod tests {
         for _ in 0..300 {
             let problem = Arc::new(random_dense(&mut rng));
             let tables = ValueTables::new(&problem, price(&problem));
-            let layout = Layout::new(&tables);
+            let layout = MoveLayout::new(&tables, &Stop::new()).expect("no stop is set");
             let moves = Moves { tables: &tables, layout: &layout };
             let mut walk = begun(&tables, &layout, assignment(&problem, &mut rng), rng.draw());
             let mut scratch = Scratch::default();

@@ -6,7 +6,7 @@ use super::TabuSearch;
 use super::walk::WalkProgress;
 use crate::core::context::SearchContext;
 use crate::core::cuda::{Device, Uploads, largest_sums};
-use crate::core::layout::Layout;
+use crate::core::layout::MoveLayout;
 use crate::device::shared::device_structs;
 use crate::device::{DeviceError, Info, Source, ValidAsZeroBits};
 use crate::drivers::tuning::tabu::{RATED, REMEMBERED};
@@ -76,7 +76,7 @@ impl Cut {
 /// Whether costs of moves and steps of a round with a tenure behind fit 16 bits, of which the largest number stands for
 /// what is tabu for good.
 fn fits_short(context: &SearchContext) -> bool {
-    let (tables, Some(layout)) = (&context.tables, context.layout()) else { return false };
+    let (tables, Ok(Some(layout))) = (&context.tables, context.layout(&Stop::new())) else { return false };
     let largest = |v: usize| i64::from(tables.unary(v)[..tables.domain(v)].iter().copied().max().unwrap_or(0));
     let steps = MOST_STEPS as usize + tables.variables() + 2 < usize::from(u16::MAX);
     let sum = |(v, sum): (usize, &i64)| sum + largest(v) - i64::from(layout.floors[v]);
@@ -101,7 +101,7 @@ struct Lists {
 }
 
 impl Lists {
-    fn new(tables: &ValueTables, layout: &Layout) -> Lists {
+    fn new(tables: &ValueTables, layout: &MoveLayout) -> Lists {
         let by_function = tables.incidences_by_function(&Stop::new()).expect("the flag is not set");
         let mut lists = Lists { affected: Vec::new(), incidents: Vec::new(), pairs: Vec::new() };
         let mut firsts = vec![0; tables.problem.functions.len()];
@@ -135,7 +135,7 @@ impl Lists {
 pub(crate) fn upload_layout(
     up: &mut Uploads,
     tables: &ValueTables,
-    layout: &Layout,
+    layout: &MoveLayout,
 ) -> Result<LayoutArgument, DeviceError> {
     let widest = tables.width.iter().max().map_or(1, |width| width / 4);
     let group = group(widest);
@@ -167,7 +167,7 @@ impl DeviceSearch for TabuSearch {
         source(&[Cut::new(info, context).kernel])
     }
 
-    fn program(cuda: &Device, context: &SearchContext, _: &Layout) -> Result<Program, DeviceError> {
+    fn program(cuda: &Device, context: &SearchContext, _: &MoveLayout) -> Result<Program, DeviceError> {
         let Cut { kernel, words, shared } = Cut::new(&cuda.info, context);
         let kernel = cuda.load(&source(&[kernel]))?.kernel(kernel, shared)?;
         let threads = (context.tables.moves() as u32 / RATED).next_power_of_two().clamp(32, 512);
@@ -175,7 +175,7 @@ impl DeviceSearch for TabuSearch {
         Ok(Program { kernel, words: words + REMEMBERED, together: 1, threads, shared, resident })
     }
 
-    fn upload(up: &mut Uploads, context: &SearchContext, layout: &Layout) -> Result<LayoutArgument, DeviceError> {
+    fn upload(up: &mut Uploads, context: &SearchContext, layout: &MoveLayout) -> Result<LayoutArgument, DeviceError> {
         upload_layout(up, &context.tables, layout)
     }
 }

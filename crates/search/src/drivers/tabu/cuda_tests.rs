@@ -4,7 +4,7 @@
 use super::TabuSearch;
 use super::walk::WalkProgress;
 use crate::core::context::SearchContext;
-use crate::core::layout::Layout;
+use crate::core::layout::MoveLayout;
 use crate::device::Cuda;
 use crate::drivers::annealing::cuda::tests::network;
 use crate::drivers::walks::cuda::CudaWalks;
@@ -24,7 +24,7 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, r
     let stop = Stop::new();
     let mut rng = Rng::new(4);
     let context = SearchContext::new(problem, price(problem), None, &mut rng);
-    let layout = Arc::new(Layout::new(&context.tables));
+    let layout = Arc::new(MoveLayout::new(&context.tables, &Stop::new()).expect("no stop is set"));
     let mut device = CudaWalks::<TabuSearch>::open(cuda, &context, &layout, |_| walks).expect("memory is there");
     let mut host = CpuWalks::<TabuSearch>::new(layout, walks);
     let all: Vec<usize> = (0..walks).collect();

@@ -22,7 +22,7 @@ use super::walks::{Limit, LocalSearch, Start, Turn, WalkDriver, Walks};
 use crate::core::context::SearchContext;
 use crate::core::effort::Effort;
 use crate::core::elite::Elite;
-use crate::core::layout::{Layout, energy};
+use crate::core::layout::{MoveLayout, energy};
 use crate::core::pool::{POOL, Pool};
 use crate::device::DeviceError;
 use crate::error::Error;
@@ -39,7 +39,7 @@ pub(crate) struct TabuSearch {
 
 /// About how long a step of all resident walks takes on a device, in nanoseconds: an estimate; a round with the host's
 /// part took twice as long on DSJC1000.1 (results/notes/tabu-cuda.md).
-fn device_step_work(layout: &Layout) -> u64 {
+fn device_step_work(layout: &MoveLayout) -> u64 {
     (2000 + layout.moves() / 20 + 2 * layout.changed_quads()) as u64
 }
 
@@ -57,7 +57,7 @@ fn step_work(turn: &Turn<TabuSearch>) -> u64 {
 impl LocalSearch for TabuSearch {
     const ROUND_WORK: u64 = ROUND_WORK;
     type Progress = WalkProgress;
-    type Layout = Layout;
+    type Layout = MoveLayout;
     type Walk = TabuWalk;
 
     fn can_walk(&self, context: &SearchContext) -> bool {
@@ -73,9 +73,9 @@ impl LocalSearch for TabuSearch {
         if context.is_coloring() { (TWO_PARENT_WEIGHT, TWO_PARENT_FLOOR) } else { (1.0, 0.0) }
     }
 
-    fn layout(&mut self, context: &SearchContext, stop: &Stop) -> Result<Arc<Layout>, Error> {
+    fn layout(&mut self, context: &SearchContext, stop: &Stop) -> Result<Arc<MoveLayout>, Error> {
         self.restarts = Restarts::new(context.interchangeable);
-        Ok(context.layout_until(stop)?.cloned().unwrap_or_default())
+        Ok(context.layout(stop)?.cloned().unwrap_or_default())
     }
 
     fn count(&self, context: &SearchContext, device: Option<usize>) -> usize {
@@ -103,7 +103,8 @@ impl LocalSearch for TabuSearch {
     /// New assignments that the pool has room for.
     fn choose(&self, turn: &Turn<Self>, mut better: Vec<usize>) -> Vec<usize> {
         let elites = turn.pool.elites();
-        let counted = |elite: &Elite| energy(&turn.context.tables, &elite.values);
+        let counted =
+            |elite: &Elite| energy(&turn.context.tables, &elite.values, &Stop::new()).expect("no stop is set");
         let worst = elites.get(POOL - 1).map_or(i64::MAX, counted);
         let found = |slot: usize| (turn.progress[slot].best, turn.progress[slot].best_hash);
         better.retain(|&slot| found(slot).0 < worst && elites.iter().all(|elite| elite.hash != found(slot).1));
@@ -114,7 +115,8 @@ impl LocalSearch for TabuSearch {
     }
 
     fn verify(turn: &Turn<Self>, slot: usize, values: &[u16]) -> Result<(), DeviceError> {
-        let (told, counted) = (turn.progress[slot].best, energy(&turn.context.tables, values));
+        let (told, counted) =
+            (turn.progress[slot].best, energy(&turn.context.tables, values, &Stop::new()).expect("no stop is set"));
         if told == counted {
             return Ok(());
         }

@@ -8,6 +8,7 @@ use crate::drivers::annealing::takes_long;
 use crate::drivers::tuning::annealing::device::{
     BLOCKS, FEW_THREADS, MOST_LANES, NODE_VISITS, PATIENCE, SATURATING, SMALL_THREADS, THREADS, TOGETHER,
 };
+use crate::stop::Stop;
 use std::sync::Arc;
 
 /// Bytes of shared memory beside the values, and what each block takes with the driver's own.
@@ -65,9 +66,12 @@ impl Block {
     /// Sweeps that take as long as a tree move where threads share states: a block goes from barrier to barrier,
     /// through classes in a sweep, up and down levels in a tree move.
     pub fn tree_sweeps(&self, context: &SearchContext) -> Option<f64> {
-        let forest = context.forests().first().filter(|_| self.is_shared())?;
+        if !self.is_shared() {
+            return None;
+        }
+        let forest = context.forests(&Stop::new()).ok()?.first()?;
         let lane_groups = (self.threads / self.lanes.count() / self.together) as usize;
-        let sweep: usize = context.classes.iter().map(|class| class.len().div_ceil(lane_groups)).sum();
+        let sweep: usize = context.order.classes.iter().map(|class| class.len().div_ceil(lane_groups)).sum();
         let tree: usize =
             forest.levels.windows(2).map(|level| ((level[1] - level[0]) as usize).div_ceil(lane_groups)).sum();
         Some((NODE_VISITS[usize::from(self.keeps)] * tree) as f64 / sweep.max(1) as f64)
@@ -82,7 +86,7 @@ impl LaunchShape {
             variables: n as u32,
             is_large: context.is_large(),
             is_long: takes_long(context),
-            classes: context.classes.len() as u32,
+            classes: context.order.classes.len() as u32,
             degree: ((0..n).map(|v| context.tables.degree(v)).sum::<usize>() / n.max(1)) as u32,
             bytes: if context.tables.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 },
             ratings: shape.keeps.then(|| {
@@ -266,7 +270,7 @@ mod tests {
         assert!((sweeps(1, 512, 1, true) * 3.0 - sweeps(1, 512, 1, false) * 5.0).abs() < 1e-9);
         assert!(sweeps(1, 512, 1, true) > f64::from(TREE_EVERY));
         // a thread that goes through all alone waits for no other
-        let nodes = context.forests()[0].nodes.len() as f64;
+        let nodes = context.forests(&Stop::new()).expect("no stop is set")[0].nodes.len() as f64;
         assert_eq!(sweeps(1, 1, 1, false), 3.0 * nodes / context.variables() as f64);
     }
 }

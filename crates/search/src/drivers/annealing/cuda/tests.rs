@@ -25,7 +25,11 @@ fn generation(rng: &mut Rng, subpopulation: u32, context: &SearchContext, sweeps
         sweeps,
         cold: std::array::from_fn(|k| u32::MAX / 8 * (k as u32 + 1)),
         region: std::array::from_fn(|k| u32::MAX / 4 * (k as u32 + 1)),
-        tree: if context.forests().is_empty() { [u32::MAX; 2] } else { [u32::MAX / 2, u32::MAX] },
+        tree: if context.forests(&Stop::new()).expect("no stop is set").is_empty() {
+            [u32::MAX; 2]
+        } else {
+            [u32::MAX / 2, u32::MAX]
+        },
         before: if large { [u32::MAX / 2, u32::MAX] } else { [u32::MAX; 2] },
         starts: Generation::starts(),
     }
