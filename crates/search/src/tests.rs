@@ -2,7 +2,7 @@
 
 use super::drivers::annealing::heat_bath::{AllFunctions, HeatBath, Least};
 use super::drivers::annealing::state::State;
-use super::drivers::annealing::sweep::sweep;
+use super::drivers::annealing::sweep::{SweepDraws, sweep};
 use super::testing::{assignment, price, random, random_dense};
 use crate::core::context::SearchContext;
 use crate::core::elite::{Elite, hash};
@@ -274,7 +274,7 @@ fn greedy_sweeps_never_raise_the_energy() {
         let mut scratch = Scratch::default();
         let mut energy = context.tables.energy(&state.values).total;
         for _ in 0..3 {
-            let draws = (rng.draw(), rng.draw());
+            let draws = SweepDraws { order: rng.draw(), values: rng.draw() };
             let done = sweep(&context, greedy(&context.tables), draws, &mut state, &mut scratch, &stop);
             assert!(done.is_some() && state.active.is_empty());
             let after = context.tables.energy(&state.values).total;

@@ -44,6 +44,14 @@ const TURN: usize = 1 << 10;
 /// For updates that are not watched.
 pub(crate) const UNWATCHED: Option<fn(usize, i32, i32)> = None;
 
+/// A variable goes to a value from what it has in `values`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ValueMove<'a> {
+    pub values: &'a [u16],
+    pub variable: usize,
+    pub value: u16,
+}
+
 /// Where things stand in the flat tables of moves. A move is a place in them: the row of its variable, and the value.
 #[derive(Debug, Default)]
 pub(crate) struct MoveLayout {
@@ -182,26 +190,26 @@ impl MoveLayout {
         (100 + rated + changed) as u64
     }
 
-    /// Brings a number of each move up to date where `v` goes to `value` from what it has in `values`: a sum over
-    /// functions, to which a function gives `of` its cost. `watch`, if any, is told of each sum of a value that a
-    /// variable has: the variable, the sum before and after.
+    /// Brings a number of each move up to date as a variable moves: a sum over functions, to which a function gives `of`
+    /// its cost. `watch`, if any, is told of each sum of a value that a variable has: the variable, the sum before and
+    /// after.
     #[inline(always)]
     pub fn update<W: FnMut(usize, i32, i32)>(
         &self,
         tables: &ValueTables,
-        (values, v, value): (&[u16], usize, u16),
+        moved: ValueMove<'_>,
         sums: &mut [i32],
         of: impl Fn(i32) -> i32,
         watch: Option<W>,
     ) {
-        on_rows!(tables.rows(), entries => self.update_in(entries, (values, v, value), sums, of, watch));
+        on_rows!(tables.rows(), entries => self.update_in(entries, moved, sums, of, watch));
     }
 
     #[inline(always)]
     fn update_in<E: RowEntry, W: FnMut(usize, i32, i32)>(
         &self,
         entries: &[E],
-        (values, v, value): (&[u16], usize, u16),
+        moved: ValueMove<'_>,
         sums: &mut [i32],
         of: impl Fn(i32) -> i32,
         mut watch: Option<W>,
@@ -210,8 +218,9 @@ impl MoveLayout {
         // all
         let mut changes: Vec<(usize, i32)> = Vec::new();
         let mut of_rows = (0, 0);
-        let [old, new] = [values[v], value].map(u32::from);
-        for row in self.affected(v) {
+        let ValueMove { values, variable, value } = moved;
+        let [old, new] = [values[variable], value].map(u32::from);
+        for row in self.affected(variable) {
             let shift = row.shift(self, values);
             let [before, after] = [old, new].map(|value| row.base + shift + value * row.stride);
             let sums = &mut sums[row.start as usize..][..row.width()];

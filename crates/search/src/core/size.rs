@@ -1,7 +1,8 @@
 //! Networks whose size decides how they are searched.
 
+use super::elite::LONGEST;
 use super::quadratic::is_form;
-use crate::model::Network;
+use crate::model::{Network, Problem};
 use crate::tuning::core::DENSE;
 use crate::tuning::run::VAST;
 
@@ -19,4 +20,9 @@ pub(crate) fn suits(network: &Network) -> bool {
 pub(crate) fn is_dense(network: &Network) -> bool {
     let is_large = network.functions().len() >= DENSE * network.domains().len() && suits(network);
     is_large && is_form(network) && !network.forbids()
+}
+
+/// Whether local search has room for the values of all variables.
+pub(crate) fn fits_search(problem: &Problem) -> bool {
+    problem.domains.iter().all(|&domain| domain <= LONGEST)
 }

@@ -1,7 +1,7 @@
 //! An assignment with the cost of every value under the others' values kept, for drivers of the CPU that move one
 //! variable at a time.
 
-use crate::core::layout::{MoveLayout, UNWATCHED, energy};
+use crate::core::layout::{MoveLayout, UNWATCHED, ValueMove, energy};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::value_tables::ValueTables;
@@ -40,7 +40,13 @@ impl Kept {
     pub fn set(&mut self, tables: &ValueTables, layout: &MoveLayout, v: usize, value: u16) {
         let costs = self.costs_of(layout, v);
         self.energy += i64::from(costs[usize::from(value)]) - i64::from(costs[usize::from(self.values[v])]);
-        layout.update(tables, (&self.values, v, value), &mut self.costs, |cost| cost, UNWATCHED);
+        layout.update(
+            tables,
+            ValueMove { values: &self.values, variable: v, value },
+            &mut self.costs,
+            |cost| cost,
+            UNWATCHED,
+        );
         self.values[v] = value;
     }
 }

@@ -46,7 +46,7 @@ impl InitialSolution {
         let has_room = || greedy::fits(network.expanded());
         if let Some((values, evaluation)) = (begins && has_room()).then(|| by_passes(network, options, stop)).flatten()
         {
-            let _ = first.hear(network, &evaluation, &values, ("greedy", totals), tell);
+            let _ = first.hear(network, &evaluation, &values, "greedy", totals, tell);
             first.assignments.push(values);
             return first;
         }
@@ -55,7 +55,7 @@ impl InitialSolution {
             let gives_up = || stop.is_set() && is_known;
             let evaluation = check::evaluate_unless(network, assignment, gives_up);
             let Some(evaluation) = evaluation else { return ControlFlow::Continue(()) };
-            let _ = first.hear(network, &evaluation, assignment, (source, totals), tell);
+            let _ = first.hear(network, &evaluation, assignment, source, totals, tell);
             is_known = first.value.is_some();
             if first.upper > lower { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
@@ -94,7 +94,8 @@ impl InitialSolution {
         network: &Network,
         evaluation: &Evaluation,
         assignment: &[u32],
-        (source, totals): (&str, Totals),
+        source: &str,
+        totals: Totals,
         tell: &mut dyn FnMut(Message),
     ) -> bool {
         if !evaluation.is_solution() || evaluation.cost >= self.upper {

@@ -3,6 +3,7 @@
 //! reports.
 
 pub(crate) mod clock;
+mod first_core;
 pub(crate) mod goal;
 pub(crate) mod greedy;
 pub(crate) mod handover;
@@ -22,12 +23,12 @@ pub(crate) mod solve;
 mod tighten;
 mod troubles;
 
+use self::first_core::{FirstCore, check_heuristic};
 use self::goal::settled;
 use self::handover::DeviceHandover;
 use self::initial::InitialSolution;
 use self::messages::{Ending, Message, Totals};
 use self::reducing::Reducing;
-use super::drivers::guided;
 use super::event::StoppedBy;
 use super::options::{Assertions, Options};
 use super::scheduler::budget::TimeBudget;
@@ -41,11 +42,12 @@ use crate::core::effort::Effort;
 use crate::core::elite::LONGEST;
 use crate::core::incumbent::SharedIncumbent;
 use crate::core::pool::Pool;
+use crate::core::size::fits_search;
 use crate::device::Opened;
 use crate::elimination::Gpu;
 use crate::error::Error;
 use crate::heuristics::Needs;
-use crate::model::{Cost, FORBIDDEN, Network, Number, Problem};
+use crate::model::{Cost, FORBIDDEN, Network, Number};
 use crate::reduce::{ReducedProblem, ValueBounds};
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
@@ -119,19 +121,7 @@ impl<'a> Run<'a> {
         // a run that goes on does not repeat its draws
         let draw = resumed.map_or(options.seed, |resumed| mix(options.seed, resumed.checkpoint.rounds));
         let mut rng = Rng::new(draw);
-        // where no thread can be started the reductions come first
-        let beside = if Reducing::suits(network, options) { Reducing::start(network, stop).ok() } else { None };
-        let prepare = |rng: &mut Rng| {
-            let core = reducing::first_core(network, options, true, stop)?;
-            let context = SearchContext::of_core(network, &core, options, rng, stop)?;
-            Ok::<_, Error>((core, Some(context)))
-        };
-        let (core, context) = match &beside {
-            Some(_) if opening::suits(network, rayon::current_num_threads()) => {
-                opening::beside(network, options, &mut first, stop, tell, || prepare(&mut rng))?
-            }
-            beside => (reducing::first_core(network, options, beside.is_some(), stop)?, None),
-        };
+        let FirstCore { core, context, reducing } = FirstCore::new(network, options, &mut first, stop, tell, &mut rng)?;
         let least = core.problem.constant.max(network.least());
         let constant = if core.reducer.infeasible() { network.top() } else { least };
         let (totals, incumbent) =
@@ -158,11 +148,7 @@ impl<'a> Run<'a> {
         if handover.is_none() {
             tell(Message::Note(device.to_string()));
         }
-        if let Some(heuristic) = options.heuristic.as_ref().filter(|heuristic| heuristic.is_for_devices()) {
-            let asserts = options.assertions >= Assertions::Assignment;
-            let ready = guided::ready(&context, &**heuristic, &device, asserts);
-            ready.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
-        }
+        check_heuristic(options, &context, &device)?;
         let parts = || ThreadSplit::beside_device(Portfolio::may_split(options), context.is_large());
         let (for_bounds, for_drivers) = device.cuda.is_some().then(parts).map(|all| (all.bounds, all.drivers)).unzip();
         let group = DriverGroup::new(options, &device, for_drivers.flatten(), incumbent.clone(), &mut rng);
@@ -170,7 +156,7 @@ impl<'a> Run<'a> {
         let gpu = device.cuda.clone().filter(|_| options.rounds.is_none()).map(Gpu::new);
         let bounds = ConcurrentBounds::new(options, gpu.zip(for_bounds), incumbent.clone());
         let values = ValueBounds::new(&core.reducer, stop)?;
-        if options.facts && !beside.as_ref().is_some_and(Reducing::is_on_its_way) {
+        if options.facts && !reducing.as_ref().is_some_and(Reducing::is_on_its_way) {
             tell(Message::facts(&core, &context, options));
         }
         let has_room = fits_search(&core.problem);
@@ -181,7 +167,7 @@ impl<'a> Run<'a> {
             tell,
             values,
             size: reducing::size(&core.problem),
-            reducing: beside,
+            reducing,
             core,
             budget: TimeBudget::new(options.rounds.is_none(), context.sweep_work),
             context,
@@ -469,8 +455,4 @@ impl<'a> Run<'a> {
             (self.tell)(Message::Bound { bound, source, totals, proof: proof.map(Box::new) });
         }
     }
-}
-
-fn fits_search(problem: &Problem) -> bool {
-    problem.domains.iter().all(|&domain| domain <= LONGEST)
 }

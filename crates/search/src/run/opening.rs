@@ -52,7 +52,7 @@ pub(super) fn beside<T: Send>(
         let totals = Totals::resumed(options);
         alone(&form, &begin, Rng::new(mix(options.seed, 0)), &over, &mut |values| {
             let evaluation = check::evaluate_unless(network, &values, || stop.is_set());
-            if evaluation.is_some_and(|found| first.hear(network, &found, &values, (NAME, totals), tell)) {
+            if evaluation.is_some_and(|found| first.hear(network, &found, &values, NAME, totals, tell)) {
                 first.assignments = vec![values];
             }
         });

@@ -1,12 +1,12 @@
 //! Reductions beside the search. On vast networks they take longer than everything else before the first moves: the
 //! search begins on the network as it is, and moves over to the reduced one once that is there.
 
+use super::Run;
 use super::messages::Message;
-use super::{Run, fits_search};
 use crate::bounds::{Proof, REDUCTIONS};
 use crate::core::context::SearchContext;
 use crate::core::elite::Elite;
-use crate::core::size::{self, is_dense};
+use crate::core::size::{self, fits_search, is_dense};
 use crate::device::Busy;
 use crate::error::Error;
 use crate::memory;
@@ -17,7 +17,6 @@ use crate::stop::{Cause, Stop};
 use crate::threads;
 use crate::tuning::run::{REDUCING_BYTES, WORTH_MOVING};
 use std::io;
-use std::sync::Arc;
 use std::thread::JoinHandle;
 
 pub(crate) struct Reducing {
@@ -166,37 +165,6 @@ fn extent(problem: &Problem) -> f64 {
 /// Values that the tables of a core hold.
 pub(super) fn size(problem: &Problem) -> u64 {
     problem.functions.iter().map(|function| function.table.size() as u64).sum()
-}
-
-/// The first core of a run: what the reductions leave, or the network as it is where they go on `beside` the search.
-pub(super) fn first_core(
-    network: &Network,
-    options: &Options,
-    beside: bool,
-    stop: &Stop,
-) -> Result<ReducedProblem, Error> {
-    if beside {
-        let (reducer, problem) = Reducer::unreduced(network, stop)?;
-        return Ok(ReducedProblem { reducer: reducer.into(), problem: Arc::new(problem) });
-    }
-    let mut reducer = if options.certificate {
-        Reducer::logged(network, options.reduce, stop)?
-    } else {
-        Reducer::new(network, options.reduce, stop)?
-    };
-    // a heuristic of the user knows the network's variables
-    if options.heuristic.is_none() {
-        reducer.merge_ties(stop);
-    }
-    if stop.is_set() {
-        return Err(Error::Stopped);
-    }
-    let core = ReducedProblem::new(reducer, stop)?;
-    if let Some(heuristic) = &options.heuristic {
-        let fits = heuristic.fits(&core.problem);
-        fits.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
-    }
-    Ok(core)
 }
 
 #[cfg(test)]

@@ -140,42 +140,47 @@ impl Portfolio {
 
     /// One round of one driver; returns its name and what it did.
     pub fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
-        if self.rounds == 0 && self.drivers.len() > 1 && !pool.elites().is_empty() {
-            for turn in 0..self.drivers.len() {
-                let Member { name, driver, .. } = &mut self.drivers[turn];
-                match threads::caught(|| driver.open_run(context, pool, stop)) {
-                    Ok(None) => {}
-                    Ok(Some(effort)) => {
-                        self.rounds = 1;
-                        self.work += effort.work;
-                        return (*name, effort);
-                    }
-                    Err(what) => return self.lose(turn, what),
-                }
-            }
+        if let Some(opened) = self.open_run(context, pool, stop) {
+            return opened;
         }
         if pool.solved != std::mem::replace(&mut self.solved, pool.solved) {
             self.shares = None;
         }
-        let begin = || {
-            let drivers = self.drivers.iter().map(|member| &member.driver);
-            Shares::new(drivers.map(|driver| (driver.weight(context, pool), driver.floor(context, pool))).collect())
-        };
+        match self.choose(context, pool) {
+            Some(turn) => self.take_turn(turn, context, pool, stop),
+            None => {
+                std::thread::sleep(POLLING);
+                (self.drivers[0].name, Effort::default())
+            }
+        }
+    }
+
+    /// Lets the first driver that has a way to open the run from the solution that is there already.
+    fn open_run(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Option<(&'static str, Effort)> {
+        if self.rounds > 0 || self.drivers.len() < 2 || pool.elites().is_empty() {
+            return None;
+        }
+        for turn in 0..self.drivers.len() {
+            let Member { name, driver, .. } = &mut self.drivers[turn];
+            match threads::caught(|| driver.open_run(context, pool, stop)) {
+                Ok(None) => {}
+                Ok(Some(effort)) => {
+                    self.rounds = 1;
+                    self.work += effort.work;
+                    return Some((*name, effort));
+                }
+                Err(what) => return Some(self.lose(turn, what)),
+            }
+        }
+        None
+    }
+
+    /// Returns whose turn it is; `None` if there is nothing to do but to wait.
+    fn choose(&mut self, context: &SearchContext, pool: &Pool) -> Option<usize> {
         let opens = self.is_opening();
         // nothing better for a third of the time before
         let stagnates = opens && self.timed && self.opening >= PROBING.max(self.better + self.better / 3);
-        let shares = self.shares.get_or_insert_with(begin);
-        let is_alone = self.drivers.len() == 1;
-        let may_help = |driver: &dyn Driver| may_help(driver, context, is_alone);
-        let due =
-            |driver: &dyn Driver| may_help(driver) && driver.fits(context, pool) && self.work >= driver.begins(context);
-        let waits = |driver: &dyn Driver| {
-            let coming = |cuda: &Arc<Cuda>, source| matches!(cuda.poll(&source, Duration::ZERO), Ok(None));
-            let kernels = || driver.kernels(context);
-            self.device.as_ref().is_some_and(|cuda| kernels().is_some_and(|source| coming(cuda, source)))
-        };
-        let free = self.drivers.iter().map(|Member { driver, .. }| due(&**driver) && !waits(&**driver));
-        let free: Vec<bool> = free.collect();
+        let free: Vec<bool> = self.drivers.iter().map(|member| self.is_free(&*member.driver, context, pool)).collect();
         let may = |turn: usize| free[turn];
         let is_new = |&turn: &usize| {
             let Member { driver, begun, .. } = &self.drivers[turn];
@@ -183,14 +188,40 @@ impl Portfolio {
         };
         let winner = self.winner.filter(|&turn| opens && may(turn));
         let other = (0..self.drivers.len()).rfind(is_new).filter(|_| stagnates);
-        let turn = match winner.or(other).or_else(|| if opens { shares.largest(may) } else { shares.next(may) }) {
-            None if waits(&*self.drivers[0].driver) || !may_help(&*self.drivers[0].driver) => {
-                std::thread::sleep(POLLING);
-                return (self.drivers[0].name, Effort::default());
-            }
-            turn => turn.unwrap_or(0),
-        };
-        let before = pool.best();
+        let drivers = &self.drivers;
+        let shares = self.shares.get_or_insert_with(|| shares(drivers, context, pool));
+        let turn = winner.or(other).or_else(|| if opens { shares.largest(may) } else { shares.next(may) });
+        turn.or_else(|| {
+            let first = &*self.drivers[0].driver;
+            let waits = self.waits(first, context) || !may_help(first, context, self.drivers.len() == 1);
+            (!waits).then_some(0)
+        })
+    }
+
+    /// Whether a driver may have a round now.
+    fn is_free(&self, driver: &dyn Driver, context: &SearchContext, pool: &Pool) -> bool {
+        may_help(driver, context, self.drivers.len() == 1)
+            && driver.fits(context, pool)
+            && self.work >= driver.begins(context)
+            && !self.waits(driver, context)
+    }
+
+    /// Whether a driver's kernels are on their way.
+    fn waits(&self, driver: &dyn Driver, context: &SearchContext) -> bool {
+        let coming = |cuda: &Arc<Cuda>, source| matches!(cuda.poll(&source, Duration::ZERO), Ok(None));
+        let kernels = || driver.kernels(context);
+        self.device.as_ref().is_some_and(|cuda| kernels().is_some_and(|source| coming(cuda, source)))
+    }
+
+    /// A round of a driver, and what follows from it for the next ones.
+    fn take_turn(
+        &mut self,
+        turn: usize,
+        context: &SearchContext,
+        pool: &mut Pool,
+        stop: &Stop,
+    ) -> (&'static str, Effort) {
+        let (opens, before) = (self.is_opening(), pool.best());
         let (Member { name, driver, begun, .. }, began) = (&mut self.drivers[turn], Instant::now());
         let (name, is_first) = (*name, !std::mem::replace(begun, true));
         self.activity.step(name);
@@ -214,7 +245,7 @@ impl Portfolio {
             if pool.best() < before {
                 self.better = self.opening;
             }
-        } else {
+        } else if let Some(shares) = &mut self.shares {
             let gain = before.saturating_sub(pool.best()).max(0);
             shares.note(turn, gain as f64, spent.max(LEAST_WORK) as f64);
         }
@@ -275,6 +306,12 @@ impl Portfolio {
     pub fn population(&self) -> usize {
         self.drivers.first().map_or(0, |member| member.driver.population())
     }
+}
+
+/// The shares that drivers begin with.
+fn shares(drivers: &[Member], context: &SearchContext, pool: &Pool) -> Shares {
+    let of = |member: &Member| (member.driver.weight(context, pool), member.driver.floor(context, pool));
+    Shares::new(drivers.iter().map(of).collect())
 }
 
 /// Whether a core has what a driver reads, and it is not of a kind that others lead on, unless the driver is alone.

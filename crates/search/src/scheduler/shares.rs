@@ -14,7 +14,7 @@ pub(crate) struct Shares {
     /// Of this period: cost and work.
     gains: Vec<f64>,
     work: Vec<f64>,
-    /// ThreadSplit of what all together gained and did in earlier ones, which had costs of other orders.
+    /// Parts of what all together gained and did in earlier periods, whose costs had other orders of magnitude.
     gained: Vec<f64>,
     done: Vec<f64>,
 }

@@ -6,7 +6,7 @@
 
 use super::heat_bath::RatingSource;
 use super::state::State;
-use crate::core::layout::{MoveLayout, UNWATCHED};
+use crate::core::layout::{MoveLayout, UNWATCHED, ValueMove};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::value_tables::ValueTables;
@@ -72,7 +72,7 @@ impl RatingCache {
         let row = &self.sums[layout.range(v)];
         let change = i64::from(row[usize::from(value)]) - i64::from(row[usize::from(values[v])]);
         self.total = self.total.filter(|_| self.known[v]).map(|total| total + change);
-        layout.update(tables, (values, v, value), &mut self.sums, |cost| cost, UNWATCHED);
+        layout.update(tables, ValueMove { values, variable: v, value }, &mut self.sums, |cost| cost, UNWATCHED);
     }
 }
 

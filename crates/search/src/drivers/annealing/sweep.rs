@@ -12,20 +12,28 @@ use rayon::prelude::*;
 /// Variables of a thread's turn in a sweep by all threads: some hundred microseconds.
 const TURN: usize = 1 << 10;
 
-/// One pass of a heat bath over all variables, color class by color class: `order` chooses the first one and the stride
-/// from one to the next. Each variable's bits are mixed from `draw`. `None` after a stop.
+/// Where the random bits of a sweep come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SweepDraws {
+    /// Chooses the first color class, and the stride from one to the next.
+    pub order: u64,
+    /// Each variable's bits are mixed from this.
+    pub values: u64,
+}
+
+/// One pass of a heat bath over all variables, color class by color class. `None` after a stop.
 #[inline(always)]
 pub(crate) fn sweep<R: RatingSource + Copy>(
     context: &SearchContext,
     bath: HeatBath<'_, R>,
-    (order, draw): (u64, u64),
+    draws: SweepDraws,
     state: &mut State,
     scratch: &mut Scratch<i32>,
     stop: &Stop,
 ) -> Option<()> {
     state.active.activate_all();
-    for class in classes(context, order) {
-        if !assign_active_by(&Uniform(bath), state, Order::List(class), draw, scratch, stop) {
+    for class in classes(context, draws.order) {
+        if !assign_active_by(&Uniform(bath), state, Order::List(class), draws.values, scratch, stop) {
             return None;
         }
     }
@@ -45,19 +53,19 @@ fn classes(context: &SearchContext, order: u64) -> impl Iterator<Item = &[u32]> 
 pub(crate) fn sweep_together(
     context: &SearchContext,
     boltzmann: Boltzmann,
-    (order, draw): (u64, u64),
+    draws: SweepDraws,
     state: &mut State,
     picks: &mut Vec<u16>,
     stop: &Stop,
 ) -> Option<i64> {
     let bath = HeatBath { tables: &context.tables, boltzmann, source: AllFunctions };
     let mut change = 0;
-    for class in classes(context, order) {
+    for class in classes(context, draws.order) {
         picks.clear();
         picks.resize(class.len(), 0);
         let before = &*state;
         let turns = picks.par_chunks_mut(TURN).zip(class.par_chunks(TURN)).map(|(picks, variables)| {
-            let turn = Turn { bath, state: before, draw, variables, picks };
+            let turn = Turn { bath, state: before, draw: draws.values, variables, picks };
             (!stop.is_set()).then(|| pulp::Arch::new().dispatch(turn))
         });
         change += turns.collect::<Option<Vec<i64>>>()?.iter().sum::<i64>();
@@ -90,16 +98,16 @@ impl pulp::WithSimd for Turn<'_> {
         let mut change = 0;
         for (&v, pick) in variables.iter().zip(picks) {
             let v = v as usize;
-            let (own, draw) = (usize::from(state.values[v]), mix(draw, v as u64));
+            let draw = mix(draw, v as u64);
             // arrays fix the length of loops at compile time
             let (value, more) = match bath.tables.width[v] as usize {
-                4 => pick_from(bath, state, (v, own), draw, (&mut [0; 4], &mut [0; 4])),
-                8 => pick_from(bath, state, (v, own), draw, (&mut [0; 8], &mut [0; 8])),
-                16 => pick_from(bath, state, (v, own), draw, (&mut [0; 16], &mut [0; 16])),
+                4 => pick_from(bath, state, v, draw, &mut [0; 4], &mut [0; 4]),
+                8 => pick_from(bath, state, v, draw, &mut [0; 8], &mut [0; 8]),
+                16 => pick_from(bath, state, v, draw, &mut [0; 16], &mut [0; 16]),
                 n => {
                     ratings.resize(n, 0);
                     weights.resize(n, 0);
-                    pick_from(bath, state, (v, own), draw, (&mut ratings, &mut weights))
+                    pick_from(bath, state, v, draw, &mut ratings, &mut weights)
                 }
             };
             *pick = value as u16;
@@ -114,10 +122,12 @@ impl pulp::WithSimd for Turn<'_> {
 fn pick_from(
     bath: HeatBath<'_>,
     state: &State,
-    (variable, own): (usize, usize),
+    variable: usize,
     draw: u64,
-    (ratings, weights): (&mut [i32], &mut [u32]),
+    ratings: &mut [i32],
+    weights: &mut [u32],
 ) -> (usize, i64) {
+    let own = usize::from(state.values[variable]);
     let value = choose(&bath, state, variable, draw, (&mut *ratings, weights)).unwrap_or(own);
     (value, i64::from(ratings[value]) - i64::from(ratings[own]))
 }
@@ -148,7 +158,7 @@ mod tests {
             let (mut other, mut picks) = (one.clone(), Vec::new());
             for temperature in [context.schedule.hot, context.schedule.cold, 0.0] {
                 let boltzmann = if temperature > 0.0 { Boltzmann::new(temperature) } else { Boltzmann::GREEDY };
-                let (draws, stop) = ((rng.draw(), rng.draw()), Stop::new());
+                let (draws, stop) = (SweepDraws { order: rng.draw(), values: rng.draw() }, Stop::new());
                 let bath = HeatBath { tables: &context.tables, boltzmann, source: AllFunctions };
                 let before = context.tables.energy(&one.values).total;
                 sweep(&context, bath, draws, &mut one, &mut Scratch::default(), &stop).expect("no stop is set");

@@ -19,7 +19,7 @@ pub(crate) struct TreeScratch {
     scratch: Scratch<i32>,
 }
 
-/// RatingCache of a tree's variable given its parent: its row plus the edge's.
+/// Ratings of a tree's variable given its parent: its row plus the edge's.
 struct GivenParent<'a> {
     row: &'a [i32],
     edge: Option<Row<'a>>,

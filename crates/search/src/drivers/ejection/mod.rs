@@ -117,7 +117,7 @@ impl Walker {
         let elite = &elites[if self.rng.below(2) == 0 { 0 } else { self.rng.index(elites.len()) }];
         let warmth = self.climb / f64::from(1u32 << self.rng.below(COOLER));
         let allowed = elite.energy.violations == 0;
-        Walk::new(core, elite.values.clone(), allowed, (warmth, length), stop)
+        Walk::new(core, elite.values.clone(), allowed, warmth, length, stop)
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
             let core = Core { tables, layout: &layout, free: &free, longest: 100_000 };
             let values = assignment(&problem, &mut rng);
             let mut allowed = tables.energy(&values).violations == 0;
-            let mut walk = Walk::new(core, values, allowed, (3.0, 60), &Stop::new()).expect("no stop is set");
+            let mut walk = Walk::new(core, values, allowed, 3.0, 60, &Stop::new()).expect("no stop is set");
             while !walk.is_over() {
                 let before = walk.clone();
                 walk.advance(core, 1, &mut rng, &Stop::new());

@@ -74,7 +74,8 @@ impl Walk {
         core: Core<'_>,
         values: Vec<u16>,
         allowed: bool,
-        (warmth, length): (f64, u64),
+        warmth: f64,
+        length: u64,
         stop: &Stop,
     ) -> Result<Walk, Error> {
         let kept = Kept::new(core.tables, core.layout, values, stop)?;

@@ -6,13 +6,14 @@ use super::round_context::RoundContext;
 use crate::core::context::SearchContext;
 use crate::core::cuda;
 use crate::core::cuda::{CoreArgument, DeviceCore};
+use crate::core::layout::MoveLayout;
 use crate::device::shared::device_structs;
 use crate::device::{Cuda, CudaSlice, DeviceError, Held, Source};
 use crate::elimination::Term;
 use crate::fang::cuda::Shape;
 use crate::heuristics;
 use crate::heuristics::cuda::{MEMBERS, expression, source_of};
-use crate::heuristics::{Needs, ValueHeuristic};
+use crate::heuristics::{Needs, ValueHeuristic, View};
 use crate::value_tables::ValueTables;
 
 /// When a value was left that never was.
@@ -113,28 +114,8 @@ impl NetworkOnDevice {
         let (n, moves) = (tables.variables(), layout.moves());
         let values = vec![0; n];
         let view = context.view(&values);
-        let mut origins = vec![0; moves];
-        for v in 0..n {
-            for value in 0..tables.domain(v) {
-                origins[layout.range(v).start + value] = view.origin_value(v, value) as u32;
-            }
-        }
-        let mut numbers = Vec::new();
-        for table in heuristic.tables() {
-            if table.by_value() {
-                let first = numbers.len();
-                numbers.resize(first + moves, f64::NAN);
-                for v in 0..n {
-                    let row = table.row(view.origin(v));
-                    for value in 0..tables.domain(v) {
-                        let number = row.get(view.origin_value(v, value)).copied();
-                        numbers[first + layout.range(v).start + value] = number.unwrap_or(f64::NAN);
-                    }
-                }
-            } else {
-                numbers.extend((0..n).map(|v| table.number(view.origin(v))));
-            }
-        }
+        let origins = origins(&view, tables, layout);
+        let numbers = numbers(heuristic, &view, tables, layout);
         let floors: Vec<u32> = layout.floors.iter().map(|floor| floor.cast_unsigned()).collect();
         let counted = if round.asserts { counted(tables) } else { Vec::new() };
         let mut held = Held::default();
@@ -218,6 +199,39 @@ impl NetworkOnDevice {
             self.guidance.as_ref().map_or_else(GuidanceArgument::default, |guidance| guidance.argument);
         Ok(())
     }
+}
+
+/// The network's values that the core's values come from, by place.
+fn origins(view: &View<'_>, tables: &ValueTables, layout: &MoveLayout) -> Vec<u32> {
+    let mut origins = vec![0; layout.moves()];
+    for v in 0..tables.variables() {
+        for value in 0..tables.domain(v) {
+            origins[layout.range(v).start + value] = view.origin_value(v, value) as u32;
+        }
+    }
+    origins
+}
+
+/// The tables of a heuristic, one after the other: by place or by variable.
+fn numbers(heuristic: &dyn ValueHeuristic, view: &View<'_>, tables: &ValueTables, layout: &MoveLayout) -> Vec<f64> {
+    let n = tables.variables();
+    let mut numbers = Vec::new();
+    for table in heuristic.tables() {
+        if table.by_value() {
+            let first = numbers.len();
+            numbers.resize(first + layout.moves(), f64::NAN);
+            for v in 0..n {
+                let row = table.row(view.origin(v));
+                for value in 0..tables.domain(v) {
+                    let number = row.get(view.origin_value(v, value)).copied();
+                    numbers[first + layout.range(v).start + value] = number.unwrap_or(f64::NAN);
+                }
+            }
+        } else {
+            numbers.extend((0..n).map(|v| table.number(view.origin(v))));
+        }
+    }
+    numbers
 }
 
 /// Of each incidence, as a core on a device has them, whether it is its function's first: where all are read once.

@@ -1,7 +1,7 @@
 //! A state of the guided search: an assignment, what its values cost, and what it remembers.
 
 use super::round_context::RoundContext;
-use crate::core::layout;
+use crate::core::layout::{UNWATCHED, ValueMove};
 use crate::event::Picks;
 use crate::fang;
 use crate::fang::Active;
@@ -181,13 +181,13 @@ impl State {
         }
         self.moved = true;
         let tables = &round.context.tables;
-        let moved = (&self.values[..], v, value);
+        let moved = ValueMove { values: &self.values, variable: v, value };
         if round.keeps {
             let layout = round.layout;
-            layout.update(tables, moved, &mut self.costs, |cost| cost, layout::UNWATCHED);
+            layout.update(tables, moved, &mut self.costs, |cost| cost, UNWATCHED);
             if !self.conflicts.is_empty() {
                 let hard = tables.hard;
-                layout.update(tables, moved, &mut self.conflicts, |cost| i32::from(cost >= hard), layout::UNWATCHED);
+                layout.update(tables, moved, &mut self.conflicts, |cost| i32::from(cost >= hard), UNWATCHED);
             }
         }
         if let Some(wide) = self.wide.get_mut(v) {

@@ -75,7 +75,7 @@ impl OneFlip {
         let (kept, patience) = (&self.kept, self.patience * form.variables() as u64);
         let walkers = self.walkers.par_iter_mut();
         let turns: Vec<(Effort, Vec<Solution>)> = on_weights!(form, form => {
-            walkers.map(|walker| walker.turn(form, kept, (work, patience), stop)).collect()
+            walkers.map(|walker| walker.turn(form, kept, work, patience, stop)).collect()
         });
         let mut effort = Effort::default();
         for (turn, found) in turns {
@@ -110,7 +110,8 @@ impl Walker {
         &mut self,
         form: &Quadratic<W>,
         kept: &[Solution],
-        (work, patience): (u64, u64),
+        work: u64,
+        patience: u64,
         stop: &Stop,
     ) -> (Effort, Vec<Solution>) {
         let (mut effort, mut found) = (Effort::default(), Vec::new());

@@ -96,7 +96,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn of<W: DeviceWeight>(info: &Info, (form, quadratic): (&SweepForm, &Quadratic<W>)) -> Shape {
+    fn of<W: DeviceWeight>(info: &Info, form: &SweepForm, quadratic: &Quadratic<W>) -> Shape {
         let bytes = (size_of::<W>() * form.variables()) as u64;
         let fits = bytes <= u64::from(info.shared_memory.saturating_sub(BESIDE));
         let shared = if fits { bytes as u32 } else { 0 };
@@ -129,7 +129,7 @@ pub fn sources() -> Vec<Source> {
 
 /// The kernel for a form.
 pub(super) fn source(info: &Info, form: &SweepForm) -> Source {
-    source_of(&[&on_weights!(&form.quadratic, of => Shape::of(info, (form, of))).kernel])
+    source_of(&[&on_weights!(&form.quadratic, of => Shape::of(info, form, of)).kernel])
 }
 
 pub(super) struct CudaSpins<W: DeviceWeight> {
@@ -161,12 +161,13 @@ impl<W: DeviceWeight> CudaSpins<W> {
     /// `first`.
     pub fn open(
         cuda: &Device,
-        (form, quadratic): (&SweepForm, &Arc<Quadratic<W>>),
+        form: &SweepForm,
+        quadratic: &Arc<Quadratic<W>>,
         first: &[bool],
         count: impl FnOnce(usize) -> usize,
     ) -> Result<Self, DeviceError> {
         let cuda = cuda.beside()?;
-        let (aside, shape, n) = (cuda.fork()?, Shape::of(&cuda.info, (form, quadratic)), form.variables());
+        let (aside, shape, n) = (cuda.fork()?, Shape::of(&cuda.info, form, quadratic), form.variables());
         let first = Words::new(quadratic, first);
         let kernel = cuda.load(&source(&cuda.info, form))?.kernel(&shape.kernel, shape.shared)?;
         let resident = kernel.blocks_per_multiprocessor(shape.threads, shape.shared)? * cuda.info.multiprocessors;

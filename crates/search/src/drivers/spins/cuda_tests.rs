@@ -28,7 +28,7 @@ fn compare_weights<W: DeviceWeight>(cuda: &Arc<Cuda>, name: &str, network: &Netw
     let quadratic = Arc::new(quadratic.ordered(form.order()));
     let mut random = || -> Vec<bool> { (0..form.variables()).map(|_| rng.below(2) == 1).collect() };
     let (first, mut guide) = (random(), Words::new(&quadratic, &random()));
-    let mut device = CudaSpins::open(cuda, (&form, &quadratic), &first, |_| count).expect("memory is there");
+    let mut device = CudaSpins::open(cuda, &form, &quadratic, &first, |_| count).expect("memory is there");
     let mut host = CpuSpins::new(&quadratic, &first, count);
     let hot = |top: u32, sweep: u32| form.hot / f64::from(1u32 << top) * f64::from(sweeps - sweep);
     let rule = |top: u32, sweep: u32| Rule::at(hot(top, sweep), form.shift);

@@ -170,7 +170,8 @@ impl Spins {
     fn open(
         &mut self,
         context: &SearchContext,
-        (form, origin): (&SweepForm, &Reducer),
+        form: &SweepForm,
+        origin: &Reducer,
         pool: &Pool,
         stop: &Stop,
     ) -> Result<Box<dyn Anneals>, Trouble> {
@@ -200,7 +201,7 @@ impl Spins {
             // rows are read sooner than a device follows links
             Some(cuda) if !form.quadratic.has_rows() => {
                 let count = |room| if context.portable { PORTABLE } else { room };
-                on_weights!(&form.quadratic, of => boxed(CudaSpins::open(cuda, (form, of), &first, count)?))
+                on_weights!(&form.quadratic, of => boxed(CudaSpins::open(cuda, form, of, &first, count)?))
             }
             _ => {
                 let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
@@ -257,7 +258,7 @@ impl Spins {
         let (Some(form), Some(origin)) = (self.form(context, stop)?, &context.origin) else {
             return Ok(Effort { work: ROUND_WORK, ..effort });
         };
-        let mut anneals = self.open(context, (&form, origin), pool, stop)?;
+        let mut anneals = self.open(context, &form, origin, pool, stop)?;
         let many = self.device.is_some() && !context.portable && !form.quadratic.has_rows();
         while sweeps < SHOWN && (many || effort.work < ROUND_WORK) && !stop.is_set() {
             sweeps += self.sweeps;

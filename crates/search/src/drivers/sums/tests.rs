@@ -174,7 +174,7 @@ fn walks_keep_what_they_pay() {
         let mut walk = Walk::default();
         for round in 0..3 {
             let progress = walk.progress().next(rng.draw() | 1, round == 1, 9.0, space);
-            let begun = walk.begin((&space.tables, &ground), progress, &values(space, &mut rng), &Stop::new());
+            let begun = walk.begin(&space.tables, &ground, progress, &values(space, &mut rng), &Stop::new());
             begun.expect("no stop is set");
             walk.assert_kept(space);
             let work = walk.walk(&space.tables, &ground, limit(u32::MAX), &Stop::new());
@@ -212,7 +212,7 @@ fn walks_are_the_same_wherever_they_pause() {
         let mut walks = [Walk::default(), Walk::default()];
         let tables = &space.tables;
         for walk in &mut walks {
-            walk.begin((tables, &ground), progress, &values, &Stop::new()).expect("no stop is set");
+            walk.begin(tables, &ground, progress, &values, &Stop::new()).expect("no stop is set");
         }
         let steps = [0, 1, 1, 2, 7, 40, 64, 65, 100];
         let _ = walks[0].walk(tables, &ground, limit(steps.iter().sum()), &Stop::new());

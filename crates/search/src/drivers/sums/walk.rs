@@ -3,7 +3,7 @@
 //! in the same order as in `kernels/sums.cu`: both walk the same ways to the last bit.
 
 use super::progress::{Ground, LARGEST_PRICE, LEAST_PRICE, NOWHERE, PRICES, VALUES, WalkProgress, decision, window};
-use crate::core::layout::{UNWATCHED, energy};
+use crate::core::layout::{UNWATCHED, ValueMove, energy};
 use crate::core::sum_space::SumSpace;
 use crate::drivers::tuning::sums::{CHAIN, FALL, RISE, TRIED};
 use crate::drivers::tuning::walks::LOOK_EVERY;
@@ -227,7 +227,13 @@ impl Walk {
         let own = self.values[v];
         let costs = self.costs_of(space, v);
         self.progress.energy += i64::from(costs[usize::from(value)]) - i64::from(costs[usize::from(own)]);
-        space.layout.update(&space.tables, (&self.values, v, value), &mut self.costs, |cost| cost, UNWATCHED);
+        space.layout.update(
+            &space.tables,
+            ValueMove { values: &self.values, variable: v, value },
+            &mut self.costs,
+            |cost| cost,
+            UNWATCHED,
+        );
         space.changes(v, own, value, |sum, weight| {
             let before = self.totals[sum];
             self.totals[sum] += weight;
@@ -296,7 +302,8 @@ impl Walk {
 impl walks::Walk<WalkProgress, Ground> for Walk {
     fn begin(
         &mut self,
-        (_, ground): (&ValueTables, &Ground),
+        _: &ValueTables,
+        ground: &Ground,
         progress: WalkProgress,
         values: &[u16],
         stop: &Stop,

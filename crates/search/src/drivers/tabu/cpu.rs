@@ -4,7 +4,7 @@
 
 use super::walk::{HELD, WalkProgress};
 use crate::core::elite::hash;
-use crate::core::layout::{MoveLayout, energy};
+use crate::core::layout::{MoveLayout, ValueMove, energy};
 use crate::drivers::annealing::heat_bath::Least;
 use crate::drivers::tuning::{tabu::REMEMBERED, walks::LOOK_EVERY};
 use crate::drivers::walks::{Limit, Walk};
@@ -146,7 +146,7 @@ impl TabuWalk {
         watch(v, self.gamma[from], self.gamma[to]);
         self.until[from] = self.progress.until(tables.variables());
         self.until[to] = HELD;
-        let moved = (&self.values[..], v, value);
+        let moved = ValueMove { values: &self.values, variable: v, value };
         layout.update(tables, moved, &mut self.gamma, |cost| cost, Some(watch));
         self.values[v] = value;
         let progress = &mut self.progress;
@@ -189,7 +189,8 @@ impl pulp::WithSimd for Steps<'_> {
 impl Walk<WalkProgress, MoveLayout> for TabuWalk {
     fn begin(
         &mut self,
-        (tables, layout): (&ValueTables, &MoveLayout),
+        tables: &ValueTables,
+        layout: &MoveLayout,
         progress: WalkProgress,
         values: &[u16],
         _: &Stop,
@@ -246,7 +247,7 @@ mod tests {
 
     fn begun(tables: &ValueTables, layout: &MoveLayout, values: Vec<u16>, key: u64) -> TabuWalk {
         let mut walk = TabuWalk::default();
-        walk.begin((tables, layout), WalkProgress::new(key, 0), &values, &Stop::new()).expect("no stop is set");
+        walk.begin(tables, layout, WalkProgress::new(key, 0), &values, &Stop::new()).expect("no stop is set");
         walk
     }
 

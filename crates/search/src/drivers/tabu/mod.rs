@@ -97,7 +97,7 @@ impl LocalSearch for TabuSearch {
     ) -> Result<Vec<Start<WalkProgress>>, DeviceError> {
         let over = self.restarts.over(turn.progress);
         let bests = walks.bests(&over)?;
-        Ok(self.restarts.begin(&turn.context.tables, rng.draw(), (turn.progress, &over), bests, turn.pool.elites()))
+        Ok(self.restarts.begin(&turn.context.tables, rng.draw(), turn.progress, &over, bests, turn.pool.elites()))
     }
 
     /// New assignments that the pool has room for.

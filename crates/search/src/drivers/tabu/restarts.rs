@@ -102,7 +102,8 @@ impl Restarts {
         &mut self,
         tables: &ValueTables,
         draw: u64,
-        (progress, over): (&[WalkProgress], &[usize]),
+        progress: &[WalkProgress],
+        over: &[usize],
         bests: Vec<Vec<u16>>,
         elites: &[Elite],
     ) -> Vec<Start<WalkProgress>> {

@@ -61,7 +61,14 @@ pub(crate) trait Walk<P, L>: Clone + Default + Send + Sync {
     ///
     /// # Errors
     /// [`Error::Stopped`]: it is as it was, or good for nothing but to begin once more.
-    fn begin(&mut self, core: (&ValueTables, &L), progress: P, values: &[u16], stop: &Stop) -> Result<(), Error>;
+    fn begin(
+        &mut self,
+        tables: &ValueTables,
+        layout: &L,
+        progress: P,
+        values: &[u16],
+        stop: &Stop,
+    ) -> Result<(), Error>;
 
     /// Goes on until a limit; returns its work where that is counted.
     fn walk(&mut self, tables: &ValueTables, layout: &L, limit: Limit, stop: &Stop) -> u64;
@@ -113,7 +120,7 @@ impl<S: LocalSearch> Walks<S::Progress> for CpuWalks<S> {
         let (tables, layout) = (S::tables(context), &*self.layout);
         let work = self.walks.par_iter_mut().enumerate().map(|(slot, walk)| {
             if let Some(start) = begin.iter().find(|start| start.slot == slot)
-                && walk.begin((tables, layout), start.progress, &start.values, stop).is_err()
+                && walk.begin(tables, layout, start.progress, &start.values, stop).is_err()
             {
                 return 0;
             }

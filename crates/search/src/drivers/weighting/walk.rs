@@ -100,7 +100,7 @@ device_structs! {
     pub(crate) struct WalkProgress as "WalkProgress" {
         /// What it draws is mixed from.
         key: u64,
-        /// Of where it progress, violated functions left out.
+        /// Of the assignment that it has come to, violated functions left out.
         cost: i64,
         /// The least cost without violations.
         cheapest: i64,
@@ -430,7 +430,8 @@ impl WeightingWalk {
 impl Walk<WalkProgress, IncidenceLists> for WeightingWalk {
     fn begin(
         &mut self,
-        (tables, incidences): (&ValueTables, &IncidenceLists),
+        tables: &ValueTables,
+        incidences: &IncidenceLists,
         progress: WalkProgress,
         values: &[u16],
         stop: &Stop,

@@ -1,14 +1,15 @@
 //! Children of vast cores: all threads make one together, some sweeps a turn, and what it has come to is told on the
 //! way. One begins where its parent is: regions of a second parent would be joined to it at places without number.
 
-use super::{Child, CpuPopulation};
+use super::CpuPopulation;
+use super::child::Child;
 use crate::core::context::SearchContext;
 use crate::core::elite::Elite;
 use crate::drivers::annealing::crossover::PartitionCrossover;
 use crate::drivers::annealing::generation::{Generation, Offspring, Plan, decision};
 use crate::drivers::annealing::rating_cache::RatingCache;
 use crate::drivers::annealing::state::State;
-use crate::drivers::annealing::sweep::sweep_together;
+use crate::drivers::annealing::sweep::{SweepDraws, sweep_together};
 use crate::drivers::tuning::annealing::{GREEDY_SWEEPS, TURN_SWEEPS};
 use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
@@ -50,7 +51,7 @@ impl CpuPopulation {
             let step = || self.steps[generation.step(growing.plan, pass)];
             let boltzmann = if greedy { Boltzmann::GREEDY } else { step() };
             let number = decision::PASSES + 2 * u64::from(pass);
-            let draws = (mix(group, number), mix(mix(key, number), 0));
+            let draws = SweepDraws { order: mix(group, number), values: mix(mix(key, number), 0) };
             let swept = sweep_together(context, boltzmann, draws, &mut growing.state, &mut picks, stop);
             growing.total = swept.and_then(|change| Some(growing.total? + change));
             if swept.is_none() {

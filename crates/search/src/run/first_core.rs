@@ -1,0 +1,94 @@
+//! The core that a run begins on.
+
+use super::initial::InitialSolution;
+use super::messages::Message;
+use super::opening;
+use super::reducing::Reducing;
+use crate::core::context::SearchContext;
+use crate::device::Opened;
+use crate::drivers::guided;
+use crate::error::Error;
+use crate::model::Network;
+use crate::options::{Assertions, Options};
+use crate::reduce::{ReducedProblem, Reducer};
+use crate::rng::Rng;
+use crate::stop::Stop;
+use std::sync::Arc;
+
+/// The core that a run begins on.
+pub(super) struct FirstCore {
+    pub core: ReducedProblem,
+    /// Where the search of the network's quadratic form has waited for it.
+    pub context: Option<Arc<SearchContext>>,
+    /// While the reductions go on beside the search: the core is the network as it is.
+    pub reducing: Option<Reducing>,
+}
+
+impl FirstCore {
+    /// Reduces the network, or begins with that on a thread of its own.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`]; [`Error::Memory`]; a heuristic that does not fit the core.
+    pub fn new(
+        network: &Network,
+        options: &Options,
+        first: &mut InitialSolution,
+        stop: &Stop,
+        tell: &mut dyn FnMut(Message),
+        rng: &mut Rng,
+    ) -> Result<FirstCore, Error> {
+        // where no thread can be started the reductions come first
+        let reducing = if Reducing::suits(network, options) { Reducing::start(network, stop).ok() } else { None };
+        let prepare = || {
+            let core = first_core(network, options, true, stop)?;
+            let context = SearchContext::of_core(network, &core, options, rng, stop)?;
+            Ok::<_, Error>((core, Some(context)))
+        };
+        let (core, context) = match &reducing {
+            Some(_) if opening::suits(network, rayon::current_num_threads()) => {
+                opening::beside(network, options, first, stop, tell, prepare)?
+            }
+            reducing => (first_core(network, options, reducing.is_some(), stop)?, None),
+        };
+        Ok(FirstCore { core, context, reducing })
+    }
+}
+
+/// The first core of a run: what the reductions leave, or the network as it is where they go on `beside` the search.
+fn first_core(network: &Network, options: &Options, beside: bool, stop: &Stop) -> Result<ReducedProblem, Error> {
+    if beside {
+        let (reducer, problem) = Reducer::unreduced(network, stop)?;
+        return Ok(ReducedProblem { reducer: reducer.into(), problem: Arc::new(problem) });
+    }
+    let mut reducer = if options.certificate {
+        Reducer::logged(network, options.reduce, stop)?
+    } else {
+        Reducer::new(network, options.reduce, stop)?
+    };
+    // a heuristic of the user knows the network's variables
+    if options.heuristic.is_none() {
+        reducer.merge_ties(stop);
+    }
+    if stop.is_set() {
+        return Err(Error::Stopped);
+    }
+    let core = ReducedProblem::new(reducer, stop)?;
+    if let Some(heuristic) = &options.heuristic {
+        let fits = heuristic.fits(&core.problem);
+        fits.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))?;
+    }
+    Ok(core)
+}
+
+/// Refuses a heuristic for devices that the device does not take.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(super) fn check_heuristic(options: &Options, context: &Arc<SearchContext>, device: &Opened) -> Result<(), Error> {
+    let Some(heuristic) = options.heuristic.as_ref().filter(|heuristic| heuristic.is_for_devices()) else {
+        return Ok(());
+    };
+    let asserts = options.assertions >= Assertions::Assignment;
+    let ready = guided::ready(context, &**heuristic, device, asserts);
+    ready.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))
+}
