@@ -72,7 +72,7 @@ impl Bandit {
 
 #[cfg(test)]
 mod tests {
-    use crate::core::bandit::*;
+    use super::*;
 
     #[test]
     fn what_pays_is_taken_more_often_and_nothing_is_forgotten() {

@@ -121,7 +121,7 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
-    use crate::core::schedule::*;
+    use super::*;
     use crate::model::{CostFunction, FORBIDDEN, Problem, Table};
     use crate::rng::Rng;
     use crate::testing::{assignment, price, random};

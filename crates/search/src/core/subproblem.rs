@@ -168,7 +168,7 @@ fn restricted(
 
 #[cfg(test)]
 mod tests {
-    use crate::core::subproblem::*;
+    use super::*;
     use crate::rng::Rng;
     use crate::testing::{assignment, price, random};
 

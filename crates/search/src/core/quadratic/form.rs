@@ -1,6 +1,8 @@
 //! The order in which sweeps go through binary variables, and where it can be cut.
 
-use crate::core::quadratic::{AnyQuadratic, Quadratic, Weight, on_weights};
+use super::any::{AnyQuadratic, on_weights};
+use super::terms::Quadratic;
+use super::weight::Weight;
 use crate::error::Error;
 use crate::graph::{by_degree, first_fit};
 use crate::model::Network;
@@ -36,7 +38,10 @@ impl SweepForm {
         on_weights!(quadratic, quadratic => SweepForm::in_order(Arc::unwrap_or_clone(quadratic), stop)).map(Some)
     }
 
-    pub(crate) fn in_order<W: Weight>(quadratic: Quadratic<W>, stop: &Stop) -> Result<SweepForm, Error> {
+    pub(crate) fn in_order<W: Weight>(quadratic: Quadratic<W>, stop: &Stop) -> Result<SweepForm, Error>
+    where
+        AnyQuadratic: From<Arc<Quadratic<W>>>,
+    {
         let n = quadratic.variables();
         let links = |v: u32| quadratic.links(v as usize).iter();
         let order = by_degree(n, |v| links(v).len());
@@ -56,7 +61,8 @@ impl SweepForm {
         };
         let quadratic = quadratic.with_rows(stop)?;
         let hot = (0..n).map(|v| spread(&quadratic, v)).sum::<f64>() / n as f64;
-        let (quadratic, classes, shift) = (W::any(quadratic.into()), [vec![0], ends].concat(), W::shift(hot));
+        let (quadratic, classes, shift) =
+            (AnyQuadratic::from(Arc::new(quadratic)), [vec![0], ends].concat(), W::shift(hot));
         Ok(SweepForm { quadratic, order, classes, has_classes, hot, shift })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A child is a function of the population before, its slot and the generation's numbers. All its decisions are mixes
 //! of the generation's draw, its slot and what is decided, so that offspring can be made in any order and anywhere with
-//! equal results: [`CpuPopulation`](super::cpu::CpuPopulation) makes them on the CPU, a device runs the same program as
+//! equal results: `CpuPopulation` makes them on the CPU, a device runs the same program as
 //! a kernel.
 
 use crate::core::context::SearchContext;

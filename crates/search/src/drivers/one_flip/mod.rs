@@ -213,7 +213,7 @@ impl Driver for OneFlip {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::quadratic::tests::random;
+    use crate::core::quadratic::terms::tests::random;
     use crate::testing::price;
     use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code, reason = "kernel launches and structures that kernels take")]
 
+use super::anneals::{Anneal, Anneals, Cycled};
 use super::walk::{Rule, Words, values_of};
-use super::{Anneal, Anneals, Cycled};
 use crate::core::cuda::Device;
 use crate::core::quadratic::form::{SweepForm, WARP};
 use crate::core::quadratic::{Quadratic, Weight, on_weights};

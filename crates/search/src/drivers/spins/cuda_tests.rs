@@ -1,10 +1,12 @@
 //! The device's assignments against the CPU's: the same flips, values and words. Without a GPU they are skipped.
 
+use super::anneals::{Anneal, Anneals};
+use super::cpu::CpuSpins;
 use super::cuda::{CudaSpins, DeviceWeight};
 use super::walk::{Rule, Words};
-use super::{Anneal, Anneals, CpuSpins};
 use crate::core::quadratic::form::SweepForm;
-use crate::core::quadratic::tests::form_of;
+use crate::core::quadratic::terms::tests::form_of;
+use crate::core::quadratic::{AnyQuadratic, Quadratic};
 use crate::device::Cuda;
 use crate::generate::generate;
 use crate::model::Network;
@@ -19,7 +21,10 @@ fn compare(cuda: &Arc<Cuda>, name: &str, network: &Network, count: usize, sweeps
 }
 
 /// Rounds on both sides, two of which have a guide.
-fn compare_weights<W: DeviceWeight>(cuda: &Arc<Cuda>, name: &str, network: &Network, count: usize, sweeps: u32) {
+fn compare_weights<W: DeviceWeight>(cuda: &Arc<Cuda>, name: &str, network: &Network, count: usize, sweeps: u32)
+where
+    AnyQuadratic: From<Arc<Quadratic<W>>>,
+{
     let (mut rng, stop) = (Rng::new(4), Stop::new());
     let quadratic = form_of::<W>(network).expect("binary variables in pairs");
     let mut form = SweepForm::in_order(quadratic.clone(), &stop).expect("no stop is set");

@@ -2,13 +2,17 @@
 //! was read: a variable is a word with its value and what a flip changes, a sweep reads one a variable. On a device
 //! each block of threads has an assignment, on the CPU each thread.
 
+mod anneals;
+mod cpu;
 mod cuda;
 #[cfg(test)]
 mod cuda_tests;
 mod walk;
 
+use self::anneals::{Anneal, Anneals};
+use self::cpu::CpuSpins;
 use self::cuda::CudaSpins;
-use self::walk::{Room, Rule, Words};
+use self::walk::Rule;
 use super::tuning::ROUND_WORK;
 use super::tuning::cycling::{FIRST_SWEEPS, FLOOR, PATIENCE, PORTABLE, TOPS};
 use super::tuning::spins::{DEVICE_PATIENCE, LONGEST, OPENING, OWN_SHARE, SHOWN};
@@ -19,106 +23,18 @@ use crate::core::effort::{Effort, Found};
 use crate::core::elite::Elite;
 use crate::core::pool::{Pool, Translate};
 use crate::core::quadratic::form::SweepForm;
-use crate::core::quadratic::{Quadratic, Weight, on_weights};
+use crate::core::quadratic::on_weights;
 use crate::device::{Cuda, DeviceError, Source};
 use crate::error::Error;
 use crate::reduce::Reducer;
 use crate::rng::Rng;
 use crate::stop::Stop;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 pub(crate) const NAME: &str = "spins";
 
 pub fn sources() -> Vec<Source> {
     cuda::sources()
-}
-
-/// An anneal: where its draws come from, and how hot it begins.
-#[derive(Clone, Copy, Debug)]
-struct Anneal {
-    key: u64,
-    top: usize,
-}
-
-/// What a round of an assignment came to: the value of the best that it knows, and the flips and sweeps made; no sweeps
-/// where it was stopped, which leaves what it knew.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Cycled {
-    value: i64,
-    flips: u64,
-    sweeps: u64,
-}
-
-/// Where assignments live.
-trait Anneals: Send {
-    fn count(&self) -> usize;
-
-    /// A guide for the next cycle.
-    fn hear(&mut self, guide: &[bool]) -> Result<(), DeviceError>;
-
-    /// What one of them knows is the guide for the next cycle.
-    fn lead(&mut self, slot: usize) -> Result<(), DeviceError>;
-
-    /// Each takes the better parts of a guide, if there is one, anneals from the best that it knows along the rules of
-    /// its top, and keeps the better parts of both.
-    fn cycle(&mut self, anneals: &[Anneal], rules: &[Vec<Rule>], stop: &Stop) -> Result<Vec<Cycled>, DeviceError>;
-
-    /// The best that one knows.
-    fn known(&self, slot: usize) -> Result<Vec<bool>, DeviceError>;
-}
-
-/// On the CPU, a thread each.
-struct CpuSpins<W: Weight> {
-    form: Arc<Quadratic<W>>,
-    slots: Vec<(Words<W>, Room)>,
-    guide: Option<Words<W>>,
-}
-
-impl<W: Weight> CpuSpins<W> {
-    /// All begin at `first`.
-    fn new(form: &Arc<Quadratic<W>>, first: &[bool], count: usize) -> Self {
-        CpuSpins { form: form.clone(), slots: vec![(Words::new(form, first), Room::default()); count], guide: None }
-    }
-}
-
-impl<W: Weight> Anneals for CpuSpins<W> {
-    fn count(&self) -> usize {
-        self.slots.len()
-    }
-
-    fn hear(&mut self, guide: &[bool]) -> Result<(), DeviceError> {
-        self.guide = Some(Words::new(&self.form, guide));
-        Ok(())
-    }
-
-    fn lead(&mut self, slot: usize) -> Result<(), DeviceError> {
-        self.guide = Some(self.slots[slot].0.clone());
-        Ok(())
-    }
-
-    fn cycle(&mut self, anneals: &[Anneal], rules: &[Vec<Rule>], stop: &Stop) -> Result<Vec<Cycled>, DeviceError> {
-        let (form, guide) = (&*self.form, self.guide.take());
-        let cycle = |((known, room), anneal): (&mut (Words<W>, Room), &Anneal)| {
-            if let Some(guide) = &guide {
-                known.take_better(form, guide, room, stop);
-            }
-            let mut walk = known.clone();
-            let annealed = walk.anneal(form, &rules[anneal.top], anneal.key, stop);
-            let Some((flips, sweeps)) = annealed else { return Cycled { value: known.value, ..Cycled::default() } };
-            walk.take_better(form, known, room, stop);
-            // a merge that was cut short may be worse
-            if walk.value <= known.value {
-                *known = walk;
-            }
-            Cycled { value: known.value, flips, sweeps: sweeps.into() }
-        };
-        Ok(self.slots.par_iter_mut().zip(anneals).map(cycle).collect())
-    }
-
-    fn known(&self, slot: usize) -> Result<Vec<bool>, DeviceError> {
-        Ok(self.slots[slot].0.values())
-    }
 }
 
 pub(crate) struct Spins {

@@ -211,11 +211,13 @@ impl<W: Weight> pulp::WithSimd for Sweep<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::quadratic::AnyQuadratic;
     use crate::core::quadratic::form::SweepForm;
-    use crate::core::quadratic::tests::form_of;
+    use crate::core::quadratic::terms::tests::form_of;
     use crate::generate::generate;
     use crate::reduce::Reducer;
     use crate::rng::Rng;
+    use std::sync::Arc;
 
     #[test]
     fn words_are_what_is_computed_again_and_merges_are_at_least_as_good_as_both() {
@@ -223,7 +225,10 @@ mod tests {
         compare::<i64>();
     }
 
-    fn compare<W: Weight>() {
+    fn compare<W: Weight>()
+    where
+        AnyQuadratic: From<Arc<Quadratic<W>>>,
+    {
         let (mut rng, stop, mut room) = (Rng::new(3), Stop::new(), Room::default());
         let mut mixed = 0;
         for case in 0..60u64 {

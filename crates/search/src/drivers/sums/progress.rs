@@ -4,7 +4,7 @@ use crate::core::sum_space::SumSpace;
 use crate::device::shared::{constants, device_structs};
 use crate::drivers::tuning::sums::{CHAIN, COLD, COOLER, FIRST_LENGTH, TRIED};
 use crate::drivers::tuning::walks::LOOK_EVERY;
-use crate::drivers::walks::Progress;
+use crate::drivers::walks::search::Progress;
 use crate::rng::{below, mix};
 use std::f64::consts::LN_2;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 use super::progress::window;
 use super::*;
 use crate::core::driver::Driver;
-use crate::drivers::walks::Walk as _;
+use crate::drivers::walks::search::Walk as _;
 use crate::formats::{Format, ReadOptions, read_from};
 use crate::globals::{self, Decomposer};
 use crate::model::{CountCost, Counting, Global, GlobalKind, Measure, Number, Price, ValueCount};

@@ -7,7 +7,7 @@ use crate::core::layout::{UNWATCHED, ValueMove, energy};
 use crate::core::sum_space::SumSpace;
 use crate::drivers::tuning::sums::{CHAIN, FALL, RISE, TRIED};
 use crate::drivers::tuning::walks::LOOK_EVERY;
-use crate::drivers::walks::{self, Limit};
+use crate::drivers::walks::search::{self, Limit};
 use crate::error::Error;
 use crate::rng::{below, mix};
 use crate::stop::Stop;
@@ -299,7 +299,7 @@ impl Walk {
     }
 }
 
-impl walks::Walk<WalkProgress, Ground> for Walk {
+impl search::Walk<WalkProgress, Ground> for Walk {
     fn begin(
         &mut self,
         _: &ValueTables,

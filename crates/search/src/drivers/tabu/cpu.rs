@@ -7,7 +7,7 @@ use crate::core::elite::hash;
 use crate::core::layout::{MoveLayout, ValueMove, energy};
 use crate::drivers::annealing::heat_bath::Least;
 use crate::drivers::tuning::{tabu::REMEMBERED, walks::LOOK_EVERY};
-use crate::drivers::walks::{Limit, Walk};
+use crate::drivers::walks::search::{Limit, Walk};
 use crate::error::Error;
 use crate::fang::{Active, LocalHeuristic, Scratch, assign_variable};
 use crate::rng::mix;

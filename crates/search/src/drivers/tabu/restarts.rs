@@ -11,7 +11,7 @@ use super::walk::WalkProgress;
 use crate::core::elite::Elite;
 use crate::core::pool::POOL;
 use crate::drivers::tuning::tabu::{CYCLE, DOUBLINGS, PATIENCE, SCATTER, SHORT_WALK};
-use crate::drivers::walks::Start;
+use crate::drivers::walks::search::Start;
 use crate::rng::{below, mix};
 use crate::value_tables::ValueTables;
 use rayon::prelude::*;

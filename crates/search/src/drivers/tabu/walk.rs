@@ -3,7 +3,7 @@
 use crate::device::shared::{constants, device_structs};
 use crate::drivers::tuning::tabu::{CALM, CONFLICTS, REMEMBERED};
 use crate::drivers::tuning::{tabu, walks::LOOK_EVERY};
-use crate::drivers::walks::Progress;
+use crate::drivers::walks::search::Progress;
 use crate::rng::{below, mix};
 use crate::value_tables::PADDING;
 

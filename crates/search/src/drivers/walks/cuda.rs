@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "kernel launches")]
 
-use super::{Limit, LocalSearch, Start, Walked, Walks};
+use super::search::{Limit, LocalSearch, Start, Walked, Walks};
 use crate::core::context::SearchContext;
 use crate::core::cuda::{Device, Uploads};
 use crate::device::shared::device_structs;

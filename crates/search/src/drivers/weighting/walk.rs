@@ -8,7 +8,7 @@ use crate::drivers::tuning::walks::LOOK_EVERY;
 use crate::drivers::tuning::weighting::{
     IMPROVED, LONGEST, LOOKED_AT, PHASE, PRESSURES, REST, ROW_WORK, SMOOTHING, VALUE_WORK,
 };
-use crate::drivers::walks::{Limit, Progress, Walk};
+use crate::drivers::walks::search::{Limit, Progress, Walk};
 use crate::error::Error;
 use crate::rng::{below, mix};
 use crate::stop::Stop;
