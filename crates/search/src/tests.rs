@@ -1,7 +1,7 @@
 //! Value tables, heat baths, and sweeps against energies recomputed from the core's tables; the graph of random cores.
 
 use super::drivers::annealing::heat_bath::{AllFunctions, HeatBath, Least};
-use super::drivers::annealing::state::State;
+use super::drivers::annealing::state::AnnealState;
 use super::drivers::annealing::sweep::{SweepDraws, sweep};
 use super::testing::{assignment, price, random, random_dense};
 use crate::core::context::SearchContext;
@@ -193,7 +193,7 @@ fn heat_baths_agree_with_their_single_forms() {
     for _ in 0..500 {
         let problem = Arc::new(random(&mut rng));
         let tables = ValueTables::new(&problem, price(&problem));
-        let mut state = State::new(tables.variables(), rng.split());
+        let mut state = AnnealState::new(tables.variables(), rng.split());
         state.values = assignment(&problem, &mut rng);
         let temperature = [0.0, 0.3, 20.0, 1e4, 1e12][rng.index(5)];
         let coldest = greedy(&tables);
@@ -237,7 +237,7 @@ fn greedy_takes_only_minima_and_counts_what_it_does() {
     for _ in 0..500 {
         let problem = Arc::new(random(&mut rng));
         let tables = ValueTables::new(&problem, price(&problem));
-        let mut state = State::new(tables.variables(), rng.split());
+        let mut state = AnnealState::new(tables.variables(), rng.split());
         state.values = assignment(&problem, &mut rng);
         let v = rng.index(tables.variables());
         let row = rated(&tables, v, &state.values);
@@ -269,7 +269,7 @@ fn greedy_sweeps_never_raise_the_energy() {
         if context.tables.shift > 0 {
             continue;
         }
-        let mut state = State::new(context.variables(), rng.split());
+        let mut state = AnnealState::new(context.variables(), rng.split());
         state.values = assignment(&problem, &mut rng);
         let mut scratch = Scratch::default();
         let mut energy = context.tables.energy(&state.values).total;

@@ -76,7 +76,7 @@ device_structs! {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct RowShape {
     pub quads: u32,
     pub half: bool,
     pub wide: bool,
@@ -90,8 +90,8 @@ pub(crate) struct Shape {
 const MOST_EFFECTS: usize = (1 << 14) - 1;
 const LARGEST_DOMAIN: u32 = 1 << 9;
 
-impl Shape {
-    pub fn of(context: &SearchContext) -> Shape {
+impl RowShape {
+    pub fn of(context: &SearchContext) -> RowShape {
         let tables = &context.tables;
         let n = tables.variables();
         let whole = tables.width.iter().all(|width| width % 8 == 0);
@@ -109,14 +109,14 @@ impl Shape {
             && tables.problem.domains.iter().all(|&domain| domain <= LARGEST_DOMAIN)
             && (0..n).all(|v| effects(v) <= MOST_EFFECTS)
             && (!half || (0..n).all(|v| sums[v] + unary(v) < 1 << 16));
-        Shape { quads, half, wide, keeps }
+        RowShape { quads, half, wide, keeps }
     }
 }
 
 /// What a core takes of device memory. Dropping it frees all.
 pub(crate) struct DeviceCore {
     pub argument: CoreArgument,
-    pub shape: Shape,
+    pub shape: RowShape,
     pub nodes: u32,
     /// Sum of the domain sizes.
     pub domains: u64,
@@ -152,7 +152,7 @@ struct Units {
 }
 
 impl Units {
-    fn new(tables: &ValueTables, shape: Shape) -> Units {
+    fn new(tables: &ValueTables, shape: RowShape) -> Units {
         let begin = (0..tables.variables()).map(|v| tables.unary_at(v) + tables.width[v]).max().unwrap_or(0);
         let entries = if shape.half { 8 } else { 4 };
         Units { entries, zeros: tables.width.iter().max().map_or(1, |width| width / entries), begin }
@@ -197,7 +197,7 @@ impl DeviceCore {
     pub fn new(cuda: &Cuda, context: &SearchContext) -> Result<DeviceCore, DeviceError> {
         let tables = &context.tables;
         let n = tables.variables();
-        let shape = Shape::of(context);
+        let shape = RowShape::of(context);
         let (units, no_stop) = (Units::new(tables, shape), Stop::new());
         let forests = context.forests(&no_stop).expect("no stop is set");
         let unary = tables.rows().unary(0, units.begin as usize);

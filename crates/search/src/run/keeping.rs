@@ -13,16 +13,16 @@ use std::time::Instant;
 
 /// What the loop knows of a checkpoint; the publisher has the rest.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct RunState {
     pub elites: Vec<Vec<u32>>,
     pub drivers: BTreeMap<String, DriverState>,
 }
 
-impl State {
+impl RunState {
     /// What a resumed run knows before it has begun.
-    pub fn of(resumed: &Resumed) -> State {
+    pub fn of(resumed: &Resumed) -> RunState {
         let Checkpoint { elites, drivers, .. } = &resumed.checkpoint;
-        State { elites: elites.clone(), drivers: drivers.clone() }
+        RunState { elites: elites.clone(), drivers: drivers.clone() }
     }
 }
 
@@ -74,7 +74,7 @@ impl Run<'_> {
 
     /// Assignments are lifted to the network, as no other run has this core. What does not come in time is left out:
     /// that changes the file, not the run.
-    fn state(&mut self, extent: Extent) -> State {
+    fn state(&mut self, extent: Extent) -> RunState {
         let limit = Stop::new();
         limit.set_at(Instant::now() + extent.time);
         let reducer = self.core.reducer.clone();
@@ -85,7 +85,7 @@ impl Run<'_> {
         let lift_all = |all: &[Elite]| all.iter().map_while(|elite| lift(&elite.values)).collect::<Vec<_>>();
         let elites = self.pool.elites();
         let mut state =
-            State { elites: lift_all(&elites[..elites.len().min(extent.elites)]), drivers: BTreeMap::new() };
+            RunState { elites: lift_all(&elites[..elites.len().min(extent.elites)]), drivers: BTreeMap::new() };
         let drivers = if extent.drivers { self.group.turns.states() } else { Vec::new() };
         for (name, DriverState { population, archive, epoch, sweeps }) in drivers {
             let (archive, population) = (lift_all(&archive), lift_all(&population));

@@ -1,6 +1,6 @@
 //! What a run tells: its news while it goes on, and how it ended.
 
-use super::keeping::State;
+use super::keeping::RunState;
 use crate::bounds::Proof;
 use crate::checkpoint::Checkpoint;
 use crate::core::context::SearchContext;
@@ -43,7 +43,7 @@ pub(crate) enum Message {
     /// For a keeper, by its place.
     State {
         keeper: usize,
-        state: Box<State>,
+        state: Box<RunState>,
         totals: Totals,
     },
     Note(String),

@@ -29,7 +29,7 @@ pub(crate) fn assignment(network: &Network, passes: usize, stop: &Stop) -> Resul
         starts.push(all);
         all += domain as usize;
     }
-    let mut sums = Sums { network, starts, costs: Vec::new() };
+    let mut sums = ValueSums { network, starts, costs: Vec::new() };
     sums.costs.resize_with(all, AtomicI64::default);
     sums.pass(stop, |sums, function| sums.add_means(function))?;
     let mut values: Vec<u32> = each(domains.len(), stop, |v| sums.best(v, None).0)?;
@@ -87,13 +87,13 @@ fn each<T: Send>(count: usize, stop: &Stop, make: impl Fn(usize) -> T + Send + S
 }
 
 /// What each value of each variable costs.
-struct Sums<'a> {
+struct ValueSums<'a> {
     network: &'a Network,
     starts: Vec<usize>,
     costs: Vec<AtomicI64>,
 }
 
-impl Sums<'_> {
+impl ValueSums<'_> {
     fn pass(&self, stop: &Stop, look: impl Fn(&Self, &CostFunction) + Sync) -> Result<(), Error> {
         self.network.functions().par_chunks(TURN).try_for_each(|functions| {
             stop.check()?;

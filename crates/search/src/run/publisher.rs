@@ -2,7 +2,7 @@
 
 use super::clock::Clock;
 use super::goal::reached;
-use super::keeping::State;
+use super::keeping::RunState;
 use super::messages::{Ending, Message, Totals};
 use super::rules::Record;
 use crate::bounds::{CONSTANT, Proof, weaker};
@@ -43,7 +43,7 @@ pub(crate) struct EventPublisher<'a> {
     best_at: Option<f64>,
     best_source: Arc<str>,
     /// What each keeper was last told, and whether it has failed.
-    states: Vec<(State, bool)>,
+    states: Vec<(RunState, bool)>,
     /// What is left to work on, once a device has failed.
     left: Option<String>,
     next_tick: f64,
@@ -63,7 +63,7 @@ impl<'a> EventPublisher<'a> {
     ) -> Self {
         let bound = network.least();
         let resumed = options.keeping.resumed();
-        let state = resumed.map(State::of).unwrap_or_default();
+        let state = resumed.map(RunState::of).unwrap_or_default();
         let rules = (!options.stop.is_empty()).then(|| (Record::new(&options.stop), stop.clone()));
         let mut publisher = EventPublisher {
             network,
@@ -113,7 +113,7 @@ impl<'a> EventPublisher<'a> {
     }
 
     /// All that is known, with what the loop has told for a keeper.
-    fn checkpoint(&self, state: &State) -> Checkpoint {
+    fn checkpoint(&self, state: &RunState) -> Checkpoint {
         let Totals { rounds, moves, ratings, .. } = self.totals;
         let found = |(value, values): &(Number, Arc<[u32]>)| Found {
             value: *value,

@@ -17,8 +17,8 @@ pub(crate) enum AnyQuadratic {
 macro_rules! on_weights {
     ($form:expr, $quadratic:ident => $body:expr) => {
         match $form {
-            $crate::core::quadratic::AnyQuadratic::Narrow($quadratic) => $body,
-            $crate::core::quadratic::AnyQuadratic::Wide($quadratic) => $body,
+            $crate::core::quadratic::any::AnyQuadratic::Narrow($quadratic) => $body,
+            $crate::core::quadratic::any::AnyQuadratic::Wide($quadratic) => $body,
         }
     };
 }

@@ -1,6 +1,6 @@
 //! Networks of binary variables and functions of two of them as a quadratic form.
 
-mod any;
+pub(crate) mod any;
 pub(crate) mod form;
 pub(crate) mod terms;
 mod weight;

@@ -58,7 +58,7 @@ pub(super) struct Outline<'a> {
 
 /// Of a variable, the sum of its weights' sizes and of its weights.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct LinkSums {
     reach: Cost,
     total: Cost,
 }
@@ -149,11 +149,11 @@ impl<'a> Outline<'a> {
         variables: Range<usize>,
         own: &mut [(u32, W)],
         stop: &Stop,
-    ) -> Result<Option<Vec<Sums>>, Error> {
+    ) -> Result<Option<Vec<LinkSums>>, Error> {
         let begin = self.starts[variables.start];
         let mut free: Vec<u32> = self.starts[variables.clone()].iter().map(|start| start - begin).collect();
-        let of_variable = |cost: &Cost| Sums { reach: cost.saturating_abs(), total: 0 };
-        let mut sums: Vec<Sums> = self.linear[variables.clone()].iter().map(of_variable).collect();
+        let of_variable = |cost: &Cost| LinkSums { reach: cost.saturating_abs(), total: 0 };
+        let mut sums: Vec<LinkSums> = self.linear[variables.clone()].iter().map(of_variable).collect();
         for function in stop.each(self.functions) {
             let function = function?;
             let [x, y] = function.scope[..] else { continue };

@@ -75,7 +75,7 @@ device_structs! {
 
 /// The choices of one child.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub(crate) struct ChildPlan {
     pub cold: usize,
     pub region: usize,
     pub tree: bool,
@@ -102,16 +102,16 @@ impl Generation {
 
     /// The choices of the child with `key`. Whether it makes tree moves is the whole generation's choice: on a device
     /// all offspring begin together and the slowest ends the generation.
-    pub fn plan(&self, key: u64) -> Plan {
+    pub fn plan(&self, key: u64) -> ChildPlan {
         if self.opens() {
-            return Plan::default();
+            return ChildPlan::default();
         }
         let choose = |key, decision, shares: &[u32]| {
             let bits = (mix(key, decision) >> 32) as u32;
             shares.iter().take_while(|&&share| bits > share).count().min(shares.len() - 1)
         };
         let shared = mix(self.draw, decision::OF_ALL);
-        Plan {
+        ChildPlan {
             cold: choose(key, decision::COLD, &self.cold),
             region: choose(key, decision::REGION, &self.region),
             tree: choose(shared, decision::TREE, &self.tree) == 1,
@@ -119,14 +119,14 @@ impl Generation {
         }
     }
 
-    pub fn step(&self, plan: Plan, pass: u32) -> usize {
+    pub fn step(&self, plan: ChildPlan, pass: u32) -> usize {
         let from = if self.opens() { 0 } else { self.starts[plan.cold] };
         let last = (self.sweeps - 1).max(1);
         (from + (u64::from(STEPS as u32 - 1 - from) * u64::from(pass) / u64::from(last)) as u32) as usize
     }
 
     /// How many variables of its second parent the child with `key` takes.
-    pub fn region_size(plan: Plan, key: u64, variables: usize) -> usize {
+    pub fn region_size(plan: ChildPlan, key: u64, variables: usize) -> usize {
         let part = (1 << 16) + (mix(key, decision::SIZE) >> 48);
         let share = (REGION_SHARES[plan.region] * part) >> 17;
         ((share * variables as u64) >> 16).max(1) as usize

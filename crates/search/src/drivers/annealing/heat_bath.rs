@@ -1,7 +1,7 @@
 //! The local heuristic `boltzmann`: a value's rating is what the functions on its variable would cost, its weight
 //! exp(-rating / T). One FANG pass with it is a sweep of heat-bath (Gibbs) sampling at temperature T.
 
-use super::state::State;
+use super::state::AnnealState;
 use crate::fang::LocalHeuristic;
 use crate::fang::boltzmann::Boltzmann;
 use crate::value_tables::ValueTables;
@@ -18,11 +18,11 @@ pub(crate) struct HeatBath<'a, R = AllFunctions> {
 pub(crate) trait RatingSource {
     /// Rates every value of `variable`; padded places get at least
     /// [`PADDING`](crate::value_tables::PADDING).
-    fn fill(&self, tables: &ValueTables, state: &State, variable: usize, ratings: &mut [i32]);
+    fn fill(&self, tables: &ValueTables, state: &AnnealState, variable: usize, ratings: &mut [i32]);
 
     /// A variable is about to leave its value for another.
     #[inline(always)]
-    fn moves(&self, _: &ValueTables, _: &State, _variable: usize, _value: u16) {}
+    fn moves(&self, _: &ValueTables, _: &AnnealState, _variable: usize, _value: u16) {}
 }
 
 /// All functions on the variable, under the values of the others.
@@ -31,7 +31,7 @@ pub(crate) struct AllFunctions;
 
 impl RatingSource for AllFunctions {
     #[inline(always)]
-    fn fill(&self, tables: &ValueTables, state: &State, variable: usize, ratings: &mut [i32]) {
+    fn fill(&self, tables: &ValueTables, state: &AnnealState, variable: usize, ratings: &mut [i32]) {
         tables.rate(variable, &state.values, ratings, |_| true);
     }
 }
@@ -56,24 +56,24 @@ pub(crate) fn boltzmann_weights(boltzmann: &Boltzmann, ratings: &[i32], least: L
     weights.chunks(1024).map(|chunk| u64::from(chunk.iter().sum::<u32>())).sum()
 }
 
-impl<R: RatingSource> LocalHeuristic<State> for HeatBath<'_, R> {
+impl<R: RatingSource> LocalHeuristic<AnnealState> for HeatBath<'_, R> {
     type Rating = i32;
     type Aggregate = Least;
 
     /// The padded row; what is beyond the domain weighs nothing.
     #[inline(always)]
-    fn possibilities(&self, _: &State, variable: usize) -> usize {
+    fn possibilities(&self, _: &AnnealState, variable: usize) -> usize {
         self.tables.width[variable] as usize
     }
 
-    fn rate(&self, state: &State, variable: usize, possibility: usize) -> i32 {
+    fn rate(&self, state: &AnnealState, variable: usize, possibility: usize) -> i32 {
         let mut row = vec![0; self.tables.width[variable] as usize];
         self.source.fill(self.tables, state, variable, &mut row);
         row[possibility]
     }
 
     #[inline(always)]
-    fn rate_all(&self, state: &State, variable: usize, ratings: &mut [i32]) {
+    fn rate_all(&self, state: &AnnealState, variable: usize, ratings: &mut [i32]) {
         self.source.fill(self.tables, state, variable, ratings);
     }
 
@@ -93,7 +93,7 @@ impl<R: RatingSource> LocalHeuristic<State> for HeatBath<'_, R> {
     }
 
     #[inline(always)]
-    fn assign(&self, state: &mut State, variable: usize, possibility: usize) {
+    fn assign(&self, state: &mut AnnealState, variable: usize, possibility: usize) {
         state.ratings += self.tables.domain(variable) as u64;
         if usize::from(state.values[variable]) != possibility {
             self.source.moves(self.tables, state, variable, possibility as u16);

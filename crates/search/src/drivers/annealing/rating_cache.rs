@@ -5,7 +5,7 @@
 //! three sweeps would not pay for making them.
 
 use super::heat_bath::RatingSource;
-use super::state::State;
+use super::state::AnnealState;
 use crate::core::layout::{MoveLayout, UNWATCHED, ValueMove};
 use crate::error::Error;
 use crate::stop::Stop;
@@ -85,7 +85,7 @@ pub(crate) struct CachedRatings<'a> {
 
 impl RatingSource for CachedRatings<'_> {
     #[inline(always)]
-    fn fill(&self, tables: &ValueTables, state: &State, variable: usize, ratings: &mut [i32]) {
+    fn fill(&self, tables: &ValueTables, state: &AnnealState, variable: usize, ratings: &mut [i32]) {
         let RatingCache { sums, known, .. } = &mut *self.ratings.borrow_mut();
         let sums = &mut sums[self.layout.range(variable)];
         if std::mem::replace(&mut known[variable], true) {
@@ -103,7 +103,7 @@ impl RatingSource for CachedRatings<'_> {
     }
 
     #[inline(always)]
-    fn moves(&self, tables: &ValueTables, state: &State, variable: usize, value: u16) {
+    fn moves(&self, tables: &ValueTables, state: &AnnealState, variable: usize, value: u16) {
         self.ratings.borrow_mut().moves(tables, self.layout, &state.values, variable, value);
     }
 }
@@ -122,13 +122,13 @@ mod tests {
             let problem = Arc::new(random_dense(&mut rng));
             let tables = ValueTables::new(&problem, price(&problem));
             let layout = MoveLayout::new(&tables, &Stop::new()).expect("no stop is set");
-            let mut state = State::new(tables.variables(), Rng::new(0));
+            let mut state = AnnealState::new(tables.variables(), Rng::new(0));
             state.values = assignment(&problem, &mut rng);
             let (mut own, mut other) = (RatingCache::default(), RatingCache::default());
             own.forget(&layout);
             assert!(!own.known.is_empty() && own.total.is_none() && other.known.is_empty());
             let mut row = vec![0; tables.width.iter().copied().max().unwrap_or(0) as usize];
-            let mut rate = |ratings: &mut RatingCache, state: &State, v: usize| {
+            let mut rate = |ratings: &mut RatingCache, state: &AnnealState, v: usize| {
                 let kept = CachedRatings { layout: &layout, ratings: &RefCell::new(std::mem::take(ratings)) };
                 let row = &mut row[..tables.width[v] as usize];
                 kept.fill(&tables, state, v, row);
@@ -138,7 +138,7 @@ mod tests {
                 *ratings = kept.ratings.take();
             };
             (0..tables.variables()).for_each(|v| rate(&mut own, &state, v));
-            let energy = |state: &State| tables.energy(&state.values).total;
+            let energy = |state: &AnnealState| tables.energy(&state.values).total;
             let known = (tables.shift == 0).then(|| energy(&state));
             for _ in 0..8 {
                 other.copy(&own, known.map(|_| energy(&state)));

@@ -6,7 +6,7 @@ use crate::rng::Rng;
 
 /// One assignment, its active variables, its successor value, and what was done to it.
 #[derive(Clone, Debug)]
-pub(crate) struct State {
+pub(crate) struct AnnealState {
     pub values: Vec<u16>,
     pub active: Active,
     pub rng: Rng,
@@ -14,14 +14,14 @@ pub(crate) struct State {
     pub ratings: u64,
 }
 
-impl State {
+impl AnnealState {
     /// All variables at value 0, none active.
     pub fn new(variables: usize, rng: Rng) -> Self {
-        State { values: vec![0; variables], active: Active::new(variables), rng, moves: 0, ratings: 0 }
+        AnnealState { values: vec![0; variables], active: Active::new(variables), rng, moves: 0, ratings: 0 }
     }
 }
 
-impl fang::State for State {
+impl fang::State for AnnealState {
     #[inline(always)]
     fn active(&mut self) -> &mut Active {
         &mut self.active

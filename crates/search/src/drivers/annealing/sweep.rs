@@ -1,7 +1,7 @@
 //! Sweeps: FANG passes over all variables of a state.
 
 use super::heat_bath::{AllFunctions, HeatBath, RatingSource};
-use super::state::State;
+use super::state::AnnealState;
 use crate::core::context::SearchContext;
 use crate::fang::boltzmann::Boltzmann;
 use crate::fang::{Order, Scratch, Uniform, assign_active_by, choose};
@@ -27,7 +27,7 @@ pub(crate) fn sweep<R: RatingSource + Copy>(
     context: &SearchContext,
     bath: HeatBath<'_, R>,
     draws: SweepDraws,
-    state: &mut State,
+    state: &mut AnnealState,
     scratch: &mut Scratch<i32>,
     stop: &Stop,
 ) -> Option<()> {
@@ -54,7 +54,7 @@ pub(crate) fn sweep_together(
     context: &SearchContext,
     boltzmann: Boltzmann,
     draws: SweepDraws,
-    state: &mut State,
+    state: &mut AnnealState,
     picks: &mut Vec<u16>,
     stop: &Stop,
 ) -> Option<i64> {
@@ -82,7 +82,7 @@ pub(crate) fn sweep_together(
 /// Some variables of a class.
 struct Turn<'a> {
     bath: HeatBath<'a>,
-    state: &'a State,
+    state: &'a AnnealState,
     draw: u64,
     variables: &'a [u32],
     picks: &'a mut [u16],
@@ -121,7 +121,7 @@ impl pulp::WithSimd for Turn<'_> {
 #[inline(always)]
 fn pick_from(
     bath: HeatBath<'_>,
-    state: &State,
+    state: &AnnealState,
     variable: usize,
     draw: u64,
     ratings: &mut [i32],
@@ -153,7 +153,7 @@ mod tests {
             let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
             assert_eq!(context.tables.shift, 0, "{family}");
             let mut rng = Rng::new(9);
-            let mut one = State::new(context.variables(), Rng::new(0));
+            let mut one = AnnealState::new(context.variables(), Rng::new(0));
             one.values = problem.domains.iter().map(|&d| rng.index(d as usize) as u16).collect();
             let (mut other, mut picks) = (one.clone(), Vec::new());
             for temperature in [context.schedule.hot, context.schedule.cold, 0.0] {

@@ -2,7 +2,7 @@
 //! exactly from the leaves up (min-sum); on the way down each variable is drawn by its FANG heat bath given its parent.
 
 use super::heat_bath::{HeatBath, RatingSource};
-use super::state::State;
+use super::state::AnnealState;
 use crate::core::forest::{Forest, NO_PARENT, Node};
 use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
@@ -27,7 +27,7 @@ struct GivenParent<'a> {
 
 impl RatingSource for GivenParent<'_> {
     #[inline(always)]
-    fn fill(&self, _: &ValueTables, _: &State, _: usize, ratings: &mut [i32]) {
+    fn fill(&self, _: &ValueTables, _: &AnnealState, _: usize, ratings: &mut [i32]) {
         ratings.copy_from_slice(self.row);
         match self.edge {
             Some(Row::Bytes(edge)) => ratings.iter_mut().zip(edge).for_each(|(rating, cost)| *rating += cost.cost()),
@@ -48,7 +48,7 @@ pub(crate) fn tree_move(
     tables: &ValueTables,
     boltzmann: Boltzmann,
     draw: u64,
-    state: &mut State,
+    state: &mut AnnealState,
     scratch: &mut TreeScratch,
     stop: &Stop,
 ) -> Result<(), Error> {
@@ -122,7 +122,7 @@ mod tests {
             let problem = Arc::new(random(&mut rng));
             let tables = ValueTables::new(&problem, price(&problem));
             let forest = Forest::random(&tables, u32::MAX, &mut rng, &Stop::new()).expect("no stop is set");
-            let mut state = State::new(tables.variables(), rng.split());
+            let mut state = AnnealState::new(tables.variables(), rng.split());
             state.values = assignment(&problem, &mut rng);
             let members: Vec<u32> = forest.nodes.iter().map(|node| node.variable).collect();
             let mut best = i64::MAX;
@@ -155,7 +155,7 @@ mod tests {
             let problem = Arc::new(random(&mut rng));
             let tables = ValueTables::new(&problem, price(&problem));
             let forest = Forest::random(&tables, u32::MAX, &mut rng, &Stop::new()).expect("no stop is set");
-            let mut state = State::new(tables.variables(), rng.split());
+            let mut state = AnnealState::new(tables.variables(), rng.split());
             state.values = assignment(&problem, &mut rng);
             for temperature in [0.1, 10.0, 1e12] {
                 let boltzmann = Boltzmann::new(temperature);

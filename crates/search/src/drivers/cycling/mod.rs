@@ -5,7 +5,7 @@
 
 mod walk;
 
-use self::walk::{Core, Walk};
+use self::walk::{CyclingTables, CyclingWalk};
 use super::annealing::takes_long;
 use super::tuning::ROUND_WORK;
 use super::tuning::annealing::{LARGE_FLOOR, WEIGHT};
@@ -37,7 +37,7 @@ pub(crate) struct Cycling {
 
 struct Walker {
     rng: Rng,
-    walk: Walk,
+    walk: CyclingWalk,
     /// The best that it knows, its energy, and the hash of the pool's best that it has heard of.
     known: Vec<u16>,
     energy: i64,
@@ -64,7 +64,7 @@ impl Cycling {
         let none = Effort { work: ROUND_WORK, ..Effort::default() };
         let tables = &context.tables;
         let Some(layout) = context.layout(stop)? else { return Ok(none) };
-        let core = Core { tables, layout };
+        let core = CyclingTables { tables, layout };
         if pool.elites().is_empty() {
             let drawn = (0..tables.variables()).map(|v| self.rng.index(tables.domain(v).max(1)) as u16).collect();
             pool.offer(&Elite::until(tables, drawn, stop)?);
@@ -73,7 +73,7 @@ impl Cycling {
         if self.walkers.is_empty() {
             let count = if context.portable { PORTABLE } else { rayon::current_num_threads() };
             let rngs: Vec<Rng> = (0..count).map(|_| self.rng.split()).collect();
-            let walk = Walk::new(core, best.values.clone(), stop)?;
+            let walk = CyclingWalk::new(core, best.values.clone(), stop)?;
             self.told = walk.kept.energy;
             let width = layout.moves() / tables.variables().max(1);
             self.work = (4 + width as u64 / 4, 8 + 4 * layout.changed_quads() as u64);
@@ -106,7 +106,7 @@ pub(super) fn leads(context: &SearchContext) -> bool {
 }
 
 impl Walker {
-    fn new(walk: Walk, heard: u64, rng: Rng) -> Walker {
+    fn new(walk: CyclingWalk, heard: u64, rng: Rng) -> Walker {
         let mut walker = Walker {
             rng,
             known: walk.kept.values.clone(),
@@ -138,7 +138,7 @@ struct Turn<'a> {
     walker: &'a mut Walker,
     /// Where the warmest anneals begin.
     hot: f64,
-    core: Core<'a>,
+    core: CyclingTables<'a>,
     /// The pool's best.
     best: &'a Elite,
     /// Of a visit and of a move; and of the round.
@@ -308,9 +308,9 @@ mod tests {
         let _ = driver.round(&context, &mut pool, &stop);
         assert_eq!(pool.best(), before);
         let layout = context.layout(&Stop::new()).expect("no stop is set").expect("all rows are copied");
-        let core = Core { tables: &context.tables, layout };
+        let core = CyclingTables { tables: &context.tables, layout };
         for walker in &driver.walkers {
-            let again = Walk::new(core, walker.known.clone(), &Stop::new()).expect("no stop is set");
+            let again = CyclingWalk::new(core, walker.known.clone(), &Stop::new()).expect("no stop is set");
             assert_eq!(walker.energy, again.kept.energy);
         }
     }

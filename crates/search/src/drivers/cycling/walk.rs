@@ -13,14 +13,14 @@ use crate::value_tables::ValueTables;
 
 /// What a walk reads.
 #[derive(Clone, Copy)]
-pub(super) struct Core<'a> {
+pub(super) struct CyclingTables<'a> {
     pub tables: &'a ValueTables,
     pub layout: &'a MoveLayout,
 }
 
 /// One assignment.
 #[derive(Clone, Debug)]
-pub(super) struct Walk {
+pub(super) struct CyclingWalk {
     pub kept: Kept,
     pub moves: u64,
     weights: Vec<u32>,
@@ -30,24 +30,30 @@ pub(super) struct Walk {
     had: Vec<u16>,
 }
 
-impl Walk {
+impl CyclingWalk {
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn new(core: Core<'_>, values: Vec<u16>, stop: &Stop) -> Result<Walk, Error> {
+    pub fn new(core: CyclingTables<'_>, values: Vec<u16>, stop: &Stop) -> Result<CyclingWalk, Error> {
         let kept = Kept::new(core.tables, core.layout, values, stop)?;
         let differs = vec![false; kept.values.len()];
-        Ok(Walk { kept, moves: 0, weights: Vec::new(), differs, part: Vec::new(), had: Vec::new() })
+        Ok(CyclingWalk { kept, moves: 0, weights: Vec::new(), differs, part: Vec::new(), had: Vec::new() })
     }
 
     #[inline(always)]
-    fn set(&mut self, Core { tables, layout }: Core<'_>, v: usize, value: u16) {
+    fn set(&mut self, CyclingTables { tables, layout }: CyclingTables<'_>, v: usize, value: u16) {
         self.kept.set(tables, layout, v, value);
     }
 
     /// Some of the variables take a value each at a temperature, in their order: of two values the other one as
     /// Metropolis would, else one of all by a heat bath.
     #[inline(always)]
-    pub fn sweep(&mut self, core: Core<'_>, variables: std::ops::Range<usize>, boltzmann: Boltzmann, rng: &mut Rng) {
+    pub fn sweep(
+        &mut self,
+        core: CyclingTables<'_>,
+        variables: std::ops::Range<usize>,
+        boltzmann: Boltzmann,
+        rng: &mut Rng,
+    ) {
         let [limit, _] = boltzmann.numbers();
         let limit = limit as i32;
         for v in variables {
@@ -82,7 +88,7 @@ impl Walk {
 
     /// Some of the variables take their best values.
     #[inline(always)]
-    pub fn descend(&mut self, core: Core<'_>, variables: std::ops::Range<usize>) {
+    pub fn descend(&mut self, core: CyclingTables<'_>, variables: std::ops::Range<usize>) {
         for v in variables {
             let row = self.kept.costs_of(core.layout, v);
             let own = row[usize::from(self.kept.values[v])];
@@ -102,7 +108,7 @@ impl Walk {
     ///
     /// [`PartitionCrossover`]: crate::drivers::annealing::crossover::PartitionCrossover
     #[inline(always)]
-    pub fn take_better(&mut self, core: Core<'_>, other: &[u16], stop: &Stop) -> usize {
+    pub fn take_better(&mut self, core: CyclingTables<'_>, other: &[u16], stop: &Stop) -> usize {
         let mut variables = 0;
         for (differs, (own, other)) in self.differs.iter_mut().zip(self.kept.values.iter().zip(other)) {
             *differs = own != other;
@@ -157,9 +163,9 @@ mod tests {
             let problem = Arc::new(random_dense(&mut rng));
             let tables = ValueTables::new(&problem, price(&problem));
             let layout = MoveLayout::new(&tables, &Stop::new()).expect("no stop is set");
-            let core = Core { tables: &tables, layout: &layout };
+            let core = CyclingTables { tables: &tables, layout: &layout };
             let n = problem.variables();
-            let mut walk = Walk::new(core, assignment(&problem, &mut rng), &stop).expect("no stop is set");
+            let mut walk = CyclingWalk::new(core, assignment(&problem, &mut rng), &stop).expect("no stop is set");
             let other = assignment(&problem, &mut rng);
             for step in 0..4 {
                 match step {
@@ -167,7 +173,7 @@ mod tests {
                     2 => assert!(walk.take_better(core, &other, &stop) <= n),
                     _ => (0..100).for_each(|_| walk.descend(core, 0..n)),
                 }
-                let again = Walk::new(core, walk.kept.values.clone(), &stop).expect("no stop is set");
+                let again = CyclingWalk::new(core, walk.kept.values.clone(), &stop).expect("no stop is set");
                 assert_eq!(
                     (walk.kept.energy, &walk.kept.costs),
                     (again.kept.energy, &again.kept.costs),
@@ -191,14 +197,14 @@ mod tests {
             let problem = Arc::new(random_dense(&mut rng));
             let tables = ValueTables::new(&problem, price(&problem));
             let layout = MoveLayout::new(&tables, &Stop::new()).expect("no stop is set");
-            let core = Core { tables: &tables, layout: &layout };
+            let core = CyclingTables { tables: &tables, layout: &layout };
             let (a, b) = (assignment(&problem, &mut rng), assignment(&problem, &mut rng));
-            let mut walk = Walk::new(core, a.clone(), &stop).expect("no stop is set");
+            let mut walk = CyclingWalk::new(core, a.clone(), &stop).expect("no stop is set");
             let variables = walk.take_better(core, &b, &stop);
             assert_eq!(variables, (0..a.len()).filter(|&v| a[v] != b[v]).count(), "case {case}");
             let mut best = a.clone();
             merge.take_better(&tables, &mut best, &b, rng.draw(), &stop).expect("no stop is set");
-            let best = Walk::new(core, best, &stop).expect("no stop is set");
+            let best = CyclingWalk::new(core, best, &stop).expect("no stop is set");
             // the other one compares costs before they are shifted
             assert!(walk.kept.energy == best.kept.energy || tables.shift > 0, "case {case}");
             mixed += u32::from(walk.kept.values != a && walk.kept.values != b);

@@ -5,7 +5,7 @@
 
 mod walk;
 
-use self::walk::{Core, Walk};
+use self::walk::{ChainTables, ChainWalk};
 use super::tuning::ROUND_WORK;
 use super::tuning::ejection::{COOLER, FIRST_LENGTH, LOOK_WORK, PORTABLE};
 use crate::core::context::SearchContext;
@@ -29,7 +29,7 @@ pub(crate) struct Ejection {
 struct Walker {
     rng: Rng,
     /// None before its first round.
-    walk: Option<Walk>,
+    walk: Option<ChainWalk>,
     /// What moves of earlier walks cost on average.
     climb: f64,
     /// The least that the pool was told.
@@ -62,7 +62,7 @@ impl Ejection {
         }
         let work = ROUND_WORK >> shorter(self.rounds);
         self.rounds += 1;
-        let core = Core { tables, layout, free: &self.free, longest: context.sweep_work.min(LOOK_WORK) };
+        let core = ChainTables { tables, layout, free: &self.free, longest: context.sweep_work.min(LOOK_WORK) };
         let elites = pool.elites();
         let turn = |walker: &mut Walker| walker.turn(core, elites, work, stop);
         let turns = self.walkers.par_iter_mut().map(turn).collect::<Result<Vec<_>, Error>>()?;
@@ -81,7 +81,7 @@ impl Walker {
     /// Walks for so much work. Returns what it found that is better than before.
     fn turn(
         &mut self,
-        core: Core<'_>,
+        core: ChainTables<'_>,
         elites: &[Elite],
         work: u64,
         stop: &Stop,
@@ -110,14 +110,20 @@ impl Walker {
     }
 
     /// The next walk, from one of the elites.
-    fn begin(&mut self, core: Core<'_>, elites: &[Elite], last: Option<Walk>, stop: &Stop) -> Result<Walk, Error> {
-        self.climb = last.as_ref().and_then(Walk::climb).unwrap_or(self.climb);
+    fn begin(
+        &mut self,
+        core: ChainTables<'_>,
+        elites: &[Elite],
+        last: Option<ChainWalk>,
+        stop: &Stop,
+    ) -> Result<ChainWalk, Error> {
+        self.climb = last.as_ref().and_then(ChainWalk::climb).unwrap_or(self.climb);
         let length = last.map_or(FIRST_LENGTH * core.free.len() as u64, |last| last.next_length());
         // the best of all, or any
         let elite = &elites[if self.rng.below(2) == 0 { 0 } else { self.rng.index(elites.len()) }];
         let warmth = self.climb / f64::from(1u32 << self.rng.below(COOLER));
         let allowed = elite.energy.violations == 0;
-        Walk::new(core, elite.values.clone(), allowed, warmth, length, stop)
+        ChainWalk::new(core, elite.values.clone(), allowed, warmth, length, stop)
     }
 }
 
@@ -189,10 +195,10 @@ mod tests {
             if free.is_empty() {
                 continue;
             }
-            let core = Core { tables, layout: &layout, free: &free, longest: 100_000 };
+            let core = ChainTables { tables, layout: &layout, free: &free, longest: 100_000 };
             let values = assignment(&problem, &mut rng);
             let mut allowed = tables.energy(&values).violations == 0;
-            let mut walk = Walk::new(core, values, allowed, 3.0, 60, &Stop::new()).expect("no stop is set");
+            let mut walk = ChainWalk::new(core, values, allowed, 3.0, 60, &Stop::new()).expect("no stop is set");
             while !walk.is_over() {
                 let before = walk.clone();
                 walk.advance(core, 1, &mut rng, &Stop::new());

@@ -11,7 +11,7 @@ use crate::value_tables::{Row, ValueTables};
 
 /// What a walk reads.
 #[derive(Clone, Copy)]
-pub(super) struct Core<'a> {
+pub(super) struct ChainTables<'a> {
     pub tables: &'a ValueTables,
     pub layout: &'a MoveLayout,
     /// The variables that have a choice.
@@ -22,8 +22,8 @@ pub(super) struct Core<'a> {
 
 /// A few moves, compiled for the vector units of the machine they run on.
 struct Steps<'a> {
-    walk: &'a mut Walk,
-    core: Core<'a>,
+    walk: &'a mut ChainWalk,
+    core: ChainTables<'a>,
     rng: &'a mut Rng,
     end: u64,
 }
@@ -43,7 +43,7 @@ impl pulp::WithSimd for Steps<'_> {
 
 /// One assignment, on its way from warm to cold.
 #[derive(Clone, Debug)]
-pub(super) struct Walk {
+pub(super) struct ChainWalk {
     kept: Kept,
     /// Whether no function forbids it.
     allowed: bool,
@@ -67,19 +67,19 @@ pub(super) struct Walk {
     pub ratings: u64,
 }
 
-impl Walk {
+impl ChainWalk {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn new(
-        core: Core<'_>,
+        core: ChainTables<'_>,
         values: Vec<u16>,
         allowed: bool,
         warmth: f64,
         length: u64,
         stop: &Stop,
-    ) -> Result<Walk, Error> {
+    ) -> Result<ChainWalk, Error> {
         let kept = Kept::new(core.tables, core.layout, values, stop)?;
-        Ok(Walk {
+        Ok(ChainWalk {
             best: kept.values.clone(),
             newer: Vec::new(),
             by: vec![0; kept.values.len()],
@@ -125,7 +125,7 @@ impl Walk {
     }
 
     /// Moves for so much work.
-    pub fn advance(&mut self, core: Core<'_>, work: u64, rng: &mut Rng, stop: &Stop) {
+    pub fn advance(&mut self, core: ChainTables<'_>, work: u64, rng: &mut Rng, stop: &Stop) {
         let end = self.work.saturating_add(work);
         while self.work < end && !self.is_over() && !stop.is_set() {
             pulp::Arch::new().dispatch(Steps { walk: self, core, rng, end });
@@ -134,7 +134,7 @@ impl Walk {
 
     /// One compound move, taken or undone.
     #[inline(always)]
-    fn step(&mut self, core: Core<'_>, rng: &mut Rng) {
+    fn step(&mut self, core: ChainTables<'_>, rng: &mut Rng) {
         self.moves += 1;
         self.work += 100;
         self.changed.clear();
@@ -181,7 +181,7 @@ impl Walk {
 
     /// A variable, one of a violated function if there are any, and the cheapest of some of its other values.
     #[inline(always)]
-    fn begin(&mut self, core: Core<'_>, rng: &mut Rng) -> (usize, u16) {
+    fn begin(&mut self, core: ChainTables<'_>, rng: &mut Rng) -> (usize, u16) {
         let draw = |rng: &mut Rng| core.free[rng.index(core.free.len())] as usize;
         let mut v = draw(rng);
         if !self.allowed {
@@ -206,8 +206,8 @@ impl Walk {
     /// Makes functions hold that changes have violated, each by one variable that has not changed yet, whose value is
     /// then the cheapest. Whether all of them could be.
     #[inline(always)]
-    fn repair(&mut self, core: Core<'_>, rng: &mut Rng) -> bool {
-        let Core { tables, layout, .. } = core;
+    fn repair(&mut self, core: ChainTables<'_>, rng: &mut Rng) -> bool {
+        let ChainTables { tables, layout, .. } = core;
         let (begun, mut next) = (self.work, 0);
         while next < self.changed.len() {
             let v = self.changed[next].0 as usize;
@@ -239,7 +239,7 @@ impl Walk {
     /// Of the variables of a function on `v` that have not changed, the one and its value under which the function
     /// allows all at the least cost.
     #[inline(always)]
-    fn cheapest(&mut self, core: Core<'_>, v: usize, rows: &[Affected], rng: &mut Rng) -> Option<(usize, u16)> {
+    fn cheapest(&mut self, core: ChainTables<'_>, v: usize, rows: &[Affected], rng: &mut Rng) -> Option<(usize, u16)> {
         let (mut found, mut ties) = (None, 0);
         let mut least = i32::MAX;
         for row in rows.iter().filter(|row| self.by[row.variable as usize] != self.moves) {
@@ -266,7 +266,7 @@ impl Walk {
 
     /// Gives the neighbours of what has changed cheaper values, each once.
     #[inline(always)]
-    fn settle(&mut self, core: Core<'_>) {
+    fn settle(&mut self, core: ChainTables<'_>) {
         let (begun, mut next) = (self.work, 0);
         while next < self.changed.len() && self.work - begun < core.longest {
             for row in core.layout.affected(self.changed[next].0 as usize) {
@@ -290,14 +290,14 @@ impl Walk {
 
     /// Changes a variable as a part of the move.
     #[inline(always)]
-    fn take(&mut self, core: Core<'_>, v: usize, value: u16) {
+    fn take(&mut self, core: ChainTables<'_>, v: usize, value: u16) {
         self.changed.push((v as u32, self.kept.values[v]));
         self.by[v] = self.moves;
         self.set(core, v, value);
     }
 
     #[inline(always)]
-    fn set(&mut self, core: Core<'_>, v: usize, value: u16) {
+    fn set(&mut self, core: ChainTables<'_>, v: usize, value: u16) {
         self.kept.set(core.tables, core.layout, v, value);
         let rows = core.layout.affected(v);
         self.work += 20 + rows.iter().map(|row| core.layout.range(row.variable as usize).len() as u64 / 2).sum::<u64>();
@@ -311,7 +311,7 @@ impl Walk {
 
     /// What the function of a row that `v` moves costs by the value of the row's variable.
     #[inline(always)]
-    fn entries<'a>(&self, core: Core<'a>, v: usize, row: &Affected) -> Row<'a> {
+    fn entries<'a>(&self, core: ChainTables<'a>, v: usize, row: &Affected) -> Row<'a> {
         let others = row.shift(core.layout, &self.kept.values);
         let at = row.base + others + u32::from(self.kept.values[v]) * row.stride;
         core.tables.row(at as usize, core.layout.range(row.variable as usize).len())

@@ -2,7 +2,7 @@
 //! begin again; a backend makes the trajectories, with the same states on the CPU and on a device.
 
 use super::round_context::RoundContext;
-use super::state::State;
+use super::state::GuidedState;
 use super::trajectory::Trajectory;
 use super::visit::{Scratch, Visit};
 use crate::core::schedule::Schedule;
@@ -77,8 +77,8 @@ pub(crate) trait Backend: Send {
 /// States of the CPU, and a child of each.
 #[derive(Debug, Default)]
 pub(crate) struct CpuBackend {
-    pub states: Vec<State>,
-    children: Vec<State>,
+    pub states: Vec<GuidedState>,
+    children: Vec<GuidedState>,
     /// Whether states keep the cost of each value.
     keeps: bool,
 }
@@ -100,13 +100,13 @@ impl Backend for CpuBackend {
         self.keeps = keeps(round, 2 * starts.len());
         let round = self.round(round);
         let begin = |values| {
-            let mut state = State::default();
+            let mut state = GuidedState::default();
             state.begin(&round, values);
             state
         };
         self.states = starts.into_par_iter().map(begin).collect();
         self.children.clear();
-        self.children.resize_with(self.states.len(), State::default);
+        self.children.resize_with(self.states.len(), GuidedState::default);
         Ok(())
     }
 
@@ -120,12 +120,12 @@ impl Backend for CpuBackend {
         let visit = Visit { round: self.round(&visit.round), heuristic: visit.heuristic };
         if visit.round.guidance.is_some() {
             // states keep their values in the form that guidance_count read
-            self.states.iter_mut().filter(|state| state.wide.is_empty()).for_each(State::widen);
+            self.states.iter_mut().filter(|state| state.wide.is_empty()).for_each(GuidedState::widen);
         }
         let slots = self.states.par_iter_mut().zip(&mut self.children).zip(batch.trajectories).enumerate();
         let run =
             |scratch: &mut Scratch,
-             (slot, ((state, child), &(_, trajectory))): (usize, ((&mut State, &mut State), _))| {
+             (slot, ((state, child), &(_, trajectory))): (usize, ((&mut GuidedState, &mut GuidedState), _))| {
                 child.clone_from(state);
                 *child.rng() = batch.stream(slot);
                 let trajectory: Trajectory = trajectory;
@@ -162,6 +162,6 @@ impl Backend for CpuBackend {
     }
 
     fn bytes(&self) -> u64 {
-        self.states.iter().chain(&self.children).map(State::bytes).sum()
+        self.states.iter().chain(&self.children).map(GuidedState::bytes).sum()
     }
 }

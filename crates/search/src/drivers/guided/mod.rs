@@ -59,7 +59,7 @@ use cuda::CudaBackend;
 use guidance::MiniBucketGuidance;
 use rayon::prelude::*;
 use round_context::RoundContext;
-use state::State;
+use state::GuidedState;
 use std::sync::Arc;
 use trajectory::Trajectory;
 use visit::Visit;
@@ -296,7 +296,7 @@ impl Guided {
         let on_host = |told: &mut Option<String>| match context.population {
             // its assignments, and lists of numbers for variables and for values; and the same of its child
             Some(wanted) => {
-                let state = size_of::<State>() + 24 * context.variables() + 4 * context.tables.moves();
+                let state = size_of::<GuidedState>() + 24 * context.variables() + 4 * context.tables.moves();
                 clipped(wanted, most_states(2 * state), told)
             }
             None => STATES,

@@ -20,7 +20,7 @@ struct Memory {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct GuidedState {
     pub values: Vec<u16>,
     active: Active,
     rng: Option<Rng>,
@@ -52,9 +52,9 @@ pub(crate) struct State {
     pub fault: Option<String>,
 }
 
-impl Clone for State {
+impl Clone for GuidedState {
     fn clone(&self) -> Self {
-        let mut clone = State::default();
+        let mut clone = GuidedState::default();
         clone.clone_from(self);
         clone
     }
@@ -79,7 +79,7 @@ impl Clone for State {
     }
 }
 
-impl fang::State for State {
+impl fang::State for GuidedState {
     #[inline(always)]
     fn active(&mut self) -> &mut Active {
         &mut self.active
@@ -91,7 +91,7 @@ impl fang::State for State {
     }
 }
 
-impl State {
+impl GuidedState {
     /// Goes to an assignment and computes again what goes with it. Memory stays.
     pub fn begin(&mut self, round: &RoundContext<'_>, values: Vec<u16>) {
         let tables = &round.context.tables;
@@ -237,7 +237,7 @@ impl State {
     }
 
     /// After a trajectory that led nowhere better: its passes are remembered all the same.
-    pub fn learn_from(&mut self, child: &mut State) {
+    pub fn learn_from(&mut self, child: &mut GuidedState) {
         std::mem::swap(&mut self.memory, &mut child.memory);
         (self.pass, self.improved, self.record) = (child.pass, child.improved, child.record);
     }

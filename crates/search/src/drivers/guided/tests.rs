@@ -1,4 +1,4 @@
-use super::state::State;
+use super::state::GuidedState;
 use super::*;
 use crate::elimination::{Limits, Plan, Run};
 use crate::heuristics;
@@ -245,7 +245,7 @@ fn assertions_find_what_is_wrong() {
     let context = context(&problem, &mut rng);
     let layout = layout_of(&context);
     let round = RoundContext { keeps: true, ..RoundContext::new(&context, &layout, Needs::ALL, true) };
-    let mut state = State::default();
+    let mut state = GuidedState::default();
     state.begin(&round, vec![0; problem.variables()]);
     assert_eq!(state.verify(&round, 0), Ok(()));
     state.energy += 1;

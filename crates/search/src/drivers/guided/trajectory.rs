@@ -1,7 +1,7 @@
 //! A trajectory: some passes of a state while the temperature falls.
 
 use super::round_context::RoundContext;
-use super::state::State;
+use super::state::GuidedState;
 use super::visit::{Scratch, Visit};
 use crate::core::schedule::Schedule;
 use crate::event::Picks;
@@ -28,7 +28,7 @@ impl Trajectory {
         self,
         visit: &Visit<'_>,
         schedule: Schedule,
-        state: &mut State,
+        state: &mut GuidedState,
         scratch: &mut Scratch,
         stop: &Stop,
     ) -> bool {
@@ -57,7 +57,7 @@ impl Trajectory {
     }
 }
 
-fn run(visit: &Visit<'_>, state: &mut State, order: Order<'_>, scratch: &mut Scratch, stop: &Stop) -> bool {
+fn run(visit: &Visit<'_>, state: &mut GuidedState, order: Order<'_>, scratch: &mut Scratch, stop: &Stop) -> bool {
     state.active().activate_all();
     pulp::Arch::new().dispatch(Pass { dispatch: visit, state, order, scratch, stop })
 }
@@ -86,7 +86,7 @@ impl ValueHeuristic for CheapestValues {
     }
 }
 
-fn propose(visit: &Visit<'_>, neighbourhood: &dyn Neighbourhood, state: &mut State, scratch: &mut Scratch) {
+fn propose(visit: &Visit<'_>, neighbourhood: &dyn Neighbourhood, state: &mut GuidedState, scratch: &mut Scratch) {
     let round = &visit.round;
     let mut group = Vec::new();
     let mut rng = state.rng().clone();

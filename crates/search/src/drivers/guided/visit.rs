@@ -1,7 +1,7 @@
 //! One visit: what is known of a variable's values, the heuristic's weights, the draw.
 
 use super::round_context::RoundContext;
-use super::state::State;
+use super::state::GuidedState;
 use crate::fang::{Dispatch, select};
 use crate::heuristics::{Inputs, Needs, ValueHeuristic, View};
 use crate::model::Cost;
@@ -44,7 +44,7 @@ fn indicate(values: usize, chosen: Option<usize>) -> impl Iterator<Item = f64> {
 
 impl Visit<'_> {
     #[inline(always)]
-    fn look(&self, state: &State, v: usize, scratch: &mut Scratch) -> Scalars {
+    fn look(&self, state: &GuidedState, v: usize, scratch: &mut Scratch) -> Scalars {
         let RoundContext { context, needs, layout, .. } = self.round;
         let tables = &context.tables;
         let domain = tables.domain(v);
@@ -93,7 +93,7 @@ impl Visit<'_> {
     }
 
     /// What the mini-buckets say must follow from each value.
-    fn look_ahead(&self, state: &State, v: usize, domain: usize, scratch: &mut Scratch) {
+    fn look_ahead(&self, state: &GuidedState, v: usize, domain: usize, scratch: &mut Scratch) {
         scratch.h.clear();
         match &self.round.guidance {
             Some(guidance) => {
@@ -108,7 +108,7 @@ impl Visit<'_> {
     fn inputs<'a>(
         &self,
         view: &'a View<'a>,
-        state: &State,
+        state: &GuidedState,
         v: usize,
         at: &Scalars,
         columns: &'a Scratch,
@@ -141,11 +141,11 @@ impl Visit<'_> {
     }
 }
 
-impl Dispatch<State> for Visit<'_> {
+impl Dispatch<GuidedState> for Visit<'_> {
     type Scratch = Scratch;
 
     #[inline(always)]
-    fn assign(&self, state: &mut State, v: usize, draw: u64, scratch: &mut Scratch) -> Option<usize> {
+    fn assign(&self, state: &mut GuidedState, v: usize, draw: u64, scratch: &mut Scratch) -> Option<usize> {
         let scalars = self.look(state, v, scratch);
         let domain = self.round.context.tables.domain(v);
         let mut weights = std::mem::take(&mut scratch.weights);
@@ -176,7 +176,7 @@ impl Dispatch<State> for Visit<'_> {
 
 impl Visit<'_> {
     #[inline(always)]
-    fn draw(&self, state: &mut State, v: usize, draw: u64, weights: &[u32]) -> Option<usize> {
+    fn draw(&self, state: &mut GuidedState, v: usize, draw: u64, weights: &[u32]) -> Option<usize> {
         state.picks.ratings += weights.len() as u64;
         let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
         if total == 0 {
@@ -188,7 +188,7 @@ impl Visit<'_> {
     }
 
     #[cold]
-    pub fn verify(&self, state: &mut State, v: usize) {
+    pub fn verify(&self, state: &mut GuidedState, v: usize) {
         if let (Err(what), None) = (state.verify(&self.round, v), &state.fault) {
             let variable = self.round.context.view(&state.values).origin(v);
             state.fault =

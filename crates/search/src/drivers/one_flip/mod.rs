@@ -4,7 +4,7 @@
 
 mod walk;
 
-use self::walk::Walk;
+use self::walk::FlipWalk;
 use super::tuning::ROUND_WORK;
 use super::tuning::one_flip::{KEPT, PATIENCE, PORTABLE};
 use crate::core::context::SearchContext;
@@ -41,7 +41,7 @@ pub(crate) struct OneFlip {
 struct Walker {
     rng: Rng,
     /// None before its first round.
-    walk: Option<Walk>,
+    walk: Option<FlipWalk>,
 }
 
 impl OneFlip {
@@ -141,14 +141,14 @@ impl Walker {
 }
 
 /// A walk from a random place, or from the way between two of the solutions where there are enough; and steps of it.
-fn begin<W: Weight>(form: &Quadratic<W>, kept: &[Solution], rng: &mut Rng) -> (Walk, usize) {
+fn begin<W: Weight>(form: &Quadratic<W>, kept: &[Solution], rng: &mut Rng) -> (FlipWalk, usize) {
     if kept.len() < KEPT {
-        return (Walk::new(form, (0..form.variables()).map(|_| rng.below(2) == 1).collect()), 0);
+        return (FlipWalk::new(form, (0..form.variables()).map(|_| rng.below(2) == 1).collect()), 0);
     }
     let from = rng.index(kept.len());
     let to = (from + 1 + rng.index(kept.len() - 1)) % kept.len();
     let mut guide = kept[to].1.clone();
-    let mut walk = Walk::new(form, kept[from].1.clone());
+    let mut walk = FlipWalk::new(form, kept[from].1.clone());
     let apart = distance(&walk.values, &guide);
     if form.symmetric && 2 * apart > guide.len() {
         guide.iter_mut().for_each(|value| *value = !*value);

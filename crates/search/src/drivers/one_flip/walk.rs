@@ -57,7 +57,7 @@ impl Keys {
 
 /// An assignment that takes the best flip that is not tabu, step by step.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Walk {
+pub(super) struct FlipWalk {
     pub values: Vec<bool>,
     /// The form's value.
     pub value: Cost,
@@ -82,14 +82,14 @@ pub(super) struct Walk {
     until: Vec<u32>,
 }
 
-impl Walk {
+impl FlipWalk {
     /// A walk that begins at an assignment.
-    pub fn new<W: Weight>(form: &Quadratic<W>, values: Vec<bool>) -> Walk {
+    pub fn new<W: Weight>(form: &Quadratic<W>, values: Vec<bool>) -> FlipWalk {
         let (n, value, rule) = (form.variables(), form.value(&values), Keys::of(form));
         let blocks = n.div_ceil(BLOCK);
         let mut keys = vec![NONE; blocks * BLOCK];
         keys.iter_mut().take(n).enumerate().for_each(|(v, own)| *own = rule.key(form.change(&values, v).into(), 0));
-        Walk {
+        FlipWalk {
             best: values.clone(),
             values,
             value,
@@ -102,7 +102,7 @@ impl Walk {
             is_stale: vec![true; blocks],
             ends: vec![Vec::new(); (tenure(n) + SPREAD as u32 + 1).next_power_of_two() as usize],
             until: vec![0; n],
-            ..Walk::default()
+            ..FlipWalk::default()
         }
     }
 
@@ -247,7 +247,7 @@ impl Walk {
 
 /// Steps, compiled once for each vector instruction set.
 struct Steps<'a, W: Weight> {
-    walk: &'a mut Walk,
+    walk: &'a mut FlipWalk,
     form: &'a Quadratic<W>,
     steps: u32,
     rng: &'a mut Rng,
@@ -303,8 +303,8 @@ mod tests {
             let form = form::<W>(&scaled(&random(n, &mut rng), factor)).expect("a quadratic form");
             let form = if by_rows { form.with_rows(&Stop::new()).expect("no stop") } else { form };
             let draw = |rng: &mut Rng| (0..n).map(|_| rng.below(2) == 1).collect::<Vec<_>>();
-            let mut walk = Walk::new(&form, draw(&mut rng));
-            let check = |walk: &Walk| {
+            let mut walk = FlipWalk::new(&form, draw(&mut rng));
+            let check = |walk: &FlipWalk| {
                 assert_eq!((walk.value, walk.best_value), (form.value(&walk.values), form.value(&walk.best)));
                 for v in 0..n {
                     assert_eq!(walk.rule.change(walk.keys[v] & !TABU), form.change(&walk.values, v).into());
@@ -335,7 +335,7 @@ mod tests {
             let form = form::<i64>(&problem).expect("a quadratic form");
             let all = (0..1u32 << 12).map(|bits| (0..12).map(|v| bits >> v & 1 == 1).collect::<Vec<_>>());
             let optimum = all.map(|values| form.value(&values)).min();
-            let mut walk = Walk::new(&form, vec![false; 12]);
+            let mut walk = FlipWalk::new(&form, vec![false; 12]);
             let _ = walk.advance(&form, 2000, &mut rng, &Stop::new());
             assert_eq!(Some(walk.best_value), optimum);
         }

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "structures that kernels take")]
 
 use super::SumSearch;
-use super::progress::{Ground, LARGEST_PRICE, LEAST_PRICE, WalkProgress, declared};
+use super::progress::{Ground, LARGEST_PRICE, LEAST_PRICE, SumProgress, declared};
 use crate::core::context::SearchContext;
 use crate::core::cuda::{Device, Uploads};
 use crate::core::sum_space::SumSpace;
@@ -46,7 +46,7 @@ device_structs! {
 }
 
 // SAFETY: zeros are a walk that has not begun.
-unsafe impl ValidAsZeroBits for WalkProgress {}
+unsafe impl ValidAsZeroBits for SumProgress {}
 
 pub fn sources() -> Vec<Source> {
     vec![source()]

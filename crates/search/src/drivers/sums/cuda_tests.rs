@@ -2,7 +2,7 @@
 //! GPU they are skipped.
 
 use super::SumSearch;
-use super::progress::{Ground, WalkProgress};
+use super::progress::{Ground, SumProgress};
 use super::tests::{context_of, items, mixed, parse, values, wide};
 use crate::device::Cuda;
 use crate::drivers::walks::cpu::CpuWalks;
@@ -27,7 +27,7 @@ fn compare(cuda: &Arc<Cuda>, name: &str, network: &Network, walks: usize, rounds
     let mut device = CudaWalks::<SumSearch>::open(cuda, &context, &ground, |_| walks).expect("memory is there");
     let mut host = CpuWalks::<SumSearch>::new(ground, walks);
     let all: Vec<usize> = (0..walks).collect();
-    let mut progress = vec![WalkProgress::default(); walks];
+    let mut progress = vec![SumProgress::default(); walks];
     let mut solved = 0;
     for (number, &steps) in rounds.iter().enumerate() {
         // some go on from where they end, with what moves cost them
@@ -37,7 +37,7 @@ fn compare(cuda: &Arc<Cuda>, name: &str, network: &Network, walks: usize, rounds
             Start { slot, progress, values: if goes_on { Vec::new() } else { values(space, &mut rng) } }
         };
         let over = all.iter().filter(|&&slot| progress[slot].is_over());
-        let begin: Vec<Start<WalkProgress>> = over.map(&mut start).collect();
+        let begin: Vec<Start<SumProgress>> = over.map(&mut start).collect();
         let limit = Limit { steps, work: u64::MAX };
         let (ours, _) = host.walk(&context, &begin, limit, &stop).expect("the host works");
         let (theirs, _) = device.walk(&context, &begin, limit, &stop).expect("the device works");

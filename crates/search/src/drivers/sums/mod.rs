@@ -13,8 +13,8 @@ mod progress;
 mod tests;
 mod walk;
 
-use self::progress::{Ground, WalkProgress, decision};
-use self::walk::Walk;
+use self::progress::{Ground, SumProgress, decision};
+use self::walk::SumWalk;
 use super::tuning::ROUND_WORK;
 use super::tuning::sums::{OPENING, OWN_SHARE, PORTABLE, TRIED, TURN_WORK};
 use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
@@ -94,7 +94,7 @@ impl SumSearch {
     }
 
     /// The next walk of a slot, from the best of all or from where the last one ended.
-    fn next(&self, turn: &Turn<Self>, slot: usize, key: u64) -> Start<WalkProgress> {
+    fn next(&self, turn: &Turn<Self>, slot: usize, key: u64) -> Start<SumProgress> {
         let (space, last) = (&*turn.layout.space, &turn.progress[slot]);
         let drawn = |number: u64| mix(mix(key, decision::BEGINNING), number);
         let began = last.key != 0;
@@ -113,9 +113,9 @@ impl SumSearch {
 impl LocalSearch for SumSearch {
     const ROUND_WORK: u64 = ROUND_WORK;
     const KEEPS_SUMS: bool = true;
-    type Progress = WalkProgress;
+    type Progress = SumProgress;
     type Layout = Ground;
-    type Walk = Walk;
+    type Walk = SumWalk;
 
     fn tables(context: &SearchContext) -> &ValueTables {
         context.sums.as_ref().map_or(&context.tables, |space| &space.tables)
@@ -151,8 +151,8 @@ impl LocalSearch for SumSearch {
         &mut self,
         turn: &Turn<Self>,
         rng: &mut Rng,
-        _: &dyn Walks<WalkProgress>,
-    ) -> Result<Vec<Start<WalkProgress>>, DeviceError> {
+        _: &dyn Walks<SumProgress>,
+    ) -> Result<Vec<Start<SumProgress>>, DeviceError> {
         let over: Vec<usize> = (0..turn.progress.len()).filter(|&slot| turn.progress[slot].is_over()).collect();
         if over.is_empty() || self.look_at_pool(turn).is_err() && turn.stop.is_set() {
             return Ok(Vec::new());
@@ -199,10 +199,10 @@ impl LocalSearch for SumSearch {
     }
 
     /// Fewer values are left: walks begin again, from the best of all.
-    fn rebase(&mut self, progress: &[WalkProgress]) {
+    fn rebase(&mut self, progress: &[SumProgress]) {
         self.seen = None;
         if !progress.is_empty() {
-            self.climbs = progress.iter().map(WalkProgress::climb).collect();
+            self.climbs = progress.iter().map(SumProgress::climb).collect();
         }
     }
 

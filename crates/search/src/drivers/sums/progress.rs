@@ -90,7 +90,7 @@ pub(super) fn window(who: u64, values: usize) -> (usize, usize) {
 device_structs! {
     /// How far a walk has come: all but its tables.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
-    pub(crate) struct WalkProgress as "WalkProgress" {
+    pub(crate) struct SumProgress as "WalkProgress" {
         /// Of the walk; 0 before the first.
         pub key: u64,
         /// Sum of the tables' entries, and what the sums that are not violated cost.
@@ -124,13 +124,13 @@ device_structs! {
     }
 }
 
-impl WalkProgress {
+impl SumProgress {
     /// The walk after this one in its slot: at other values, or where this one ended. `climb` is what moves cost.
-    pub fn next(&self, key: u64, goes_on: bool, climb: f64, space: &SumSpace) -> WalkProgress {
+    pub fn next(&self, key: u64, goes_on: bool, climb: f64, space: &SumSpace) -> SumProgress {
         let length = self.next_length(space);
         let warmth = climb / f64::from(1u32 << below(mix(mix(key, decision::BEGINNING), decision::WARMTH), COOLER));
         let prices = if self.key == 0 { 0 } else { PRICES };
-        WalkProgress {
+        SumProgress {
             key,
             best: i64::MAX,
             begun: i64::MAX,
@@ -141,7 +141,7 @@ impl WalkProgress {
             moves: self.moves,
             ratings: self.ratings,
             kept: prices | if goes_on { VALUES } else { 0 },
-            ..WalkProgress::default()
+            ..SumProgress::default()
         }
     }
 
@@ -169,7 +169,7 @@ impl WalkProgress {
     }
 }
 
-impl Progress for WalkProgress {
+impl Progress for SumProgress {
     fn counted(&self) -> (u64, u64) {
         (self.moves, self.ratings)
     }

@@ -132,8 +132,8 @@ pub(super) fn mixed() -> Network {
 }
 
 /// A walk that has not begun, as warm as moves that cost so much.
-pub(super) fn progress(space: &SumSpace, key: u64, climb: f64) -> WalkProgress {
-    WalkProgress::default().next(key, false, climb, space)
+pub(super) fn progress(space: &SumSpace, key: u64, climb: f64) -> SumProgress {
+    SumProgress::default().next(key, false, climb, space)
 }
 
 /// Values for a walk to begin at.
@@ -171,7 +171,7 @@ fn walks_keep_what_they_pay() {
         let context = context_of(&network, &mut rng);
         let Some(space) = &context.sums else { continue };
         let ground = Ground::new(space.clone());
-        let mut walk = Walk::default();
+        let mut walk = SumWalk::default();
         for round in 0..3 {
             let progress = walk.progress().next(rng.draw() | 1, round == 1, 9.0, space);
             let begun = walk.begin(&space.tables, &ground, progress, &values(space, &mut rng), &Stop::new());
@@ -209,7 +209,7 @@ fn walks_are_the_same_wherever_they_pause() {
         let Some(space) = &context.sums else { continue };
         let ground = Ground::new(space.clone());
         let (progress, values) = (progress(space, rng.draw() | 1, 3.0), values(space, &mut rng));
-        let mut walks = [Walk::default(), Walk::default()];
+        let mut walks = [SumWalk::default(), SumWalk::default()];
         let tables = &space.tables;
         for walk in &mut walks {
             walk.begin(tables, &ground, progress, &values, &Stop::new()).expect("no stop is set");

@@ -2,7 +2,7 @@
 //! that it decides is mixed from its key and the step, in integers and in sums, products and quotients of doubles, each
 //! in the same order as in `kernels/sums.cu`: both walk the same ways to the last bit.
 
-use super::progress::{Ground, LARGEST_PRICE, LEAST_PRICE, NOWHERE, PRICES, VALUES, WalkProgress, decision, window};
+use super::progress::{Ground, LARGEST_PRICE, LEAST_PRICE, NOWHERE, PRICES, SumProgress, VALUES, decision, window};
 use crate::core::layout::{UNWATCHED, ValueMove, energy};
 use crate::core::sum_space::SumSpace;
 use crate::drivers::tuning::sums::{CHAIN, FALL, RISE, TRIED};
@@ -15,8 +15,8 @@ use crate::value_tables::ValueTables;
 
 /// One assignment, on its way from warm to cold.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Walk {
-    progress: WalkProgress,
+pub(crate) struct SumWalk {
+    progress: SumProgress,
     pub values: Vec<u16>,
     /// What each value costs in tables under the others' values.
     costs: Vec<i32>,
@@ -35,18 +35,18 @@ pub(crate) struct Walk {
     work: u64,
 }
 
-impl Walk {
+impl SumWalk {
     /// A walk at its beginning. Prices are those of an earlier one, if any.
     ///
     /// # Errors
     /// [`Error::Stopped`].
     pub fn until(
         space: &SumSpace,
-        mut progress: WalkProgress,
+        mut progress: SumProgress,
         values: Vec<u16>,
         prices: Vec<f64>,
         stop: &Stop,
-    ) -> Result<Walk, Error> {
+    ) -> Result<SumWalk, Error> {
         let SumSpace { tables, layout, sums, .. } = space;
         let mut costs = vec![0; layout.moves()];
         for v in stop.each(0..values.len()) {
@@ -55,7 +55,7 @@ impl Walk {
         }
         progress.energy = energy(tables, &values, stop)?;
         progress.left = space.free.len() as u32;
-        let mut walk = Walk {
+        let mut walk = SumWalk {
             progress,
             totals: sums.totals(&values),
             paid: vec![0.0; sums.sums.len()],
@@ -299,17 +299,17 @@ impl Walk {
     }
 }
 
-impl search::Walk<WalkProgress, Ground> for Walk {
+impl search::Walk<SumProgress, Ground> for SumWalk {
     fn begin(
         &mut self,
         _: &ValueTables,
         ground: &Ground,
-        progress: WalkProgress,
+        progress: SumProgress,
         values: &[u16],
         stop: &Stop,
     ) -> Result<(), Error> {
         let values = if progress.kept & VALUES == 0 { values.to_vec() } else { self.values.clone() };
-        *self = Walk::until(&ground.space, progress, values, self.prices.clone(), stop)?;
+        *self = SumWalk::until(&ground.space, progress, values, self.prices.clone(), stop)?;
         Ok(())
     }
 
@@ -331,7 +331,7 @@ impl search::Walk<WalkProgress, Ground> for Walk {
         std::mem::take(&mut self.work)
     }
 
-    fn progress(&self) -> WalkProgress {
+    fn progress(&self) -> SumProgress {
         self.progress
     }
 
@@ -341,7 +341,7 @@ impl search::Walk<WalkProgress, Ground> for Walk {
 }
 
 #[cfg(test)]
-impl Walk {
+impl SumWalk {
     /// All that is kept against what is computed again.
     pub fn assert_kept(&self, space: &SumSpace) {
         let totals = space.sums.totals(&self.values);

@@ -2,7 +2,7 @@
 //! conflict as the candidate values of one pseudo-variable: the aggregate is the least difference that is free, the map
 //! is 1 where a move has it.
 
-use super::walk::{HELD, WalkProgress};
+use super::walk::{HELD, TabuProgress};
 use crate::core::elite::hash;
 use crate::core::layout::{MoveLayout, ValueMove, energy};
 use crate::drivers::annealing::heat_bath::Least;
@@ -19,7 +19,7 @@ const FORBIDDEN_MOVE: i32 = i32::MAX;
 /// One tabu search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TabuWalk {
-    progress: WalkProgress,
+    progress: TabuProgress,
     values: Vec<u16>,
     best: Vec<u16>,
     /// Cost of each value under the others' values, above the variable's floor.
@@ -186,12 +186,12 @@ impl pulp::WithSimd for Steps<'_> {
     }
 }
 
-impl Walk<WalkProgress, MoveLayout> for TabuWalk {
+impl Walk<TabuProgress, MoveLayout> for TabuWalk {
     fn begin(
         &mut self,
         tables: &ValueTables,
         layout: &MoveLayout,
-        progress: WalkProgress,
+        progress: TabuProgress,
         values: &[u16],
         _: &Stop,
     ) -> Result<(), Error> {
@@ -229,7 +229,7 @@ impl Walk<WalkProgress, MoveLayout> for TabuWalk {
         0
     }
 
-    fn progress(&self) -> WalkProgress {
+    fn progress(&self) -> TabuProgress {
         self.progress
     }
 
@@ -247,7 +247,7 @@ mod tests {
 
     fn begun(tables: &ValueTables, layout: &MoveLayout, values: Vec<u16>, key: u64) -> TabuWalk {
         let mut walk = TabuWalk::default();
-        walk.begin(tables, layout, WalkProgress::new(key, 0), &values, &Stop::new()).expect("no stop is set");
+        walk.begin(tables, layout, TabuProgress::new(key, 0), &values, &Stop::new()).expect("no stop is set");
         walk
     }
 

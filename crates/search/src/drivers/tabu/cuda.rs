@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "structures that kernels take")]
 
 use super::TabuSearch;
-use super::walk::WalkProgress;
+use super::walk::TabuProgress;
 use crate::core::context::SearchContext;
 use crate::core::cuda::{Device, Uploads, largest_sums};
 use crate::core::layout::MoveLayout;
@@ -38,7 +38,7 @@ device_structs! {
 }
 
 // SAFETY: zeros are a walk that has not begun.
-unsafe impl ValidAsZeroBits for WalkProgress {}
+unsafe impl ValidAsZeroBits for TabuProgress {}
 
 /// Shared memory that the kernel takes beside a walk's tables, at most.
 const BESIDE: u32 = 1 << 10;

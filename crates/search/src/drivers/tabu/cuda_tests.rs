@@ -2,7 +2,7 @@
 //! skipped.
 
 use super::TabuSearch;
-use super::walk::WalkProgress;
+use super::walk::TabuProgress;
 use crate::core::context::SearchContext;
 use crate::core::layout::MoveLayout;
 use crate::device::Cuda;
@@ -29,14 +29,14 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, r
     let mut device = CudaWalks::<TabuSearch>::open(cuda, &context, &layout, |_| walks).expect("memory is there");
     let mut host = CpuWalks::<TabuSearch>::new(layout, walks);
     let all: Vec<usize> = (0..walks).collect();
-    let mut progress = vec![WalkProgress::default(); walks];
+    let mut progress = vec![TabuProgress::default(); walks];
     for (number, &steps) in rounds.iter().enumerate() {
         let over = all.iter().filter(|&&slot| progress[slot].is_over(60));
         let mut start = |&slot: &usize| {
-            let progress = WalkProgress::new(rng.draw() | 1, progress[slot].moves);
+            let progress = TabuProgress::new(rng.draw() | 1, progress[slot].moves);
             Start { slot, progress, values: assignment(problem, &mut rng) }
         };
-        let begin: Vec<Start<WalkProgress>> = over.map(&mut start).collect();
+        let begin: Vec<Start<TabuProgress>> = over.map(&mut start).collect();
         let limit = Limit { steps, work: u64::MAX };
         progress = host.walk(&context, &begin, limit, &stop).expect("the host works").0;
         let (theirs, _) = device.walk(&context, &begin, limit, &stop).expect("the device works");

@@ -14,7 +14,7 @@ pub(crate) mod walk;
 
 use self::cpu::TabuWalk;
 use self::restarts::Restarts;
-use self::walk::WalkProgress;
+use self::walk::TabuProgress;
 use super::tuning::ROUND_WORK;
 use super::tuning::tabu::{MOST_MOVES, STATES, TWO_PARENT_FLOOR, TWO_PARENT_WEIGHT};
 use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
@@ -51,13 +51,13 @@ fn step_work(turn: &Turn<TabuSearch>) -> u64 {
         return device_step_work(layout);
     }
     let variables = turn.context.variables();
-    let conflicts = |walk: &WalkProgress| if walk.key == 0 { variables } else { walk.conflicts as usize };
+    let conflicts = |walk: &TabuProgress| if walk.key == 0 { variables } else { walk.conflicts as usize };
     turn.progress.iter().map(|walk| layout.step_work(conflicts(walk))).sum()
 }
 
 impl LocalSearch for TabuSearch {
     const ROUND_WORK: u64 = ROUND_WORK;
-    type Progress = WalkProgress;
+    type Progress = TabuProgress;
     type Layout = MoveLayout;
     type Walk = TabuWalk;
 
@@ -94,8 +94,8 @@ impl LocalSearch for TabuSearch {
         &mut self,
         turn: &Turn<Self>,
         rng: &mut Rng,
-        walks: &dyn Walks<WalkProgress>,
-    ) -> Result<Vec<Start<WalkProgress>>, DeviceError> {
+        walks: &dyn Walks<TabuProgress>,
+    ) -> Result<Vec<Start<TabuProgress>>, DeviceError> {
         let over = self.restarts.over(turn.progress);
         let bests = walks.bests(&over)?;
         Ok(self.restarts.begin(&turn.context.tables, rng.draw(), turn.progress, &over, bests, turn.pool.elites()))

@@ -7,7 +7,7 @@
 //! Coloring", 1999; two at a time as in HEAD of Moalic and Gondran, "Variations on Memetic Algorithms for Graph
 //! Coloring Problems", 2018). Elsewhere walks begin at elites of which some values are changed.
 
-use super::walk::WalkProgress;
+use super::walk::TabuProgress;
 use crate::core::elite::Elite;
 use crate::core::pool::POOL;
 use crate::drivers::tuning::tabu::{CYCLE, DOUBLINGS, PATIENCE, SCATTER, SHORT_WALK};
@@ -85,7 +85,7 @@ impl Restarts {
     }
 
     /// The walks whose walks are over.
-    pub fn over(&mut self, progress: &[WalkProgress]) -> Vec<usize> {
+    pub fn over(&mut self, progress: &[TabuProgress]) -> Vec<usize> {
         match self {
             Restarts::Elites => (0..progress.len()).filter(|&slot| progress[slot].is_over(PATIENCE)).collect(),
             Restarts::TwoParents(_, walk_pairs) => {
@@ -102,14 +102,14 @@ impl Restarts {
         &mut self,
         tables: &ValueTables,
         draw: u64,
-        progress: &[WalkProgress],
+        progress: &[TabuProgress],
         over: &[usize],
         bests: Vec<Vec<u16>>,
         elites: &[Elite],
-    ) -> Vec<Start<WalkProgress>> {
+    ) -> Vec<Start<TabuProgress>> {
         let key = |slot: usize| mix(draw, slot as u64) | 1;
         let begun =
-            |slot: usize, values| Start { slot, progress: WalkProgress::new(key(slot), progress[slot].moves), values };
+            |slot: usize, values| Start { slot, progress: TabuProgress::new(key(slot), progress[slot].moves), values };
         let Restarts::TwoParents(values, walk_pairs) = self else {
             let start = |&slot: &usize| begun(slot, scattered(tables, key(slot), elites));
             return over.par_iter().map(start).collect();
@@ -136,7 +136,7 @@ impl Restarts {
 
 impl WalkPair {
     /// Whether a walk of the pair is over. Now and then they are longer: 1, 2, 1, 4 times the shortest, and so on.
-    fn ends(&self, progress: &WalkProgress) -> bool {
+    fn ends(&self, progress: &TabuProgress) -> bool {
         progress.key == 0 || progress.step >= SHORT_WALK << (self.lives + 1).trailing_zeros().min(DOUBLINGS)
     }
 

@@ -10,7 +10,7 @@ use crate::value_tables::PADDING;
 /// The value that a variable has is tabu for good, and so are the padded places of its row: taking it changes nothing,
 /// and aspiration needs a gain.
 pub(crate) const HELD: u32 = u32::MAX;
-/// A tenure of one step, in the unit of [`WalkProgress::tenure`].
+/// A tenure of one step, in the unit of [`TabuProgress::tenure`].
 pub(crate) const TENURE_ONE: u32 = 256;
 const FIRST_TENURE: u32 = tabu::FIRST_TENURE * TENURE_ONE;
 const LEAST_TENURE: u32 = tabu::LEAST_TENURE * TENURE_ONE;
@@ -27,7 +27,7 @@ pub(super) fn declared() -> String {
 
 device_structs! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub(crate) struct WalkProgress as "WalkProgress" {
+    pub(crate) struct TabuProgress as "WalkProgress" {
         /// Of the walk; 0 before the first.
         pub key: u64,
         /// Sum of the tables' entries.
@@ -50,16 +50,16 @@ device_structs! {
     }
 }
 
-impl WalkProgress {
+impl TabuProgress {
     /// A walk that begins after others in its slot made some moves.
-    pub fn new(key: u64, moves: u64) -> WalkProgress {
-        WalkProgress { key, moves, best: i64::MAX, ..WalkProgress::default() }
+    pub fn new(key: u64, moves: u64) -> TabuProgress {
+        TabuProgress { key, moves, best: i64::MAX, ..TabuProgress::default() }
     }
 
     /// The walk at its first assignment.
-    pub fn at_begin(self, energy: i64, hash: u64, conflicts: u32) -> WalkProgress {
+    pub fn at_begin(self, energy: i64, hash: u64, conflicts: u32) -> TabuProgress {
         let (best, best_hash, tenure) = (energy, hash, FIRST_TENURE);
-        WalkProgress { energy, best, hash, best_hash, conflicts, tenure, ..self }
+        TabuProgress { energy, best, hash, best_hash, conflicts, tenure, ..self }
     }
 
     /// Whether the walk is over: there was no new best for `patience` steps, or there never was a walk.
@@ -99,7 +99,7 @@ impl WalkProgress {
     }
 }
 
-impl Progress for WalkProgress {
+impl Progress for TabuProgress {
     fn counted(&self) -> (u64, u64) {
         (self.moves, 0)
     }

@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "structures that kernels take")]
 
 use super::ConstraintWeighting;
-use super::walk::{IncidenceLists, WalkProgress};
+use super::walk::{IncidenceLists, WeightingProgress};
 use crate::core::context::SearchContext;
 use crate::core::cuda::{Device, Uploads, unfit};
 use crate::device::shared::device_structs;
@@ -32,7 +32,7 @@ device_structs! {
 }
 
 // SAFETY: zeros are numbers.
-unsafe impl ValidAsZeroBits for WalkProgress {}
+unsafe impl ValidAsZeroBits for WeightingProgress {}
 
 pub fn sources() -> Vec<Source> {
     vec![source()]

@@ -2,7 +2,7 @@
 //! GPU they are skipped.
 
 use super::ConstraintWeighting;
-use super::walk::{IncidenceLists, WalkProgress, without_forbidden};
+use super::walk::{IncidenceLists, WeightingProgress, without_forbidden};
 use crate::core::context::SearchContext;
 use crate::device::Cuda;
 use crate::drivers::annealing::cuda::tests::network;
@@ -27,12 +27,12 @@ fn compare(cuda: &Arc<Cuda>, name: &str, problem: &Arc<Problem>, walks: usize, r
     let begin = |slot: usize| {
         let values = without_forbidden(&context.tables, assignment(problem, &mut rng), &Stop::new());
         let values = values.expect("no stop is set");
-        let mut progress = WalkProgress::new(rng.draw(), slot % 2 == 1);
+        let mut progress = WeightingProgress::new(rng.draw(), slot % 2 == 1);
         // phases end often
         progress.phase_end = 30;
         Start { slot, progress, values }
     };
-    let mut begin: Vec<Start<WalkProgress>> = (0..walks).map(begin).collect();
+    let mut begin: Vec<Start<WeightingProgress>> = (0..walks).map(begin).collect();
     let layout = Arc::new(IncidenceLists::new(&context.tables));
     let mut device =
         CudaWalks::<ConstraintWeighting>::open(cuda, &context, &layout, |_| walks).expect("memory is there");

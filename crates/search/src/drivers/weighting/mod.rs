@@ -9,7 +9,7 @@ pub(crate) mod cuda;
 mod cuda_tests;
 pub(crate) mod walk;
 
-use self::walk::{IncidenceLists, WalkProgress, WeightingWalk, without_forbidden};
+use self::walk::{IncidenceLists, WeightingProgress, WeightingWalk, without_forbidden};
 use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
 use super::tuning::weighting::{FLOOR, LOOKED_AT, OFFERED, SOLVED_WEIGHT, TURN_WORK, WALKS, WEIGHT};
 use super::walks::WalkDriver;
@@ -54,7 +54,7 @@ fn steps(turn: &Turn<ConstraintWeighting>) -> (u64, u64) {
 impl LocalSearch for ConstraintWeighting {
     /// A turn is a round.
     const ROUND_WORK: u64 = 0;
-    type Progress = WalkProgress;
+    type Progress = WeightingProgress;
     type Layout = IncidenceLists;
     type Walk = WeightingWalk;
 
@@ -89,9 +89,9 @@ impl LocalSearch for ConstraintWeighting {
         &mut self,
         turn: &Turn<Self>,
         rng: &mut Rng,
-        _: &dyn Walks<WalkProgress>,
-    ) -> Result<Vec<Start<WalkProgress>>, DeviceError> {
-        if !turn.progress.iter().any(WalkProgress::is_over) {
+        _: &dyn Walks<WeightingProgress>,
+    ) -> Result<Vec<Start<WeightingProgress>>, DeviceError> {
+        if !turn.progress.iter().any(WeightingProgress::is_over) {
             return Ok(Vec::new());
         }
         let tables = &turn.context.tables;
@@ -99,7 +99,7 @@ impl LocalSearch for ConstraintWeighting {
             turn.stop.check()?;
             let mut random = || (0..tables.variables()).map(|v| rng.index(tables.domain(v)) as u16).collect();
             let values = turn.pool.elites().get(slot).map_or_else(&mut random, |elite| elite.values.clone());
-            let progress = WalkProgress::new(rng.draw(), slot % 2 == 1).after(&turn.progress[slot]);
+            let progress = WeightingProgress::new(rng.draw(), slot % 2 == 1).after(&turn.progress[slot]);
             Ok::<_, Error>(Start { slot, progress, values: without_forbidden(tables, values, turn.stop)? })
         };
         let streams: Vec<(usize, Rng)> = (0..turn.progress.len()).map(|slot| (slot, rng.split())).collect();

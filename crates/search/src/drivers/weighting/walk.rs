@@ -97,7 +97,7 @@ pub(crate) fn without_forbidden(tables: &ValueTables, mut values: Vec<u16>, stop
 device_structs! {
     /// How far a walk has come: everything but its tables.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub(crate) struct WalkProgress as "WalkProgress" {
+    pub(crate) struct WeightingProgress as "WalkProgress" {
         /// What it draws is mixed from.
         key: u64,
         /// Of the assignment that it has come to, violated functions left out.
@@ -124,15 +124,23 @@ device_structs! {
     }
 }
 
-impl WalkProgress {
+impl WeightingProgress {
     pub fn new(key: u64, remembers: bool) -> Self {
         let (cheapest, fewest, remembers) = (i64::MAX, u32::MAX, u32::from(remembers));
-        WalkProgress { key, cheapest, unit: 1, phase_end: PHASE, remembers, fewest, ..WalkProgress::default() }
+        WeightingProgress {
+            key,
+            cheapest,
+            unit: 1,
+            phase_end: PHASE,
+            remembers,
+            fewest,
+            ..WeightingProgress::default()
+        }
     }
 
     /// The same in the place of another, whose moves count on.
-    pub fn after(self, other: &WalkProgress) -> Self {
-        WalkProgress { moves: other.moves, looked_at: other.looked_at, ..self }
+    pub fn after(self, other: &WeightingProgress) -> Self {
+        WeightingProgress { moves: other.moves, looked_at: other.looked_at, ..self }
     }
 
     /// Whether another walk should take its place.
@@ -141,7 +149,7 @@ impl WalkProgress {
     }
 }
 
-impl Progress for WalkProgress {
+impl Progress for WeightingProgress {
     fn counted(&self) -> (u64, u64) {
         (self.moves, self.looked_at)
     }
@@ -154,7 +162,7 @@ impl Progress for WalkProgress {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WeightingWalk {
-    progress: WalkProgress,
+    progress: WeightingProgress,
     values: Vec<u16>,
     weights: Vec<i32>,
     /// Functions whose weight is above one.
@@ -179,7 +187,7 @@ const NO_MOVE: Rated = (i64::MAX, u32::MAX, (u32::MAX, u16::MAX));
 
 impl WeightingWalk {
     #[cfg(test)]
-    pub fn new(input: WalkInput, values: Vec<u16>, progress: WalkProgress) -> Self {
+    pub fn new(input: WalkInput, values: Vec<u16>, progress: WeightingProgress) -> Self {
         WeightingWalk::until(input, values, progress, &Stop::new()).expect("no stop is set")
     }
 
@@ -187,7 +195,7 @@ impl WeightingWalk {
     ///
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn until(input: WalkInput, values: Vec<u16>, progress: WalkProgress, stop: &Stop) -> Result<Self, Error> {
+    pub fn until(input: WalkInput, values: Vec<u16>, progress: WeightingProgress, stop: &Stop) -> Result<Self, Error> {
         let WalkInput { tables, incidences } = input;
         let (n, functions) = (tables.variables(), tables.problem.functions.len());
         let mut walk = WeightingWalk {
@@ -279,7 +287,7 @@ impl WeightingWalk {
         let (sums, held, domain) =
             (sums_of(tables, v), usize::from(self.values[v as usize]), tables.domain(v as usize));
         let (hard, soft) = (&self.hard[sums.clone()][..domain], &self.soft[sums][..domain]);
-        let WalkProgress { unit, pressure, .. } = self.progress;
+        let WeightingProgress { unit, pressure, .. } = self.progress;
         let (weights, cost, unary) = (hard[held], soft[held], &tables.unary(v as usize)[..domain]);
         for value in 0..domain {
             let change = unit * i64::from(hard[value] - weights) + pressure * i64::from(soft[value] - cost);
@@ -427,12 +435,12 @@ impl WeightingWalk {
     }
 }
 
-impl Walk<WalkProgress, IncidenceLists> for WeightingWalk {
+impl Walk<WeightingProgress, IncidenceLists> for WeightingWalk {
     fn begin(
         &mut self,
         tables: &ValueTables,
         incidences: &IncidenceLists,
-        progress: WalkProgress,
+        progress: WeightingProgress,
         values: &[u16],
         stop: &Stop,
     ) -> Result<(), Error> {
@@ -468,7 +476,7 @@ impl Walk<WalkProgress, IncidenceLists> for WeightingWalk {
         self.work
     }
 
-    fn progress(&self) -> WalkProgress {
+    fn progress(&self) -> WeightingProgress {
         self.progress
     }
 

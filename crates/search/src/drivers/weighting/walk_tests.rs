@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// The walk's weights and sums against those of a fresh one where it stands.
 fn compare(input: WalkInput, walk: &WeightingWalk, case: u32) {
-    let mut fresh = WeightingWalk::new(input, walk.values.clone(), WalkProgress::new(0, false));
+    let mut fresh = WeightingWalk::new(input, walk.values.clone(), WeightingProgress::new(0, false));
     for (function, &weight) in walk.weights.iter().enumerate() {
         fresh.change_weight(input, function as u32, weight - 1);
     }
@@ -39,7 +39,7 @@ fn sums_and_violations_are_those_counted_again() {
         let begin = without_forbidden(&tables, assignment(&problem, &mut rng), &Stop::new());
         let begin = begin.expect("no stop is set");
         // phases end often
-        let progress = WalkProgress { phase_end: 20, ..WalkProgress::new(rng.draw(), case % 2 == 0) };
+        let progress = WeightingProgress { phase_end: 20, ..WeightingProgress::new(rng.draw(), case % 2 == 0) };
         let mut walk = WeightingWalk::new(input, begin, progress);
         for _ in 0..5 {
             let worked = walk.walk(&tables, &incidences, Limit { steps: u32::MAX, work: 10_000 }, &Stop::new());

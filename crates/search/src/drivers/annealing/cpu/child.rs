@@ -5,10 +5,10 @@ use crate::core::context::SearchContext;
 use crate::core::elite::{Elite, hash};
 use crate::core::layout::MoveLayout;
 use crate::drivers::annealing::crossover::PartitionCrossover;
-use crate::drivers::annealing::generation::{Generation, Plan, decision};
+use crate::drivers::annealing::generation::{ChildPlan, Generation, decision};
 use crate::drivers::annealing::heat_bath::{AllFunctions, HeatBath};
 use crate::drivers::annealing::rating_cache::{CachedRatings, RatingCache};
-use crate::drivers::annealing::state::State;
+use crate::drivers::annealing::state::AnnealState;
 use crate::drivers::annealing::sweep::{SweepDraws, sweep};
 use crate::drivers::annealing::tree_move::{TreeScratch, tree_move};
 use crate::drivers::tuning::annealing::{COOL, GREEDY_SWEEPS, MOST_KEPT, TREE_EVERY, WORTH_KEEPING};
@@ -24,7 +24,7 @@ use std::cell::RefCell;
 pub(super) struct Child {
     pub elite: Elite,
     pub ratings: RatingCache,
-    pub plan: Plan,
+    pub plan: ChildPlan,
     pub first_moves: u64,
     pub moves: u64,
     pub rated: u64,
@@ -82,7 +82,7 @@ impl MakeChild<'_> {
     }
 
     /// The parent's values with a connected region of a second parent's or, where that is a copy, of random ones.
-    fn cross(&mut self, key: u64, plan: Plan) -> Result<Vec<u16>, Error> {
+    fn cross(&mut self, key: u64, plan: ChildPlan) -> Result<Vec<u16>, Error> {
         let (elites, context) = (&self.population.elites, self.context);
         let total = |slot: usize| elites[slot].energy.total;
         let (second_parent, differs) =
@@ -116,7 +116,7 @@ impl MakeChild<'_> {
         number: u64,
         boltzmann: Boltzmann,
         kept: Option<&MoveLayout>,
-        state: &mut State,
+        state: &mut AnnealState,
     ) -> Result<(), Error> {
         let MakeChild { slot, generation, context, stop, .. } = *self;
         let (tables, storage, forests) = (&context.tables, &mut *self.storage, context.forests(stop)?);
@@ -132,7 +132,7 @@ impl MakeChild<'_> {
 
     /// The child that an anneal has come to; with its ratings if they are known.
     #[inline(always)]
-    fn finish(self, plan: Plan, mut state: State, first_moves: u64, known: bool) -> Option<Child> {
+    fn finish(self, plan: ChildPlan, mut state: AnnealState, first_moves: u64, known: bool) -> Option<Child> {
         let MakeChild { population, slot, generation, context, storage, stop } = self;
         let tables = &context.tables;
         // an anneal that was told to stop still gives what it has improved by components
@@ -141,7 +141,7 @@ impl MakeChild<'_> {
             let theirs = &population.elites[slot].values;
             storage.merge.take_better(tables, &mut state.values, theirs, draw, stop).ok()?;
         }
-        let State { values, moves, ratings: rated, .. } = state;
+        let AnnealState { values, moves, ratings: rated, .. } = state;
         let ratings = if known { storage.ratings.take() } else { RatingCache::default() };
         let elite = match ratings.total {
             // whether it is allowed makes no difference: better ones are
@@ -168,7 +168,7 @@ impl pulp::WithSimd for MakeChild<'_> {
         let (key, group) = (generation.key(slot), generation.group_key(slot));
         let plan = generation.plan(key);
         // a child's bits come from its key: the stream is never drawn from
-        let mut state = State::new(context.variables(), Rng::new(0));
+        let mut state = AnnealState::new(context.variables(), Rng::new(0));
         let is_cool = |moves: u64| moves.saturating_mul(COOL as u64) < context.variables() as u64;
         let (mut cool, mut known) = (!generation.opens() && is_cool(population.first_moves[plan.cold]), false);
         if generation.opens() {

@@ -6,9 +6,9 @@ use super::child::Child;
 use crate::core::context::SearchContext;
 use crate::core::elite::Elite;
 use crate::drivers::annealing::crossover::PartitionCrossover;
-use crate::drivers::annealing::generation::{Generation, Offspring, Plan, decision};
+use crate::drivers::annealing::generation::{ChildPlan, Generation, Offspring, decision};
 use crate::drivers::annealing::rating_cache::RatingCache;
-use crate::drivers::annealing::state::State;
+use crate::drivers::annealing::state::AnnealState;
 use crate::drivers::annealing::sweep::{SweepDraws, sweep_together};
 use crate::drivers::tuning::annealing::{GREEDY_SWEEPS, TURN_SWEEPS};
 use crate::error::Error;
@@ -20,8 +20,8 @@ use crate::value_tables::Energy;
 /// A child in the making.
 #[derive(Debug)]
 pub(super) struct Growing {
-    plan: Plan,
-    state: State,
+    plan: ChildPlan,
+    state: AnnealState,
     /// Sweeps made.
     sweeps: u32,
     /// The energy, where nothing is rounded.
@@ -99,7 +99,7 @@ impl CpuPopulation {
         stop: &Stop,
     ) -> Result<Growing, Error> {
         let key = generation.key(slot);
-        let mut state = State::new(context.variables(), Rng::new(0));
+        let mut state = AnnealState::new(context.variables(), Rng::new(0));
         let total = if generation.opens() {
             let draw = mix(key, decision::VALUES);
             for (v, value) in state.values.iter_mut().enumerate() {

@@ -2,7 +2,7 @@
 
 use super::lanes::{StateLanes, source};
 use crate::core::context::SearchContext;
-use crate::core::cuda::{Shape, unfit};
+use crate::core::cuda::{RowShape, unfit};
 use crate::device::{Cuda, Info, Source};
 use crate::drivers::annealing::takes_long;
 use crate::drivers::tuning::annealing::device::{
@@ -17,7 +17,7 @@ const RESERVED: u32 = BESIDE + 1024;
 /// What of a core says how its population is cut into blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaunchShape {
-    shape: Shape,
+    shape: RowShape,
     variables: u32,
     is_large: bool,
     /// Whether children have the least sweeps.
@@ -79,7 +79,7 @@ impl Block {
 }
 
 impl LaunchShape {
-    pub fn of(context: &SearchContext, shape: Shape) -> LaunchShape {
+    pub fn of(context: &SearchContext, shape: RowShape) -> LaunchShape {
         let n = context.variables();
         LaunchShape {
             shape,
@@ -181,7 +181,7 @@ pub(crate) struct FirstKernels(Option<(LaunchShape, usize)>);
 impl FirstKernels {
     pub fn of(context: &SearchContext) -> FirstKernels {
         let fits = context.variables() > 0 && unfit(context).is_none();
-        FirstKernels(fits.then(|| (LaunchShape::of(context, Shape::of(context)), context.population.unwrap_or(0))))
+        FirstKernels(fits.then(|| (LaunchShape::of(context, RowShape::of(context)), context.population.unwrap_or(0))))
     }
 
     /// The kernels on a device.
@@ -217,7 +217,7 @@ mod tests {
             shared_memory: 227 << 10,
             memory: 1 << 37,
         };
-        let shape = Shape { quads: 2, half: true, wide: false, keeps: true };
+        let shape = RowShape { quads: 2, half: true, wide: false, keeps: true };
         let launch_shape = |variables, classes| LaunchShape {
             shape,
             variables,
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!((sparse.together, sparse.threads), (2, THREADS));
         assert!(sparse.fits(&info) && !block(launch_shape(300_000, 6), 0).fits(&info));
         // narrow rows of a small state are kept by a block of its own, a warp or as many threads as a class takes
-        let narrow = LaunchShape { shape: Shape { quads: 1, half: false, ..shape }, ..launch_shape(100, 10) };
+        let narrow = LaunchShape { shape: RowShape { quads: 1, half: false, ..shape }, ..launch_shape(100, 10) };
         assert_eq!((block(narrow, 1).together, block(narrow, 1).threads, block(narrow, 1).keeps), (1, 32, true));
         assert_eq!(block(LaunchShape { classes: 2, ..narrow }, 9000).threads, 64);
         assert!(!block(LaunchShape { ratings: None, ..narrow }, 1).is_shared());
