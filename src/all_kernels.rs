@@ -1,7 +1,7 @@
 //! The list of what is compiled for devices, above all areas.
 
 use crate::device::Source;
-use crate::{bench, bounds, decide, elimination, fang, heuristics, kernels, search};
+use crate::{bounds, decide, elimination, fang, heuristics, kernels, search};
 
 /// Representative instances of every area's kernels, one line an area; tests compile them for all architectures.
 const AREAS: &[fn() -> Vec<Source>] = &[
@@ -11,7 +11,6 @@ const AREAS: &[fn() -> Vec<Source>] = &[
     elimination::sources,
     bounds::sources,
     decide::sources,
-    bench::sources,
     search::sources,
 ];
 

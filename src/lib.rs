@@ -27,8 +27,6 @@
 
 #[doc(hidden)]
 pub mod all_kernels;
-#[doc(hidden)]
-pub mod bench;
 
 pub use fangs_base::{Error, VERSION, activity, error, rng, stop};
 #[doc(hidden)]

@@ -10,6 +10,11 @@ use std::collections::BTreeSet;
 /// Volta, Turing, both Amperes, Ada, Hopper, Blackwell.
 const ARCHITECTURES: [i32; 7] = [70, 75, 80, 86, 89, 90, 100];
 
+/// All kernels: those of the product, and those that only benchmarks compile.
+fn sources() -> impl Iterator<Item = Source> {
+    all_kernels::sources().into_iter().chain(fangs_bench::sources())
+}
+
 /// A text that is no file, with one kernel.
 fn own(text: &str, kernel: &str) -> Source {
     kernels::own("own.cu", text).kernel(kernel)
@@ -25,7 +30,7 @@ fn all_kernels_compile_for_all_architectures() {
     // on template arguments
     let mut seen = BTreeSet::new();
     let mut jobs = Vec::new();
-    for source in all_kernels::sources() {
+    for source in sources() {
         let first = seen.insert(source.name.clone());
         let ends = |architecture: &&i32| first || Some(*architecture) == oldest || Some(*architecture) == latest;
         jobs.extend(wanted.iter().filter(ends).map(|&architecture| (source.clone(), architecture)));
@@ -42,11 +47,16 @@ fn all_kernels_compile_for_all_architectures() {
     assert!(failures.is_empty(), "{} of {} failed:\n{}", failures.len(), jobs.len(), failures.join("\n"));
 }
 
+/// The names of the kernel texts in some folders.
+fn texts(folders: &[&str]) -> BTreeSet<String> {
+    let folders = folders.iter().flat_map(std::fs::read_dir);
+    let names = folders.flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.ends_with(".cu") || name.ends_with(".cuh")).collect()
+}
+
 #[test]
 fn every_text_is_embedded_and_compiled() {
-    let folders = ["kernels", "heuristics"].into_iter().flat_map(std::fs::read_dir);
-    let names = folders.flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let files: BTreeSet<String> = names.filter(|name| name.ends_with(".cu") || name.ends_with(".cuh")).collect();
+    let files = texts(&["kernels", "heuristics"]);
     assert_eq!(files, TEXTS.iter().map(|(name, _)| name.to_string()).collect(), "TEXTS holds what the folders hold");
 
     let names = |source: &Source| -> Vec<String> {
@@ -55,6 +65,10 @@ fn every_text_is_embedded_and_compiled() {
     let compiled: BTreeSet<String> = all_kernels::sources().iter().flat_map(names).collect();
     let missing: Vec<_> = files.difference(&compiled).collect();
     assert!(missing.is_empty(), "no area's sources compile {missing:?}");
+
+    let mut compiled: BTreeSet<String> = fangs_bench::sources().into_iter().map(|source| source.name).collect();
+    let _ = compiled.insert("terms.cuh".into());
+    assert_eq!(texts(&["tools/bench/kernels"]), compiled, "benchmarks compile what their folder holds");
 }
 
 #[test]

@@ -2,14 +2,16 @@
 
 use super::output::{self, Rows};
 use super::worker::{self, Session};
-use super::{Exit, bench_cube, bench_dcop, bench_decide, bench_mbe, bench_search, help, values};
+use super::{Exit, bench_mbe, bench_search, help, values};
 use clap::{Args, Subcommand};
 use fangs::Error;
-use fangs::bench::{FangOptions, FangRow, copy_bandwidth, fang};
-use fangs::device::Cuda;
+use fangs::device::{Cuda, DeviceError};
+use fangs::fang::speed::{LOADS, Load, Workload, device_ms};
 use fangs::stop::Stop;
+use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 #[derive(Args, Debug)]
@@ -18,22 +20,13 @@ pub struct BenchFlags {
     what: What,
 }
 
-/// Measure successor generation, bucket elimination, posteriors or the sweeps of the search.
+/// Measure successor generation, bucket elimination or the sweeps of the search.
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Measure successor generation against the algorithm and the figures of the FANG paper
+    /// Measure successor generation on CUDA device and CPU, at the loads of the FANG paper
     #[command(after_help = help::examples(&help::BENCH_FANG))]
     Fang(FangFlags),
-    /// Measure posteriors of networks on CPU and CUDA device against the algorithm and the figures of the CUBE paper
-    #[command(after_help = help::examples(&help::BENCH_CUBE))]
-    Cube(bench_cube::CubeFlags),
-    /// Measure DPOP and ADPOP on the networks of the papers, with the width and the work of each
-    #[command(after_help = help::examples(&help::BENCH_DCOP))]
-    Dcop(bench_dcop::DcopFlags),
-    /// Measure interactive diagrams of the paper on GPUs, with models merged and by the paper's method
-    #[command(after_help = help::examples(&help::BENCH_DECIDE))]
-    Decide(bench_decide::DecideBenchFlags),
-    /// Measure bucket elimination on a CUDA device against the published algorithm
+    /// Measure bucket elimination on CUDA device and CPU
     #[command(after_help = help::examples(&help::BENCH_MBE))]
     Mbe(bench_mbe::MbeFlags),
     /// Measure the sweeps of the search on networks: visits and evaluations a second, on CUDA device and CPU
@@ -57,6 +50,60 @@ struct FangFlags {
     json: bool,
 }
 
+/// A measured load; times are medians of a generation in milliseconds.
+#[derive(Clone, Debug, Serialize)]
+struct FangRow {
+    load: usize,
+    states: usize,
+    variables: usize,
+    possibilities: usize,
+    fang_ms: Option<f64>,
+    /// Ratings a second, in units of 10^9.
+    gratings_s: Option<f64>,
+    cpu_ms: Option<f64>,
+    /// Threads that hold a state, and packs that each keeps.
+    group: Option<String>,
+}
+
+impl FangRow {
+    /// Measures a load. Without a device, or with no repetitions on the CPU, the columns of that side stay empty.
+    fn measure(seed: u64, load: &Load, cuda: Option<&Arc<Cuda>>, flags: &FangFlags) -> Result<FangRow, DeviceError> {
+        let &Load { distances, states, variables, .. } = load;
+        let mut row = FangRow {
+            load: distances,
+            states,
+            variables,
+            possibilities: load.possibilities(),
+            fang_ms: None,
+            gratings_s: None,
+            cpu_ms: None,
+            group: None,
+        };
+        let mut workload = Workload::new(load, seed);
+        if let Some(cuda) = cuda {
+            let mut population = workload.on_device(cuda)?;
+            let ms = device_ms(cuda, &mut population, flags.repeats.into())?;
+            let shape = population.shape();
+            row.fang_ms = Some(ms);
+            row.gratings_s = Some(load.ratings() as f64 / ms / 1e6);
+            row.group = Some(format!("{}x{}", shape.threads, shape.keep.first().unwrap_or(&0)));
+        }
+        if flags.cpu_repeats > 0 {
+            row.cpu_ms = Some(workload.cpu_ms(flags.cpu_repeats.into()));
+        }
+        Ok(row)
+    }
+}
+
+/// Bytes that a copy on the device reads and writes a second: the memory bandwidth.
+pub fn copy_bandwidth(cuda: &Cuda) -> Result<f64, DeviceError> {
+    const BYTES: usize = 1 << 30;
+    let source = cuda.zeros::<u64>(BYTES / 8)?;
+    let mut target = cuda.zeros::<u64>(BYTES / 8)?;
+    let milliseconds = cuda.median_ms(2, 7, || cuda.copy(&source, &mut target))?;
+    Ok(2e3 * BYTES as f64 / milliseconds)
+}
+
 /// Measures.
 pub fn run(flags: BenchFlags, started: Instant) -> Result<Exit, Error> {
     worker::command(started, None, move |session| measure(flags, session))
@@ -64,24 +111,15 @@ pub fn run(flags: BenchFlags, started: Instant) -> Result<Exit, Error> {
 
 fn measure(flags: BenchFlags, session: &Session) -> Result<Exit, Error> {
     session.activity.step("measuring");
-    values::use_threads(match &flags.what {
-        What::Cube(flags) => flags.shared.threads,
-        What::Dcop(flags) => flags.shared.threads,
-        What::Decide(flags) => flags.shared.threads,
-        _ => None,
-    })?;
     match flags.what {
         What::Fang(flags) => run_fang(flags),
-        What::Cube(flags) => bench_cube::run(flags),
-        What::Dcop(flags) => bench_dcop::run(flags),
-        What::Decide(flags) => bench_decide::run(flags),
         What::Mbe(flags) => bench_mbe::run(flags),
         What::Search(flags) => bench_search::run(flags),
     }
 }
 
 fn run_fang(flags: FangFlags) -> Result<Exit, Error> {
-    let mut csv = Rows::create(flags.csv)?;
+    let mut csv = Rows::create(flags.csv.clone())?;
     let cuda = Cuda::open(0);
     let bandwidth = cuda.as_ref().ok().and_then(|cuda| copy_bandwidth(cuda).ok());
     let threads = rayon::current_num_threads();
@@ -97,23 +135,18 @@ fn run_fang(flags: FangFlags) -> Result<Exit, Error> {
             (Ok(cuda), None) => output::print(&format_args!("{}; CPU with {threads} threads\n", cuda.info.name))?,
             (Err(error), _) => output::print(&format_args!("no device: {error}\nCPU with {threads} threads\n"))?,
         }
-        output::print(&format_args!(
-            "load  states  vars  possib.  1080 Ti    paper     fang  times  G ratings/s  group      cpu\n"
-        ))?;
+        output::print(&"load  states  vars  possib.     fang  G ratings/s  group      cpu\n")?;
     }
-    let options = FangOptions { repeats: flags.repeats.into(), cpu_repeats: flags.cpu_repeats.into() };
     let mut rows: Vec<FangRow> = Vec::new();
-    let mut result = Ok(());
-    let measured = fang(cuda.as_ref().ok(), options, &mut |row| {
-        rows.push(row.clone());
-        if !flags.json && result.is_ok() {
-            result = output::print(&line(row));
+    for (seed, load) in (0..).zip(&LOADS) {
+        let row = FangRow::measure(seed, load, cuda.as_ref().ok(), &flags);
+        let row = row.map_err(|error| Error::Internal(error.to_string()))?;
+        if !flags.json {
+            output::print(&line(&row))?;
         }
-        if result.is_ok() {
-            result = csv.push(row);
-        }
-    });
-    measured.and(result)?;
+        csv.push(&row)?;
+        rows.push(row);
+    }
     if flags.json {
         let reason = cuda.as_ref().err().map(ToString::to_string);
         let device = cuda.as_ref().ok().map(|cuda| cuda.info.name.as_str());
@@ -131,15 +164,12 @@ fn line(row: &FangRow) -> String {
         None => format!("{:>width$}", "-"),
     };
     format!(
-        "{:4}  {:6}  {:4}  {:7}  {:7.2}  {}  {}  {}  {}  {:>5}  {}\n",
+        "{:4}  {:6}  {:4}  {:7}  {}  {}  {:>5}  {}\n",
         row.load,
         row.states,
         row.variables,
         row.possibilities,
-        row.gtx_1080_ti_ms,
-        number(row.paper_ms, 7, 4),
         number(row.fang_ms, 7, 4),
-        number(row.speedup, 5, 1),
         number(row.gratings_s, 11, 0),
         row.group.as_deref().unwrap_or("-"),
         number(row.cpu_ms, 7, 2),

@@ -1,11 +1,12 @@
-//! `fangs bench mbe`: fused buckets against the published algorithm.
+//! `fangs bench mbe`: how fast single buckets and whole networks are eliminated.
 
+use super::bench::copy_bandwidth;
 use super::output::{self, Files, Rows};
 use super::{Exit, values};
 use clap::Args;
 use fangs::Error;
-use fangs::bench::mbe::{self, Row};
 use fangs::device::Cuda;
+use fangs::elimination::speed::{self, BUCKETS, Bucket, BucketRow};
 use fangs::formats::{self, ReadOptions, Source};
 use fangs::record::{Console, Verbosity};
 use fangs::reduce::Reducer;
@@ -39,20 +40,27 @@ pub fn run(flags: MbeFlags) -> Result<Exit, Error> {
     if !flags.networks.is_empty() {
         return run_networks(&cuda, &flags);
     }
-    let report = mbe::run(&cuda, flags.repeats.into()).map_err(failed)?;
-    for row in &report.rows {
+    let copy_gb = copy_bandwidth(&cuda).map_err(failed)? / 1e9;
+    let mut rows: Vec<BucketRow> = Vec::new();
+    for shape in BUCKETS {
+        rows.push(Bucket::new(shape).measure(&cuda, flags.repeats.into(), copy_gb).map_err(failed)?);
+    }
+    for row in &rows {
         csv.push(row)?;
     }
+    let threads = rayon::current_num_threads();
     if flags.json {
-        output::print_json(&serde_json::json!(report))?;
+        let device = &cuda.info.name;
+        let report = serde_json::json!({"device": device, "copy_gb": copy_gb, "threads": threads, "rows": rows});
+        output::print_json(&report)?;
         return csv.finish(&Stop::new()).map(|()| Exit::Done);
     }
     output::print(&format_args!(
-        "{}, copies {:.0} GB/s; CPU with {} threads; medians of {}, ms and 10^9 combinations/s\n\
-          d   w  functions  combinations     fused        G/s  memory     paper    G/s  times       cpu    G/s\n",
-        report.device, report.copy_gb, report.threads, flags.repeats
+        "{}, copies {copy_gb:.0} GB/s; CPU with {threads} threads; medians of {}, ms and 10^9 combinations/s\n\
+          d   w  functions  combinations     fused        G/s  memory       cpu    G/s\n",
+        cuda.info.name, flags.repeats
     ))?;
-    for row in &report.rows {
+    for row in &rows {
         output::print(&format_args!("{}\n", line(row)))?;
     }
     csv.finish(&Stop::new())?;
@@ -73,7 +81,7 @@ fn run_networks(cuda: &Arc<Cuda>, flags: &MbeFlags) -> Result<Exit, Error> {
         Console::new(Verbosity::Quiet).warn_of(network.warnings());
         // not reduced: all the work is left to elimination
         let problem = Arc::new(Reducer::new(&network, false, &stop)?.problem());
-        let row = mbe::network(cuda, &network.name, &problem, flags.repeats.into());
+        let row = speed::network(cuda, &network.name, &problem, flags.repeats.into());
         let row = row.map_err(|error| Error::Usage(error.to_string()))?;
         if !flags.json {
             output::print(&format_args!(
@@ -98,10 +106,9 @@ fn run_networks(cuda: &Arc<Cuda>, flags: &MbeFlags) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &BucketRow) -> String {
     format!(
-        "{:3} {:3}  {:>3} of {:2}  {:12.3e}  {:8.4}  {:9.1}  {:5.1}%  {:8.3}  {:5.1}  {:5.1}  \
-         {:8.2}  {:5.2}\n           {}",
+        "{:3} {:3}  {:>3} of {:2}  {:12.3e}  {:8.4}  {:9.1}  {:5.1}%  {:8.2}  {:5.2}\n           {}",
         row.d,
         row.w,
         row.functions,
@@ -110,9 +117,6 @@ fn line(row: &Row) -> String {
         row.fused_ms,
         row.fused_g,
         100.0 * row.bandwidth,
-        row.paper_ms,
-        row.paper_g,
-        row.ratio,
         row.cpu_ms,
         row.cpu_g,
         row.launch

@@ -114,24 +114,12 @@ pub const DCOP: Examples = [
 ];
 pub const DEVICES: Examples = [("As text", "fangs devices"), ("As JSON", "fangs devices --json")];
 pub const BENCH: Examples = [
-    ("The engine against the paper's figures", "fangs bench fang"),
+    ("Successor generation", "fangs bench fang"),
     ("The search on a network of your own", "fangs bench search net.wcsp"),
 ];
 pub const BENCH_FANG: Examples = [
-    ("All loads of the paper", "fangs bench fang"),
+    ("All loads", "fangs bench fang"),
     ("On the device alone, rows to a file", "fangs bench fang --cpu-repeats 0 --csv fang.csv"),
-];
-pub const BENCH_CUBE: Examples = [
-    ("Tables I and II of the paper, where the networks are", "fangs bench cube nets/*.bif.gz --csv cube.csv"),
-    ("A network on the device alone, as JSON", "fangs bench cube munin1.bif --no-cpu --device cuda:0 --json"),
-];
-pub const BENCH_DCOP: Examples = [
-    ("Tables 1 to 3 and figure 10 of the 2018 paper, a network for each row", "fangs bench dcop --csv dcop.csv"),
-    ("Random networks alone, ten for each row, on the device", "fangs bench dcop --table random --seeds 10 --no-cpu"),
-];
-pub const BENCH_DECIDE: Examples = [
-    ("Tables 1 and 2 of the paper, and figure 9 where there is a device", "fangs bench decide --csv decide.csv"),
-    ("The tiger with few models, on the CPU", "fangs bench decide --table tiger --most-models 10 --device cpu"),
 ];
 pub const BENCH_MBE: Examples = [
     ("Single buckets", "fangs bench mbe"),
@@ -212,19 +200,6 @@ pub const ALGORITHMS: &Words = &[
     ("mgm", "Local search: the agent of the largest gain among its neighbours moves"),
     ("max-sum", "Belief propagation between variables and functions"),
 ];
-pub const TABLES: &Words = &[
-    ("random", "Table 1 of the 2018 paper: random networks"),
-    ("scale-free", "Table 2: scale-free networks"),
-    ("grid", "Table 3: grids of four rows"),
-    ("adpop", "Figure 10 and table 5: mini-buckets of 2 to 10 variables"),
-];
-pub const EXPERIMENTS: &Words = &[
-    ("tiger", "Table 1: two agents and a tiger"),
-    ("uav", "Table 2: an aircraft and a fugitive; the numbers are our own"),
-    ("blocks", "Figure 9: the tiger by threads of a block of the paper's kernels, on a device"),
-];
-pub const KERNELS: &Words =
-    &[("paper", "The two of the 2018 paper: add each table to a joint table in memory, then eliminate")];
 pub const TRANSPORTS: &Words = &[("tcp", "Processes on this machine, over the loopback interface")];
 pub const MODES: &Words = &[
     ("levels", "All agents at once, on all threads or a device"),

@@ -1,9 +1,6 @@
 //! The command line: one file a command. Raw flags become a checked config (`TryFrom`); nothing below reads flags.
 
 pub mod bench;
-mod bench_cube;
-mod bench_dcop;
-mod bench_decide;
 mod bench_mbe;
 mod bench_search;
 pub mod bound;
@@ -16,7 +13,6 @@ pub mod dcop;
 pub mod decide;
 pub mod devices;
 pub mod diff;
-mod experiment;
 pub mod explain;
 pub mod generate;
 pub mod guard;

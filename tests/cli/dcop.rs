@@ -284,18 +284,3 @@ fn names_are_no_formulas_in_csv_files() -> Result {
     }
     Ok(())
 }
-
-#[test]
-fn the_papers_experiments_have_their_sizes() -> Result {
-    let rows = object(
-        fangs().args(["bench", "dcop", "--device", "cpu", "--threads", "2", "--most-joint-entries", "1", "--json"]),
-        0,
-    )?;
-    assert_eq!(rows["threads"], json!(2));
-    let rows = rows["rows"].as_array().cloned().unwrap_or_default();
-    assert!(rows.len() > 20 && rows.iter().all(|row| row["be_cpu_s"].is_null() && row["width"].is_u64()), "{rows:?}");
-    let mut paper = fangs();
-    let _ = paper.args(["bench", "dcop", "--device", "cpu", "--kernel", "paper", "--json"]);
-    refused(&mut paper, &["--kernel paper needs a CUDA device"])?;
-    Ok(())
-}

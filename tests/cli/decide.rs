@@ -204,23 +204,6 @@ fn text_shows_no_digits_beyond_the_error() -> Result {
     Ok(())
 }
 
-#[test]
-fn the_tables_of_the_paper_are_measured() -> Result {
-    let mut command = fangs();
-    let _ = command.args(["bench", "decide", "--table", "tiger", "--most-models", "10", "--device", "cpu", "--json"]);
-    let found = object(&mut command, 0)?;
-    let rows = found["rows"].as_array().ok_or("no rows")?;
-    assert_eq!(rows.len(), 12);
-    let row = rows.iter().find(|row| (&row["t1"], &row["t0"]) == (&4.into(), &6.into())).ok_or("no row")?;
-    assert!((row["meu"].as_f64().ok_or("no value")? - 1.3400835125).abs() < 1e-9, "{row}");
-    assert!(row["cpu_s"].is_number() && row["device_s"].is_null() && row["mean_utility_factor"].is_number(), "{row}");
-    assert!(row["flat_s"].is_null() && row["paper_kernels_flat_s"].is_null() && row["block"] == 512, "{row}");
-    let mut command = fangs();
-    let refused = command.args(["bench", "decide", "--table", "blocks", "--device", "cpu"]).assert().code(2);
-    assert!(String::from_utf8_lossy(&refused.get_output().stderr).contains("needs a CUDA device"), "{refused}");
-    Ok(())
-}
-
 /// An agent who models one who models it.
 #[test]
 fn diagrams_of_level_two_are_decided_and_checked() -> Result {

@@ -430,23 +430,3 @@ fn wrong_marginals_are_refused_by_the_checker() -> Result {
     fs::write(&out, "{\"status\": \"exact\"}")?;
     refused(fangs().arg("check").arg(&path).arg("--marginals").arg(&out), &["ln_z"])
 }
-
-#[test]
-fn networks_are_measured_beside_the_figures_of_the_paper() -> Result {
-    let (folder, path) = folder_with("water.bif", RAIN)?;
-    let csv = folder.path().join("cube.csv");
-    let mut command = fangs();
-    let command = command.args(["bench", "cube", "--device", "cpu", "--json", "--csv"]).arg(&csv).arg(&path).arg(&path);
-    let found = object(command, 0)?;
-    let rows = found["rows"].as_array().ok_or("no rows")?;
-    assert_eq!(rows.len(), 2);
-    let row = &rows[0];
-    assert_eq!((&row["network"], &row["cliques"], &row["clique_entries"]), (&"water".into(), &1.into(), &8.into()));
-    assert!(number(row, "ln_z").abs() < 1e-15 && number(row, "cpu_ms") > 0.0, "{row}");
-    assert!(row["device_ms"].is_null() && row["published_ms"].is_null() && row["trouble"].is_null(), "{row}");
-    assert_eq!((number(row, "paper_largest_clique"), number(row, "paper_device_ms")), (589_824.0, 12.0));
-    let lines = fs::read_to_string(&csv)?;
-    assert!(lines.starts_with("network,variables,ln_z,") && lines.lines().count() == 3, "{lines}");
-    refused(fangs().args(["bench", "cube", "--csv"]).arg(&path).arg(&path), &["same file"])?;
-    refused(fangs().args(["bench", "cube"]), &["NETWORK"])
-}

@@ -4,7 +4,6 @@
 //! Without a device they are skipped; `FANGS_REQUIRE_GPU=1` makes its absence a failure.
 
 mod cost_shifting;
-mod cube;
 mod elimination;
 mod sparse;
 

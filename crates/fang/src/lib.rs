@@ -21,6 +21,8 @@ mod engine;
 mod local_heuristic;
 pub mod manhattan;
 mod order;
+#[doc(hidden)]
+pub mod speed;
 mod successors;
 
 // other crates, by the names that their areas have everywhere

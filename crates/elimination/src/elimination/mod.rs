@@ -25,6 +25,8 @@ pub mod plan;
 pub mod run;
 pub(crate) mod slices;
 pub(crate) mod sparse;
+#[doc(hidden)]
+pub mod speed;
 pub(crate) mod spill;
 pub mod table;
 pub mod terms;

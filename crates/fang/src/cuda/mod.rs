@@ -91,7 +91,6 @@ pub unsafe trait Domain {
 pub fn sources() -> Vec<Source> {
     let manhattan = |load| format!("ManhattanPacked<{load}>");
     vec![
-        kernels::source("bench_paper.cu").asserts::<Pass>().kernel("paper<256, Manhattan>"),
         kernels::source("manhattan.cuh")
             .asserts::<Plane>()
             .asserts::<Pass>()

@@ -1,8 +1,6 @@
-// The published elimination (Fioretto et al., GpuBE, 5.3 and 5.4), literally, for `fangs bench mbe` and `fangs bench
-// dcop` alone: the joint table in memory, one pass over it for each function with a division and a remainder for each
-// axis, then a pass that eliminates.
-
-#include "terms.cuh"
+// The published elimination (Fioretto et al., GpuBE, 5.3 and 5.4), literally: the joint table in memory, one pass over
+// it for each function with a division and a remainder for each axis, then a pass that eliminates. `terms.cuh` comes
+// before it.
 
 // Adds a function to the joint table. `I` holds the number of the joint table's rows.
 template <class I> __global__ void aggregate(int *joint, const int *table, Terms terms, u64 rows) {

@@ -12,15 +12,15 @@ mod schedule;
 mod tests;
 mod tree;
 
-use crate::bench::median;
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
 use crate::error::Error;
 use crate::marginals::{Evidence, Marginals, Options, Prepared};
+use crate::median;
 use crate::model::Potentials;
 use crate::stop::Stop;
 use published::Found;
-pub(super) use published::source;
+pub(crate) use published::source;
 use schedule::Schedule;
 use serde::Serialize;
 use std::path::Path;

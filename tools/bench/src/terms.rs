@@ -1,12 +1,14 @@
-//! Where a table has its entry for a row of a larger or rearranged one: `kernels/terms.cuh`.
+//! Where a table has its entry for a row of a larger or rearranged one: `terms.cuh`.
 
+use crate::device::Source;
 use crate::device::shared::device_structs;
+use crate::kernels;
 
 /// Axes of a table that the kernels have room for.
 pub(super) const AXES: usize = 24;
 
 device_structs! {
-    /// `Terms` of kernels/terms.cuh.
+    /// `Terms` of `terms.cuh`.
     #[derive(Clone, Copy, Debug)]
     pub(super) struct Terms as "Terms" {
         digits: u32,
@@ -15,6 +17,11 @@ device_structs! {
         padding as "": u32,
         div: [u64; 24],
     }
+}
+
+/// Kernels that use `terms.cuh`, which is set before them.
+pub(super) fn before(name: &str, text: &str) -> Source {
+    kernels::own(name, format!("{}\n{text}", include_str!("../kernels/terms.cuh")))
 }
 
 impl Terms {

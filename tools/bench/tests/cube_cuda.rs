@@ -1,12 +1,12 @@
 //! The published propagation on junction trees: its kernels, beside ours, against the CPU.
 
-use super::gpu;
-use fangs::bench::cube::{CubeOptions, cube};
-use fangs::marginals::{Evidence, Options, compute};
-use fangs::model::{Potentials, Variable};
-use fangs::rng::Rng;
-use fangs::stop::Stop;
-use fangs_testing::product;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_bench::cube::{CubeOptions, cube};
+use fangs_elimination::elimination::Gpu;
+use fangs_marginals::{Evidence, Options, compute};
+use fangs_model::model::{Potentials, Variable};
+use fangs_testing::{gpu, product};
 
 /// Trees of cliques that are larger than a block.
 fn chain(rng: &mut Rng, values: u32) -> Potentials {
@@ -23,8 +23,9 @@ fn chain(rng: &mut Rng, values: u32) -> Potentials {
 
 #[test]
 fn the_published_kernels_come_to_the_sums_and_posteriors_of_the_cpu() {
-    let Some(gpu) = gpu() else { return };
-    let options = CubeOptions { gpu: Some(gpu), cpu: true, memory: 1 << 32, repeats: 2 };
+    let Some(cuda) = gpu() else { return };
+    let gpu = Gpu::new(cuda);
+    let options = CubeOptions { gpu: Some(&gpu), cpu: true, memory: 1 << 32, repeats: 2 };
     let mut rng = Rng::new(84);
     let mut compared = 0;
     for case in 0..60 {

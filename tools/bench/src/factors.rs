@@ -1,5 +1,5 @@
 //! The published operations on factors (Adoe, Chen, Doshi, algorithms 1 and 2): the host's side of
-//! `kernels/bench_paper_id.cu`, as a baseline of `fangs bench decide`.
+//! `paper_id.cu`, as a baseline of the table `decide`.
 //!
 //! Diagrams are eliminated along the plans that `fangs decide` follows, with the paper's operations: probabilities are
 //! multiplied two by two, utilities added up two by two, the two multiplied, the variable summed out, and the sum
@@ -8,14 +8,14 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use super::terms::AXES;
-use crate::decide::pairs::{Group, Maker, Outcome, Pairs, Picks, Plan, Step, Sums, Table, begin, finish, walk};
 use crate::device::shared::{constants, device_structs};
 use crate::device::{Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
 use crate::error::Error;
 use crate::kernels;
 use crate::stop::Stop;
 use crate::tensor::{Storage, strides};
+use crate::terms::AXES;
+use fangs_decide::pairs::{Group, Maker, Outcome, Pairs, Picks, Plan, Step, Sums, Table, begin, finish, walk};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
@@ -28,7 +28,7 @@ pub(super) const THREADS: u32 = 512;
 const CHUNK: usize = 512;
 
 device_structs! {
-    /// `Digits` of kernels/bench_paper_id.cu.
+    /// `Digits` of `paper_id.cu`.
     #[derive(Clone, Copy, Debug)]
     struct Digits as "Digits" {
         count: u32,
@@ -237,7 +237,7 @@ fn along<O: Operations>(operations: &O, pairs: &Pairs, plan: &Plan, stop: &Stop)
 /// The kernels, to compile without a device.
 pub(super) fn source() -> Source {
     let shared = constants! { u32: AXES, CHUNK; };
-    let text = kernels::source("bench_paper_id.cu").declare(&shared).asserts::<Digits>();
+    let text = kernels::own("paper_id.cu", include_str!("../kernels/paper_id.cu")).declare(&shared).asserts::<Digits>();
     KERNELS.into_iter().fold(text, Source::kernel)
 }
 
@@ -348,9 +348,9 @@ impl Operations for OnDevice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::pairs::plan;
-    use crate::decide::pairs::testing::{hub, near, on_host};
     use crate::rng::Rng;
+    use fangs_decide::pairs::plan;
+    use fangs_decide::pairs::testing::{hub, near, on_host};
 
     /// What the kernels do, on the host: blocks of five threads, chunks of seven entries.
     struct OnHost;

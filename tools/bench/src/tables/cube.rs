@@ -1,34 +1,34 @@
-//! `fangs bench cube`: posteriors of networks beside the published algorithm.
+//! Posteriors of networks beside the published algorithm of the CUBE paper.
 
-use super::experiment::ExperimentFlags;
-use super::output::Files;
-use super::{Exit, help, signals, values};
+use crate::cube::{CubeOptions, CubeRow, cube};
+use crate::error::Error;
+use crate::experiment::ExperimentFlags;
+use crate::formats::{self, ReadOptions, Source};
+use crate::stop::Stop;
 use clap::Args;
-use fangs::Error;
-use fangs::bench::cube::{CubeOptions, CubeRow, cube};
-use fangs::formats::{self, ReadOptions, Source};
-use fangs::record::{Console, Verbosity};
 use std::path::PathBuf;
 
+/// Options of the table.
 #[derive(Args, Debug)]
 pub struct CubeFlags {
     /// Networks of potentials; figures of the paper stand beside mildew, diabetes, barley, munin1 to munin4 and water
     #[arg(value_name = "NETWORK", required = true)]
     networks: Vec<PathBuf>,
     /// Repetitions on the CUDA device, of which the median counts
-    #[arg(long, value_name = "N", default_value_t = 11, value_parser = values::positive::<u16>,
-        help_heading = help::BOUNDS)]
+    #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u16).range(1..))]
     repeats: u16,
+    /// Options of every table
     #[command(flatten)]
-    pub shared: ExperimentFlags,
+    shared: ExperimentFlags,
 }
 
-/// Measures.
-pub fn run(flags: CubeFlags) -> Result<Exit, Error> {
-    let stop = signals::listen()?;
-    let reads = |files: Files, path: &PathBuf| files.reads("the network", Some(path));
-    let files = flags.networks.iter().try_fold(Files::default(), reads)?;
-    let _ = files.writes("--csv", flags.shared.csv())?;
+/// Measures the table.
+///
+/// # Errors
+/// Networks that cannot be read; [`Error::Memory`]; results that do not agree.
+pub fn run(flags: CubeFlags) -> Result<(), Error> {
+    let stop = Stop::new();
+    flags.shared.spare(&flags.networks)?;
     let (memory, cpu) = (flags.shared.memory(), !flags.shared.no_cpu);
     let (table, gpu) = flags.shared.begin(
         "milliseconds of collect and distribute\n\
@@ -36,14 +36,13 @@ pub fn run(flags: CubeFlags) -> Result<Exit, Error> {
          layout, transfers, messages, rearranged  times   paper: CPU, layout, transfers, device",
     )?;
     let options = CubeOptions { gpu: gpu.as_ref(), cpu, memory, repeats: flags.repeats.into() };
-    let console = Console::new(Verbosity::Quiet);
     table.run(&flags.networks, |path| {
         let potentials =
             formats::read_potentials(&Source::File(path.clone()), None, &ReadOptions::default(), None, &stop)?;
-        console.warn_of(&potentials.warnings);
+        potentials.warnings.iter().for_each(|warning| eprintln!("{}: {warning}", path.display()));
         let row = cube(&potentials, options, &stop)?;
         if let Some(trouble) = &row.trouble {
-            console.warn(&format!("{}: {trouble}", row.network));
+            eprintln!("{}: {trouble}", row.network);
         }
         let line = line(&row);
         Ok((row, line))

@@ -1,6 +1,6 @@
 // The published operations on factors (Adoe, Chen, Doshi, "Fast solving of influence diagrams for multiagent planning
-// on GPU-enabled architectures", algorithms 1 and 2, section 4.1.2), for `fangs bench decide` alone: a launch an
-// operation, all results in memory.
+// on GPU-enabled architectures", algorithms 1 and 2, section 4.1.2): a launch an operation, all results
+// in memory.
 
 #include "constants.cuh"
 #include "rng.cuh"

@@ -1,28 +1,38 @@
-//! `fangs bench decide`: the paper's experiments on interactive diagrams.
+//! The experiments of Adoe, Chen and Doshi on interactive diagrams.
 
-use super::experiment::ExperimentFlags;
-use super::{Exit, help, signals, values};
+use super::named;
+use crate::decide::{DecideOptions, DecideRow, EXPERIMENTS, decide, decide_settings};
+use crate::error::Error;
+use crate::experiment::ExperimentFlags;
+use crate::stop::Stop;
 use clap::Args;
-use fangs::Error;
-use fangs::bench::decide::{DecideOptions, DecideRow, EXPERIMENTS, decide, decide_settings};
 
+const WORDS: [(&str, &str); 3] = [
+    ("tiger", "Table 1: two agents and a tiger"),
+    ("uav", "Table 2: an aircraft and a fugitive; the numbers are our own"),
+    ("blocks", "Figure 9: the tiger by threads of a block of the paper's kernels, on a device"),
+];
+
+/// Options of the table.
 #[derive(Args, Debug)]
-pub struct DecideBenchFlags {
+pub struct DecideFlags {
     /// Experiment, may be repeated [default: all]
-    #[arg(long, value_name = "TABLE", help_heading = help::INPUT,
-        value_parser = values::named(EXPERIMENTS.map(|table| (table, table)), help::EXPERIMENTS))]
-    table: Vec<&'static str>,
+    #[arg(long, value_name = "TABLE", value_parser = named(&WORDS))]
+    table: Vec<String>,
     /// Most models of the other agent; rows of more are left out
-    #[arg(long, value_name = "N", default_value = "100", value_parser = values::positive::<usize>,
-        help_heading = help::INPUT)]
+    #[arg(long, value_name = "N", default_value_t = 100)]
     most_models: usize,
+    /// Options of every table
     #[command(flatten)]
-    pub shared: ExperimentFlags,
+    shared: ExperimentFlags,
 }
 
-/// Measures.
-pub fn run(flags: DecideBenchFlags) -> Result<Exit, Error> {
-    let stop = signals::listen()?;
+/// Measures the table.
+///
+/// # Errors
+/// [`Error::Usage`] without a device that it needs; values that do not agree.
+pub fn run(flags: DecideFlags) -> Result<(), Error> {
+    let stop = Stop::new();
     let (memory, cpu) = (flags.shared.memory(), !flags.shared.no_cpu);
     let (table, gpu) = flags.shared.begin(
         "seconds: all of it, with models merged and by the paper's method; on the device the flat diagram alone and \
@@ -31,12 +41,12 @@ pub fn run(flags: DecideBenchFlags) -> Result<Exit, Error> {
          flat      paper's k.  level 0   paper's k.  block  paper CPU  GPU",
     )?;
     let options = DecideOptions { gpu: gpu.as_ref(), cpu, memory };
-    if gpu.is_none() && flags.table.contains(&"blocks") {
-        return Err(Error::Usage("--table blocks needs a CUDA device: `fangs devices` says what is there".into()));
+    if gpu.is_none() && flags.table.iter().any(|table| table == "blocks") {
+        return Err(Error::Usage("--table blocks needs a CUDA device".into()));
     }
     let wanted = |table: &&&str| match flags.table.is_empty() {
         true => **table != "blocks" || gpu.is_some(),
-        false => flags.table.contains(*table),
+        false => flags.table.iter().any(|wanted| wanted == *table),
     };
     let tables = EXPERIMENTS.iter().filter(wanted);
     let settings = tables.flat_map(|table| decide_settings(table));

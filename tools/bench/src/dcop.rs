@@ -4,14 +4,14 @@
 //! The papers do not state their instances, so each row has what decides its time: the induced width and the
 //! combinations looked at. Dense tables take the same time whatever share of their entries is forbidden.
 
-use super::{buckets, median};
-use crate::dcop::{Clocks, Latency, Place, Spent, Traffic, run_agents, run_levels};
 use crate::elimination::{Gpu, Limits, Plan};
 use crate::error::Error;
 use crate::generate::generate;
 use crate::order::{Method, PseudoTree, best_order};
 use crate::reduce::Reducer;
 use crate::stop::Stop;
+use crate::{buckets, median};
+use fangs_dcop::{Clocks, Latency, Place, Spent, Traffic, run_agents, run_levels};
 use serde::Serialize;
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The published propagation on the device (CUBE, section III): the host's side of `kernels/bench_paper_cube.cu`.
+//! The published propagation on the device (CUBE, section III): the host's side of `paper_cube.cu`.
 //!
 //! Potential tables are products of functions before anything is timed, one for each end of a separator, laid out for
 //! it. A message is a launch. The paper leaves open how what one table of a clique learns comes to its others; its
@@ -9,14 +9,13 @@
 use super::schedule::{Act, Message, Schedule, Table};
 use super::tree::JunctionTree;
 use crate::algebra::SumProduct;
-use crate::bench::terms::{AXES, Terms};
 use crate::device::shared::constants;
 use crate::device::{Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
 use crate::elimination::{Gpu, scatter};
-use crate::kernels;
 use crate::model::{ROUNDOFF, Scaled};
 use crate::stop::Stop;
 use crate::tensor::Storage;
+use crate::terms::{self, AXES, Terms};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -52,8 +51,10 @@ pub(super) struct Measured {
 }
 
 /// Its kernels, to compile without a device.
-pub(in crate::bench) fn source() -> Source {
-    let source = kernels::source("bench_paper_cube.cu").declare(&constants! { u32: LARGEST; }).asserts::<Terms>();
+pub(crate) fn source() -> Source {
+    let source = terms::before("paper_cube.cu", include_str!("../../kernels/paper_cube.cu"))
+        .declare(&constants! { u32: LARGEST; })
+        .asserts::<Terms>();
     source.kernel("reduce_scatter").kernel("rearrange")
 }
 

@@ -1,9 +1,8 @@
-// Belief propagation on junction trees as published (Bistaffa, Bombieri, Farinelli, CUBE, section III), literally, for
-// `fangs bench cube` alone. In both tables of a message the separator's variables are the slowest axes, in the same
+// Belief propagation on junction trees as published (Bistaffa, Bombieri, Farinelli, CUBE, section III), literally.
+// `terms.cuh` comes before it. In both tables of a message the separator's variables are the slowest axes, in the same
 // order, so that each entry of the separator has a row of adjacent entries in either.
 
 #include "constants.cuh"
-#include "terms.cuh"
 
 // A message: each block has an entry of the separator. It reduces the row of one table to the entry, and scatters the
 // entry's new value over its old one to the row of the other.

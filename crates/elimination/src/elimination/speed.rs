@@ -1,25 +1,27 @@
-//! Fused buckets against the published aggregate-then-eliminate (GpuBE, sections 5.3 and 5.4).
+//! How fast elimination is, for `fangs bench mbe`: single buckets, and networks as a whole.
 //!
-//! Each case is one bucket: functions of the eliminated variable and some of `w` others, `d` values each. Measured is
-//! the time from tables on the device to the message, as medians: of our kernel as plans run it; of the published
-//! algorithm on a joint table in device memory; and of our CPU kernel on all threads.
+//! A bucket has functions of the eliminated variable and some of `w` others, `d` values each. Measured is the time from
+//! tables on the device to the message, as medians: of the device's kernel as plans run it, and of the CPU's kernel on
+//! all threads.
 
-use super::buckets::{self, Aggregated};
+use super::{Gpu, Limits, Measured, Plan, Progress, Run, measure};
 use crate::device::{Cuda, DeviceError};
-use crate::elimination::{Gpu, Limits, Plan, Progress, Run, measure};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use crate::order::{Method, Order, best_order};
 use crate::rng::Rng;
-use crate::search::measure::median;
 use crate::stop::Stop;
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A bucket: values of a variable, and the output variables that each function leaves out.
-struct Case {
-    d: u32,
-    w: u32,
+/// The shape of a bucket.
+#[derive(Clone, Copy, Debug)]
+pub struct BucketShape {
+    /// Values of a variable.
+    pub d: u32,
+    /// Variables of the message.
+    pub w: u32,
+    /// The variables of the message that each function leaves out.
     left_out: &'static [&'static [u32]],
 }
 
@@ -28,21 +30,22 @@ const THREE: &[&[u32]] = &[&[1], &[2], &[3]];
 /// Four functions of arity 7 that together read nine outputs.
 const FOUR: &[&[u32]] = &[&[1, 2, 3], &[3, 4, 5], &[5, 6, 7], &[7, 8, 9]];
 
-const CASES: [Case; 6] = [
-    Case { d: 25, w: 5, left_out: THREE },
-    Case { d: 4, w: 12, left_out: THREE },
-    Case { d: 10, w: 7, left_out: THREE },
-    Case { d: 44, w: 4, left_out: THREE },
-    Case { d: 2, w: 20, left_out: THREE },
-    Case { d: 10, w: 9, left_out: FOUR },
+/// The buckets that are measured.
+pub const BUCKETS: [BucketShape; 6] = [
+    BucketShape { d: 25, w: 5, left_out: THREE },
+    BucketShape { d: 4, w: 12, left_out: THREE },
+    BucketShape { d: 10, w: 7, left_out: THREE },
+    BucketShape { d: 44, w: 4, left_out: THREE },
+    BucketShape { d: 2, w: 20, left_out: THREE },
+    BucketShape { d: 10, w: 9, left_out: FOUR },
 ];
 
-/// Output rows compared with each other and with sums made on the host.
+/// Rows of the message that are compared with sums made on the host.
 const SAMPLES: usize = 2000;
 
-/// Measurements of a case.
+/// Measurements of a bucket.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct BucketRow {
     /// Values of a variable.
     pub d: u32,
     /// Variables of the message.
@@ -61,41 +64,12 @@ pub struct Row {
     pub fused_g: f64,
     /// The least bytes over its time, as a part of the copy bandwidth.
     pub bandwidth: f64,
-    /// Milliseconds of the published algorithm.
-    pub paper_ms: f64,
-    /// Combinations a second, in units of 10^9.
-    pub paper_g: f64,
-    /// How many times faster the fused kernel is.
-    pub ratio: f64,
     /// Milliseconds of the CPU's kernel.
     pub cpu_ms: f64,
     /// Combinations a second, in units of 10^9.
     pub cpu_g: f64,
     /// The launch shape on the device.
     pub launch: String,
-}
-
-/// All cases on one device.
-#[derive(Clone, Debug, Serialize)]
-pub struct Report {
-    /// The device.
-    pub device: String,
-    /// Bytes read and written a second by a copy within the device, in units of 10^9.
-    pub copy_gb: f64,
-    /// CPU threads.
-    pub threads: usize,
-    /// The cases.
-    pub rows: Vec<Row>,
-}
-
-/// Runs all cases; every time is the median of `repeats`.
-///
-/// # Errors
-/// The device's, and a message that is wrong.
-pub fn run(cuda: &Arc<Cuda>, repeats: usize) -> Result<Report, DeviceError> {
-    let copy_gb = super::copy_bandwidth(cuda)? / 1e9;
-    let rows = CASES.iter().map(|case| case.run(cuda, repeats, copy_gb)).collect::<Result<_, _>>()?;
-    Ok(Report { device: cuda.info.name.clone(), copy_gb, threads: rayon::current_num_threads(), rows })
 }
 
 /// Measurements of a network.
@@ -186,9 +160,109 @@ pub fn network(
     })
 }
 
-impl Case {
-    fn scope(&self, function: usize) -> Vec<u32> {
+/// A bucket with random tables, and entries of its message that are known.
+#[derive(Debug)]
+pub struct Bucket {
+    shape: BucketShape,
+    /// The functions of the bucket; variable 0 is the one that is eliminated.
+    pub problem: Arc<Problem>,
+    /// Rows of the message that are compared.
+    pub samples: Vec<u64>,
+    expected: Vec<Cost>,
+}
+
+impl Bucket {
+    /// Draws the tables.
+    pub fn new(shape: BucketShape) -> Bucket {
+        let problem = Arc::new(shape.problem());
+        let (mut rng, rows) = (Rng::new(2), shape.rows());
+        let samples: Vec<u64> = (0..SAMPLES).map(|_| rng.below(rows)).collect();
+        let expected = samples.iter().map(|&row| shape.entry(&problem, row)).collect();
+        Bucket { shape, problem, samples, expected }
+    }
+
+    /// Compares entries of the message in the sampled rows with those made on the host.
+    ///
+    /// # Errors
+    /// `who` makes a wrong message.
+    pub fn check(&self, who: &str, entries: &[Cost]) -> Result<(), DeviceError> {
+        let BucketShape { d, w, .. } = self.shape;
+        match entries == self.expected {
+            true => Ok(()),
+            false => Err(DeviceError::Unusable(format!("d = {d}, w = {w}: {who} makes a wrong message"))),
+        }
+    }
+
+    /// Returns the plan that eliminates variable 0 alone.
+    fn plan(&self) -> Result<Plan, DeviceError> {
+        let sequence: Vec<u32> = (0..=self.shape.w).collect();
+        let order = Order::given(&self.problem, &sequence, &Stop::new());
+        let order = order.map_err(|error| DeviceError::Unusable(error.to_string()))?;
+        let mut plan = Plan::new(&self.problem, &order, &Limits::new(1 << 45));
+        plan.steps.truncate(1);
+        Ok(plan)
+    }
+
+    /// Measures the kernel that plans run on a device.
+    ///
+    /// # Errors
+    /// The device's, and a message that is wrong.
+    pub fn fused(&self, gpu: &Arc<Gpu>, repeats: usize) -> Result<Measured, DeviceError> {
+        let fused = measure(gpu, &self.problem, &self.plan()?, repeats, &self.samples)?;
+        self.check("the fused kernel", &fused.entries).map(|()| fused)
+    }
+
+    /// Measures the bucket on a device and on the CPU; `copy_gb` is the device's copy bandwidth in 10^9 bytes a second.
+    ///
+    /// # Errors
+    /// The device's, and a message that is wrong.
+    pub fn measure(&self, cuda: &Arc<Cuda>, repeats: usize, copy_gb: f64) -> Result<BucketRow, DeviceError> {
+        let fused = self.fused(&Gpu::new(cuda.clone()), repeats)?;
+        let cpu_ms = cpu(&self.problem, &self.plan()?, repeats.min(3));
+        let BucketShape { d, w, left_out } = self.shape;
+        let (joint, bytes) = (self.shape.joint(), self.shape.bytes());
+        Ok(BucketRow {
+            d,
+            w,
+            functions: left_out.len(),
+            arity: self.shape.scope(0).len(),
+            joint,
+            bytes,
+            fused_ms: fused.ms,
+            fused_g: giga_per_second(joint, fused.ms),
+            bandwidth: bytes as f64 / fused.ms / 1e6 / copy_gb,
+            cpu_ms,
+            cpu_g: giga_per_second(joint, cpu_ms),
+            launch: fused.launch,
+        })
+    }
+}
+
+/// Returns 10^9 combinations a second.
+pub fn giga_per_second(combinations: u64, milliseconds: f64) -> f64 {
+    combinations as f64 / milliseconds / 1e6
+}
+
+impl BucketShape {
+    /// The variables of a function.
+    pub fn scope(&self, function: usize) -> Vec<u32> {
         (0..=self.w).filter(|v| !self.left_out[function].contains(v)).collect()
+    }
+
+    /// Rows of the message.
+    pub fn rows(&self) -> u64 {
+        self.size(self.w as usize)
+    }
+
+    /// Combinations of the values of all variables.
+    pub fn joint(&self) -> u64 {
+        self.rows() * u64::from(self.d)
+    }
+
+    /// Bytes that must move at least: each function read and the message written once.
+    fn bytes(&self) -> u64 {
+        let read: u64 = (0..self.left_out.len()).map(|function| self.size(self.scope(function).len())).sum();
+        4 * (self.rows() + read)
     }
 
     fn size(&self, digits: usize) -> u64 {
@@ -212,7 +286,7 @@ impl Case {
         }
     }
 
-    /// The message's entry of an output row, and the values of the variables there.
+    /// Returns the entry of a row of the message, made on the host.
     fn entry(&self, problem: &Problem, mut row: u64) -> Cost {
         let mut values = vec![0; self.w as usize + 1];
         for value in values[1..].iter_mut().rev() {
@@ -225,89 +299,12 @@ impl Case {
         };
         (0..self.d).map(cost).min().unwrap_or(0)
     }
-
-    fn run(&self, cuda: &Arc<Cuda>, repeats: usize, copy_gb: f64) -> Result<Row, DeviceError> {
-        let problem = Arc::new(self.problem());
-        let sequence: Vec<u32> = (0..=self.w).collect();
-        let order = Order::given(&problem, &sequence, &Stop::new());
-        let order = order.map_err(|error| DeviceError::Unusable(error.to_string()))?;
-        let mut plan = Plan::new(&problem, &order, &Limits::new(1 << 45));
-        plan.steps.truncate(1);
-        let mut rng = Rng::new(2);
-        let outputs = self.size(self.w as usize);
-        let samples: Vec<u64> = (0..SAMPLES).map(|_| rng.below(outputs)).collect();
-        let expected: Vec<Cost> = samples.iter().map(|&row| self.entry(&problem, row)).collect();
-        let check = |who: &str, entries: &[Cost]| match entries == expected {
-            true => Ok(()),
-            false => Err(DeviceError::Unusable(format!("d = {}, w = {}: {who} makes a wrong message", self.d, self.w))),
-        };
-        let gpu = Gpu::new(cuda.clone());
-        let measured = measure(&gpu, &problem, &plan, repeats, &samples)?;
-        check("the fused kernel", &measured.entries)?;
-        let paper = self.paper(cuda, &problem, repeats, &samples)?;
-        check("the published algorithm", &paper.1)?;
-        let cpu_ms = cpu(&problem, &plan, repeats.min(3));
-        let joint = outputs * u64::from(self.d);
-        let read: u64 = (0..self.left_out.len()).map(|function| self.size(self.scope(function).len())).sum();
-        let bytes = 4 * (outputs + read);
-        let rate = |ms: f64| joint as f64 / ms / 1e6;
-        Ok(Row {
-            d: self.d,
-            w: self.w,
-            functions: self.left_out.len(),
-            arity: self.scope(0).len(),
-            joint,
-            bytes,
-            fused_ms: measured.ms,
-            fused_g: rate(measured.ms),
-            bandwidth: bytes as f64 / measured.ms / 1e6 / copy_gb,
-            paper_ms: paper.0,
-            paper_g: rate(paper.0),
-            ratio: paper.0 / measured.ms,
-            cpu_ms,
-            cpu_g: rate(cpu_ms),
-            launch: measured.launch,
-        })
-    }
-
-    /// The published algorithm: its milliseconds and the entries of some rows.
-    fn paper(
-        &self,
-        cuda: &Arc<Cuda>,
-        problem: &Problem,
-        repeats: usize,
-        samples: &[u64],
-    ) -> Result<(f64, Vec<Cost>), DeviceError> {
-        let outputs = self.size(self.w as usize);
-        let sizes = vec![self.d; self.w as usize + 1];
-        let mut tables = Vec::new();
-        for (number, function) in problem.functions.iter().enumerate() {
-            let mut axes: Vec<usize> = self.scope(number)[1..].iter().map(|&v| v as usize - 1).collect();
-            axes.push(self.w as usize);
-            tables.push(Aggregated::new(cuda, &self.eliminated_last(function), &axes, &sizes)?);
-        }
-        let mut joint = cuda.zeros::<i32>(outputs as usize * self.d as usize)?;
-        let mut out = cuda.zeros::<i32>(outputs as usize)?;
-        buckets::join(cuda, &tables, &mut joint, &mut out, self.d)?;
-        // before more is added to the joint table
-        let sample = |&row: &u64| cuda.read(&out.slice(row as usize..row as usize + 1));
-        let entries = samples.iter().map(sample).collect::<Result<Vec<_>, _>>()?.concat();
-        let ms = cuda.median_ms(1, repeats, || buckets::join(cuda, &tables, &mut joint, &mut out, self.d))?;
-        Ok((ms, entries.into_iter().map(Cost::from).collect()))
-    }
-
-    /// A function's table with the eliminated variable as the last axis, as in the paper.
-    fn eliminated_last(&self, function: &CostFunction) -> Vec<i32> {
-        let Table::Dense(costs) = &function.table else { return Vec::new() };
-        let slab = costs.len() / self.d as usize;
-        (0..costs.len()).map(|at| costs.get(at % self.d as usize * slab + at / self.d as usize) as i32).collect()
-    }
 }
 
 /// Milliseconds of the CPU's kernel, the functions being laid out already.
 fn cpu(problem: &Arc<Problem>, plan: &Plan, repeats: usize) -> f64 {
     let stop = Stop::new();
-    let times = (0..repeats)
+    let mut times: Vec<f64> = (0..repeats)
         .map(|_| {
             let mut run = Run::new(problem.clone(), plan.clone());
             // the first tile lays them out
@@ -317,5 +314,6 @@ fn cpu(problem: &Arc<Problem>, plan: &Plan, repeats: usize) -> f64 {
             started.elapsed().as_secs_f64() * 1e3
         })
         .collect();
-    median(times)
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }

@@ -1,6 +1,5 @@
 // Where a smaller or rearranged table has its entry for a row of a larger one, by a division and a remainder for each
 // axis, as published kernels do it (Fioretto et al., GpuBE, equation 2; Bistaffa et al., CUBE, equation 1).
-#pragma once
 
 #include "rng.cuh"
 

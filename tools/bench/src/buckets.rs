@@ -1,20 +1,19 @@
 //! The published elimination on the device (Fioretto et al., GpuBE, sections 5.3 and 5.4): the host's side of
-//! `kernels/bench_paper_mbe.cu`, as a baseline of `fangs bench mbe` and `fangs bench dcop`.
+//! `paper_mbe.cu`, as a baseline of the tables `mbe` and `dcop`.
 //!
 //! A joint table of all variables of a bucket lies in memory, the eliminated variable last. Each function is added to
 //! it in a pass, and a last pass takes the least over the eliminated variable.
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use super::terms::{AXES, Terms};
 use crate::algebra::{CostEntry, MinSum};
-use crate::dcop::{Spent, lower_bound};
 use crate::device::{Cuda, CudaSlice, DeviceError, PushKernelArg, Source};
 use crate::elimination::{self, Factors, Gpu, Plan, Width};
 use crate::error::Error;
-use crate::kernels;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
+use crate::terms::{self, AXES, Terms};
+use fangs_dcop::{Spent, lower_bound};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,7 +23,8 @@ const THREADS: u32 = 256;
 /// Its kernels, to compile without a device.
 pub(super) fn source() -> Source {
     let kernels = ["aggregate<u32>", "aggregate<u64>", "eliminate<u32>", "eliminate<u64>"];
-    kernels.into_iter().fold(kernels::source("bench_paper_mbe.cu").asserts::<Terms>(), Source::kernel)
+    let text = terms::before("paper_mbe.cu", include_str!("../kernels/paper_mbe.cu"));
+    kernels.into_iter().fold(text.asserts::<Terms>(), Source::kernel)
 }
 
 /// A table on the device, and where it has its entry for a row of the joint table.
@@ -180,10 +180,10 @@ impl Bucket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dcop::run_levels;
     use crate::elimination::Limits;
     use crate::elimination::testing::shuffled;
     use crate::rng::Rng;
+    use fangs_dcop::run_levels;
     use fangs_testing::problems::random;
 
     impl Bucket {

@@ -9,16 +9,16 @@
 //! flat diagram, and those of the other agent's models one after the other, each as the diagram of a process, which is
 //! how the paper solves them.
 
-use super::factors::{self, OnDevice};
-use super::median;
-use crate::decide::pairs::{self, Outcome, Pairs, Place, Plan};
-use crate::decide::{Device, Method, Options, Solution, flat_idid, flat_pomdp, pairs_of, solve_idid};
 use crate::elimination::Gpu;
 use crate::error::Error;
+use crate::factors::{self, OnDevice};
 use crate::formats::parse_idid;
 use crate::generate::generate_diagram;
+use crate::median;
 use crate::model::{Diagram, Idid, Other, Pomdp};
 use crate::stop::Stop;
+use fangs_decide::pairs::{self, Outcome, Pairs, Place, Plan};
+use fangs_decide::{Device, Method, Options, Solution, flat_idid, flat_pomdp, pairs_of, solve_idid};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,0 +1,141 @@
+//! The FANG paper's own algorithm on the device beside ours: the host's side of `paper_fang.cu`, and the rows of tables
+//! 1 and 2 of section 4.
+
+#![allow(unsafe_code, reason = "launches of kernels")]
+
+use crate::device::{Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
+use crate::error::Error;
+use crate::fang::Order;
+use crate::fang::cuda::launch::Pass;
+use crate::fang::cuda::{Domain, ManhattanOnDevice};
+use crate::fang::speed::{BATCH, Load, Workload, device_ms};
+use crate::kernels;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Group sizes tried; the paper says a multiple of the warp.
+const THREADS: [u32; 3] = [128, 256, 512];
+
+/// Milliseconds of the paper's GTX 1080 Ti, by load.
+pub const GTX_1080_TI_MS: [f64; 20] = [
+    2.20, 3.34, 5.05, 6.97, 9.85, 16.90, 6.48, 9.84, 16.94, 23.27, 37.78, 66.30, 1.88, 1.82, 3.40, 2.75, 6.26, 6.26,
+    10.00, 9.91,
+];
+
+/// A measured load; times are medians of a generation in milliseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct SuccessorRow {
+    /// Distances summed for one rating.
+    pub load: usize,
+    /// States.
+    pub states: usize,
+    /// Variables of a state, all active.
+    pub variables: usize,
+    /// Possibilities of a variable.
+    pub possibilities: usize,
+    /// The paper's own figure on a GTX 1080 Ti.
+    pub gtx_1080_ti_ms: f64,
+    /// The paper's algorithm on this device.
+    pub paper_ms: f64,
+    /// Ours on this device, clones and streams included.
+    pub fang_ms: f64,
+    /// How many times faster than the paper's algorithm.
+    pub speedup: f64,
+}
+
+/// Measures a load.
+///
+/// # Errors
+/// The device's, and successors that differ.
+pub fn measure(
+    cuda: &Arc<Cuda>,
+    load: &Load,
+    seed: u64,
+    published_ms: f64,
+    repeats: usize,
+) -> Result<SuccessorRow, Error> {
+    let failed = |error: DeviceError| Error::Internal(error.to_string());
+    let mut population = Workload::new(load, seed).on_device(cuda).map_err(failed)?;
+    let paper = Paper::new(cuda, load.states, load.possibilities()).map_err(failed)?;
+    let pass = population.arguments(1, Order::Permuted, None).map_err(failed)?;
+    population.run(&pass).map_err(failed)?;
+    let ours = population.made().map_err(failed)?;
+    let paper_ms = paper.best_ms(cuda, population.domain(), &pass, repeats).map_err(failed)?;
+    if population.made().map_err(failed)? != ours {
+        return Err(Error::Internal("the paper's algorithm made other successors".into()));
+    }
+    let fang_ms = device_ms(cuda, &mut population, repeats).map_err(failed)?;
+    Ok(SuccessorRow {
+        load: load.distances,
+        states: load.states,
+        variables: load.variables,
+        possibilities: load.possibilities(),
+        gtx_1080_ti_ms: published_ms,
+        paper_ms,
+        fang_ms,
+        speedup: paper_ms / fang_ms,
+    })
+}
+
+/// The kernel of a group size.
+fn name(threads: u32) -> String {
+    format!("paper<{threads}, Manhattan>")
+}
+
+/// Its kernels, to compile without a device.
+pub(crate) fn source() -> Source {
+    let text = kernels::own("paper_fang.cu", include_str!("../kernels/paper_fang.cu")).asserts::<Pass>();
+    THREADS.into_iter().fold(text, |source, threads| source.kernel(name(threads)))
+}
+
+/// Storage for every possibility of every state (section 3.7).
+struct Paper {
+    kernels: Vec<(u32, Kernel)>,
+    ratings: CudaSlice<u32>,
+    prefixes: CudaSlice<u64>,
+    possibilities: u32,
+    shared: u32,
+}
+
+impl Paper {
+    fn new(cuda: &Arc<Cuda>, states: usize, possibilities: usize) -> Result<Self, DeviceError> {
+        let module = cuda.load(&source())?;
+        let shared = 8 * possibilities.div_ceil(32) as u32;
+        let kernel = |&threads: &u32| Ok((threads, module.kernel(&name(threads), shared)?));
+        Ok(Paper {
+            kernels: THREADS.iter().map(kernel).collect::<Result<_, DeviceError>>()?,
+            ratings: cuda.zeros(states * possibilities)?,
+            prefixes: cuda.zeros(states * possibilities)?,
+            possibilities: possibilities as u32,
+            shared,
+        })
+    }
+
+    /// One pass with groups of the `which`th size.
+    fn run(&self, cuda: &Cuda, domain: &ManhattanOnDevice, pass: &Pass, which: usize) -> Result<(), DeviceError> {
+        let (threads, kernel) = &self.kernels[which];
+        let problem = domain.problem();
+        // SAFETY: the pass is a population's; ratings and prefixes hold `possibilities` places for each of its states.
+        unsafe {
+            kernel.launch(cuda.stream(), (pass.clones, *threads, self.shared), |arguments| {
+                arguments.arg(pass).arg(problem).arg(&self.ratings).arg(&self.prefixes).arg(&self.possibilities)
+            })
+        }
+    }
+
+    /// Median milliseconds with the group size that is best here.
+    fn best_ms(
+        &self,
+        cuda: &Cuda,
+        domain: &ManhattanOnDevice,
+        pass: &Pass,
+        repeats: usize,
+    ) -> Result<f64, DeviceError> {
+        let mut best = f64::INFINITY;
+        for which in 0..self.kernels.len() {
+            let batch = || (0..BATCH).try_for_each(|_| self.run(cuda, domain, pass, which));
+            best = best.min(cuda.median_ms(1, repeats, batch)?);
+        }
+        Ok(best / BATCH as f64)
+    }
+}
