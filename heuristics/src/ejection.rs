@@ -19,7 +19,7 @@ pub struct Ejection {
 
 impl Ejection {
     /// The chain that begins with `variable` taking `value`.
-    pub fn chain(&self, view: &View<'_>, (variable, value): (usize, usize), group: &mut Vec<(u32, u16)>) {
+    pub fn chain(&self, view: &View<'_>, variable: usize, value: usize, group: &mut Vec<(u32, u16)>) {
         let mut values = view.values().to_vec();
         let (mut others, mut costs) = (Vec::new(), Vec::new());
         group.push((variable as u32, value as u16));
@@ -48,7 +48,7 @@ impl Neighbourhood for Ejection {
         let domain = view.domain(variable);
         if domain > 1 {
             let value = (view.value(variable) + 1 + rng.index(domain - 1)) % domain;
-            self.chain(view, (variable, value), group);
+            self.chain(view, variable, value, group);
         }
     }
 

@@ -104,7 +104,7 @@ impl Network {
             let gpu = Gpu::of(&device, entries, needed > allowed, stop)?;
             gpu.into_iter().for_each(|gpu| prepared.use_device(gpu));
             deadline.into_iter().for_each(|deadline| prepared.end_at(deadline));
-            let found = prepared.run_within((&potentials, &evidence, &options), stop, &mut tell);
+            let found = prepared.run_within(&potentials, &evidence, &options, stop, &mut tell);
             found.map_err(|error| match error {
                 Error::Memory(what) if deadline.is_none() => {
                     Error::Memory(format!("{what} (with time=… they are summed in slices or bounded)"))

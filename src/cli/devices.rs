@@ -52,12 +52,15 @@ impl Seen {
 
     fn json(&self) -> Value {
         let Survey { driver, compiler, devices } = &self.survey;
-        let nvrtc = compiler.as_ref().ok().map(|(version, path)| json!({"version": dotted(*version), "path": path}));
+        let nvrtc = compiler
+            .as_ref()
+            .ok()
+            .map(|((major, minor), path)| json!({"version": dotted(*major, *minor), "path": path}));
         let list: Vec<Value> = devices.iter().flatten().map(device_json).collect();
         json!({
             "cpu": {"threads": self.threads},
             "cuda": {
-                "driver": driver.as_ref().ok().map(|&version| dotted(version)),
+                "driver": driver.as_ref().ok().map(|&(major, minor)| dotted(major, minor)),
                 "nvrtc": nvrtc,
                 "devices": list,
                 "reason": reason(devices).or(reason(compiler)),
@@ -77,7 +80,7 @@ fn device_json(Found { info, usable }: &Found) -> Value {
     json!({
         "name": Choice::Cuda(info.ordinal).to_string(),
         "model": info.name,
-        "compute_capability": dotted((info.architecture / 10, info.architecture % 10)),
+        "compute_capability": dotted(info.architecture / 10, info.architecture % 10),
         "multiprocessors": info.multiprocessors,
         "memory_bytes": memory.map_or(info.memory, |memory| memory.total),
         "free_bytes": memory.map(|memory| memory.free),
@@ -94,11 +97,11 @@ impl Display for Seen {
             Ok(list) => list.iter().try_for_each(|found| device_line(f, found))?,
             Err(error) => writeln!(f, "cuda    none: {error}")?,
         }
-        if let Ok(version) = driver {
-            writeln!(f, "driver  CUDA {}", dotted(*version))?;
+        if let Ok((major, minor)) = driver {
+            writeln!(f, "driver  CUDA {}", dotted(*major, *minor))?;
         }
         match compiler {
-            Ok((version, path)) => writeln!(f, "nvrtc   {} at {}", dotted(*version), path.display())?,
+            Ok(((major, minor), path)) => writeln!(f, "nvrtc   {} at {}", dotted(*major, *minor), path.display())?,
             // one reason is enough where there is no device either
             Err(error) if devices.is_ok() => writeln!(f, "nvrtc   none: {error}")?,
             Err(_) => {}
@@ -110,7 +113,7 @@ impl Display for Seen {
 
 fn device_line(f: &mut fmt::Formatter<'_>, Found { info, usable }: &Found) -> fmt::Result {
     let label = Choice::Cuda(info.ordinal).to_string();
-    let capability = dotted((info.architecture / 10, info.architecture % 10));
+    let capability = dotted(info.architecture / 10, info.architecture % 10);
     write!(f, "{label:<7} {}, compute capability {capability}, {} multiprocessors", info.name, info.multiprocessors)?;
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     match usable {
@@ -119,6 +122,6 @@ fn device_line(f: &mut fmt::Formatter<'_>, Found { info, usable }: &Found) -> fm
     }
 }
 
-fn dotted((major, minor): (i32, i32)) -> String {
+fn dotted(major: i32, minor: i32) -> String {
     format!("{major}.{minor}")
 }

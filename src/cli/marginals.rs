@@ -227,8 +227,8 @@ impl Work {
         self.config.activity.step("summing");
         until.into_iter().for_each(|until| prepared.end_at(until));
         let mut tell = |bounds: &SumBounds| told(curves).iter_mut().for_each(|curves| curves.step(bounds));
-        let product = (&self.potentials, &self.evidence, &self.options);
-        let found = match prepared.run_within(product, stop, &mut tell) {
+        let Work { potentials, evidence, options, .. } = &self;
+        let found = match prepared.run_within(potentials, evidence, options, stop, &mut tell) {
             Ok(Sums::Bounds(mut found)) => {
                 let mut report = self.report(&self.evidence, &prepared, None, clock);
                 let last = told(curves).as_ref().and_then(Curves::last);

@@ -159,7 +159,8 @@ impl Remote {
         &self,
         process: &P,
         step: usize,
-        (columns, children): (&Columns, &Children),
+        columns: &Columns,
+        children: &Children,
         batch: &Range<usize>,
     ) -> GrowthWords {
         let cuda = self.gpu.cuda();
@@ -264,7 +265,7 @@ impl Front for Remote {
         for first in (0..self.nodes).step_by(size) {
             stop.check()?;
             let batch = first..(first + size).min(self.nodes);
-            let words = self.words(process, step, (&columns, &children), &batch);
+            let words = self.words(process, step, &columns, &children, &batch);
             self.launch("grow", &words, words.all, words.split)?;
             self.reward(process, &rewards, step, &batch, level)?;
             let all = words.all as usize;
@@ -322,7 +323,7 @@ impl Front for Remote {
                 worst: cuda.address(&worst),
                 known: known as u32,
                 mask: slots as u32 - 1,
-                ..self.words(process, step, (&columns, &children), &batch)
+                ..self.words(process, step, &columns, &children, &batch)
             };
             let all = words.all;
             self.launch("grow", &words, all, words.split)?;

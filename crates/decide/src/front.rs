@@ -64,12 +64,13 @@ pub(super) trait Front {
         stop: &Stop,
     ) -> Result<Grown, Failure>;
 
-    /// The one where there are vectors, else the other.
+    /// Evaluates if the next step is the leaf, which has vectors; else expands to at most `most` nodes.
     fn take<P: Process>(
         &mut self,
         process: &P,
         step: usize,
-        (leaf, most): (Option<&[Vec<f64>]>, usize),
+        leaf: Option<&[Vec<f64>]>,
+        most: usize,
         level: &mut Level,
         stop: &Stop,
     ) -> Result<Grown, Failure> {

@@ -3,7 +3,7 @@
 //! agent of the level below faces.
 
 use super::process::{Link, Process};
-use super::tree::{Room, Tree};
+use super::tree::{Leaf, Room, Tree};
 use super::tuning::INDIFFERENT;
 use crate::error::Error;
 use crate::model::{Idid, Other, Pomdp};
@@ -44,27 +44,28 @@ impl Models {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn new(idid: &Idid, room: Room<'_>, stop: &Stop) -> Result<Option<Models>, Error> {
-        let horizons = (idid.other_horizon, idid.horizon);
+        let (other_horizon, horizon) = (idid.other_horizon, idid.horizon);
         match &idid.other {
-            Other::Alone(process) => Models::of(process, idid.models.clone(), horizons, room, stop),
+            Other::Alone(process) => Models::of(process, idid.models.clone(), other_horizon, horizon, room, stop),
             Other::Interactive(below) => {
                 let Some(models) = Models::new(below, room, stop)? else { return Ok(None) };
                 let (merged, (solved, expanded)) = (models.merged(), models.seconds);
                 let faced = Faced::new(below, &merged);
                 let start = |(belief, weight): &(Vec<f64>, f64)| (faced.start(belief), *weight);
                 let own = idid.models.iter().map(start).collect();
-                let made = Models::of(&faced, own, horizons, room, stop)?;
+                let made = Models::of(&faced, own, other_horizon, horizon, room, stop)?;
                 Ok(made.map(|made| Models { seconds: (made.seconds.0 + solved + expanded, made.seconds.1), ..made }))
             }
         }
     }
 
-    /// Solves models of one process in one tree and expands them; they have so many steps to go, of which so many are
-    /// expanded.
+    /// Solves models of one process in one tree and expands them: `other_horizon` steps are to go, of which `horizon`
+    /// are expanded.
     fn of<P: Process>(
         process: &P,
         models: Vec<(Vec<f64>, f64)>,
-        (other_horizon, horizon): (usize, usize),
+        other_horizon: usize,
+        horizon: usize,
         room: Room<'_>,
         stop: &Stop,
     ) -> Result<Option<Models>, Error> {
@@ -83,14 +84,15 @@ impl Models {
             }
         }
         // the values of all actions are needed up to the first agent's last step
-        let (leaf, vectors) = match other_horizon == horizon {
+        let (step, vectors) = match other_horizon == horizon {
             true => (other_horizon, vec![vec![0.0; process.states(other_horizon)]]),
             false => {
                 let last = other_horizon - 1;
                 (last, (0..process.actions()).map(|action| process.rewards(last, action).to_vec()).collect())
             }
         };
-        let Some(tree) = Tree::grow(process, &roots, (leaf, &vectors), room, stop)? else { return Ok(None) };
+        let leaf = Leaf { step, vectors: &vectors };
+        let Some(tree) = Tree::grow(process, &roots, leaf, room, stop)? else { return Ok(None) };
         let (solved, begun) = (begun.elapsed().as_secs_f64(), Instant::now());
         let (actions, seen) = (process.actions(), process.observations());
         let mut nodes: Vec<usize> = (0..roots.len()).collect();

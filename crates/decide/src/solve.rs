@@ -7,7 +7,7 @@ use super::idid::{Faced, Models};
 use super::magnitude::{in_units, others_in_units};
 use super::process::{Bounds, Process, bounds, dot};
 use super::team::solve_team;
-use super::tree::{Room, Tree};
+use super::tree::{Leaf, Room, Tree};
 use super::tuning::{AT_ONCE, FIRST};
 use super::{Method, Options, Solution, solve_diagram};
 use crate::error::Error;
@@ -230,7 +230,7 @@ fn along<P: Process>(
     let roots = [start.to_vec()];
     let exact = |solution: &mut Solution| -> Result<bool, Error> {
         if options.method != Method::Alpha
-            && let Some(tree) = Tree::grow(process, &roots, (horizon - 1, &last), room, stop)?
+            && let Some(tree) = Tree::grow(process, &roots, Leaf { step: horizon - 1, vectors: &last }, room, stop)?
         {
             solution.exactly(tree.value(0), tree.error_bound, graph(&tree), names);
             (solution.method, solution.nodes) = (Method::BeliefTree, Some(tree.nodes()));
@@ -247,7 +247,7 @@ fn along<P: Process>(
         Ok(true)
     };
     let between = |solution: &mut Solution, depth: usize, bounds: &Bounds| -> Result<bool, Error> {
-        let tree = |vectors: &[Vec<f64>]| Tree::grow(process, &roots, (depth, vectors), room, stop);
+        let tree = |vectors: &[Vec<f64>]| Tree::grow(process, &roots, Leaf { step: depth, vectors }, room, stop);
         let Some(lower) = tree(&bounds.blind)? else { return Ok(false) };
         let upper = match depth {
             0 => dot(start, &bounds.seen),

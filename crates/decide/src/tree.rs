@@ -25,6 +25,13 @@ pub(super) struct Room<'a> {
     pub device: &'a Device,
 }
 
+/// The end of a tree: at this step a belief is worth the most that a vector expects.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaf<'a> {
+    pub step: usize,
+    pub vectors: &'a [Vec<f64>],
+}
+
 /// Beliefs on either side.
 enum Beliefs {
     Here(Local),
@@ -52,26 +59,25 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Grows a tree from some beliefs at step 0. At step `leaf` a belief is worth the most that a vector of `vectors`
-    /// expects. Nothing where a level has no room.
+    /// Grows a tree from some beliefs at step 0 to its leaf. Nothing where a level has no room.
     ///
     /// # Errors
     /// [`Error::Stopped`].
     pub fn grow<P: Process>(
         process: &P,
         roots: &[Vec<f64>],
-        leaf: (usize, &[Vec<f64>]),
+        leaf: Leaf<'_>,
         room: Room<'_>,
         stop: &Stop,
     ) -> Result<Option<Tree>, Error> {
-        let mut ended = Tree::grow_in(process, roots, leaf, (room, true), stop)?;
+        let mut ended = Tree::grow_in(process, roots, leaf, room, true, stop)?;
         match &ended {
             Ended::NoRoom(gpu, bytes) => room.device.no_room(gpu, *bytes),
             Ended::Lost(gpu, Failure::Device(error)) => room.device.lose(gpu, error),
             _ => {}
         }
         if let Ended::NoRoom(..) | Ended::Lost(..) = ended {
-            ended = Tree::grow_in(process, roots, leaf, (room, false), stop)?;
+            ended = Tree::grow_in(process, roots, leaf, room, false, stop)?;
         }
         match ended {
             Ended::Grown(tree) => Ok(Some(tree)),
@@ -79,12 +85,13 @@ impl Tree {
         }
     }
 
-    /// The same, on a device only where that is allowed.
+    /// Grows a tree, on the host alone unless it may grow `anywhere`.
     fn grow_in<P: Process>(
         process: &P,
         roots: &[Vec<f64>],
-        (leaf, vectors): (usize, &[Vec<f64>]),
-        (room, anywhere): (Room<'_>, bool),
+        leaf: Leaf<'_>,
+        room: Room<'_>,
+        anywhere: bool,
         stop: &Stop,
     ) -> Result<Ended, Error> {
         let (actions, observations) = (process.actions(), process.observations());
@@ -92,7 +99,7 @@ impl Tree {
         let mut front = Beliefs::Here(Local { nodes: roots.len(), beliefs: roots.concat() });
         let mut nodes = roots.len();
         let (mut bytes, mut merged) = (0u64, 0.0);
-        for step in 0..leaf {
+        for step in 0..leaf.step {
             // levels stay, beliefs do not
             let per_node = 8 * actions + size_of::<Edge>() * actions * observations;
             bytes = bytes.saturating_add((nodes * per_node) as u64);
@@ -116,10 +123,10 @@ impl Tree {
                     Err(error) => return Ok(Ended::Lost(gpu, error.into())),
                 }
             }
-            let last = (step + 1 == leaf).then_some(vectors);
+            let last = (step + 1 == leaf.step).then_some(leaf.vectors);
             let took = match &mut front {
-                Beliefs::Here(own) => own.take(process, step, (last, most), &mut level, stop),
-                Beliefs::There(own) => own.take(process, step, (last, most), &mut level, stop),
+                Beliefs::Here(own) => own.take(process, step, last, most, &mut level, stop),
+                Beliefs::There(own) => own.take(process, step, last, most, &mut level, stop),
             };
             let took = match (took, &front) {
                 (Ok(took), _) => took,
@@ -137,15 +144,15 @@ impl Tree {
         if let Beliefs::There(own) = &front {
             room.device.served(own.gpu());
         }
-        if leaf == 0 {
+        if leaf.step == 0 {
             // one step without observations
-            let expected = |b: &Vec<f64>| vectors.iter().map(|v| dot(b, v)).collect::<Vec<_>>();
+            let expected = |b: &Vec<f64>| leaf.vectors.iter().map(|v| dot(b, v)).collect::<Vec<_>>();
             let q = roots.iter().flat_map(expected).collect();
-            tree.actions = vectors.len();
+            tree.actions = leaf.vectors.len();
             tree.levels.push(Level { nodes, q, ..Level::default() });
         }
         tree.back_up(process);
-        tree.error_bound = tree.error(process, leaf, vectors);
+        tree.error_bound = tree.error(process, leaf);
         Ok(Ended::Grown(tree))
     }
 
@@ -192,7 +199,8 @@ impl Tree {
 
     /// Rounding: the relative error of a belief grows with each step by its sums and its division, that of a value by
     /// its own sums; merging adds what it moved times the spread of values.
-    fn error<P: Process>(&self, process: &P, leaf: usize, vectors: &[Vec<f64>]) -> f64 {
+    fn error<P: Process>(&self, process: &P, leaf: Leaf<'_>) -> f64 {
+        let Leaf { step: leaf, vectors } = leaf;
         let unit = f64::EPSILON / 2.0;
         let most = |values: &[f64]| values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
         let mut value = vectors.iter().map(|v| most(v)).fold(0.0, f64::max);

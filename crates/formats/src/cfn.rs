@@ -12,8 +12,8 @@ pub(super) use write::{decimal, write};
 
 use super::ReadOptions;
 use super::global::{self, Bound, Form, closes, open, take};
-use super::limits::{Domains, Sums};
-use super::tables::{Listed, range};
+use super::limits::{CostSpan, Domains, Sums};
+use super::tables::Listed;
 use super::tokens::{Place, Tokens};
 use crate::error::Error;
 use crate::globals::Decomposer;
@@ -168,8 +168,8 @@ struct Reader<'r, 't, 'n> {
     decomposer: Decomposer,
     /// By the name of the function with the table.
     waiting: FxHashMap<Box<str>, Vec<Waiting>>,
-    /// Functions with tables so far, by name, each with its range of costs.
-    defined: FxHashMap<Box<str>, (u32, (Cost, Cost))>,
+    /// Functions with tables so far, by name, each with its span.
+    defined: FxHashMap<Box<str>, (u32, CostSpan)>,
 }
 
 impl Reader<'_, '_, '_> {
@@ -239,9 +239,9 @@ impl Reader<'_, '_, '_> {
                 let default = self.default_cost(&word)?;
                 self.tuples(name, &scope, default)
             } else if matches!(self.tokens.peek()?, b"{" | b"[") {
-                self.global((&word, at), &scope)
+                self.global(&word, at, &scope)
             } else {
-                self.shared((&word, at), name, scope)
+                self.shared(&word, at, name, scope)
             };
         }
         match &*word {
@@ -249,7 +249,7 @@ impl Reader<'_, '_, '_> {
             "costs" => {
                 let other = text(self.tokens.word("costs, or the name of a function")?);
                 let at = self.tokens.place();
-                self.shared((&other, at), name, scope)
+                self.shared(&other, at, name, scope)
             }
             "defaultcost" => {
                 let default = self.form.cost(self.tokens, "a default cost")?;
@@ -259,7 +259,7 @@ impl Reader<'_, '_, '_> {
             "type" => {
                 let keyword = text(self.tokens.word("the kind of a global cost function")?);
                 let at = self.tokens.place();
-                self.global((&keyword, at), &scope)
+                self.global(&keyword, at, &scope)
             }
             _ => Err(self.tokens.error("costs, defaultcost or type")),
         }
@@ -272,10 +272,10 @@ impl Reader<'_, '_, '_> {
         form.cost(&mut again, "a default cost").map_err(|_| self.tokens.error("a default cost"))
     }
 
-    fn global(&mut self, keyword: (&str, Place), scope: &[u32]) -> Result<(), Error> {
+    fn global(&mut self, keyword: &str, at: Place, scope: &[u32]) -> Result<(), Error> {
         let (tokens, form) = (&mut *self.tokens, self.form);
         let Reader { builder, decomposer, .. } = self;
-        global::read(tokens, keyword, global::Place { form, scope, builder, decomposer })
+        global::read(tokens, keyword, at, global::Place { form, scope, builder, decomposer })
     }
 
     fn sizes(&self, scope: &[u32]) -> Vec<u32> {
@@ -297,10 +297,10 @@ impl Reader<'_, '_, '_> {
         if (costs.len() as u64) < expected {
             return Err(self.tokens.error(format!("{expected} costs, not {}", costs.len())));
         }
-        let range = range(costs.iter().copied());
+        let span = CostSpan::of(costs.iter().copied());
         let function = self.builder.dense(scope, costs);
         let function = function.map_err(|error| self.tokens.error_with("a table that fits", error.to_string()))?;
-        self.define(name, function, range)
+        self.define(name, function, span)
     }
 
     /// A default cost, and tuples that have another one.
@@ -323,29 +323,24 @@ impl Reader<'_, '_, '_> {
             }
         }
         drop(known);
-        let range = listed.range();
+        let span = listed.span();
         let function = self.builder.table(scope, &listed.table());
         let function = function.map_err(|error| self.tokens.error_with("a table that fits", error.to_string()))?;
-        self.define(name, function, range)
+        self.define(name, function, span)
     }
 
-    /// The table of another function: an earlier one, or the next of that name.
-    fn shared(&mut self, (other, place): (&str, Place), name: Option<&str>, scope: Vec<u32>) -> Result<(), Error> {
+    /// The table of another function: an earlier one, or the next of that name, which stands at `place`.
+    fn shared(&mut self, other: &str, place: Place, name: Option<&str>, scope: Vec<u32>) -> Result<(), Error> {
         let waiting = Waiting { name: name.map(Into::into), scope, place };
-        if let Some(&(original, range)) = self.defined.get(other) {
-            return self.share(waiting, original, range);
+        if let Some(&(original, span)) = self.defined.get(other) {
+            return self.share(waiting, original, span);
         }
         self.waiting.entry(other.into()).or_default().push(waiting);
         Ok(())
     }
 
-    fn share(
-        &mut self,
-        Waiting { name, scope, place }: Waiting,
-        original: u32,
-        range: (Cost, Cost),
-    ) -> Result<(), Error> {
-        self.sums.add(range);
+    fn share(&mut self, Waiting { name, scope, place }: Waiting, original: u32, span: CostSpan) -> Result<(), Error> {
+        self.sums.add(span);
         let number = self.builder.function_count();
         if let Err(error) = self.builder.shared(&scope, original) {
             return Err(self.tokens.error_at(place, "costs", "a shared table that fits", error.to_string()));
@@ -357,12 +352,12 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Keeps a function with a table for others, and gives it to those that wait for it.
-    fn define(&mut self, name: Option<&str>, function: u32, range: (Cost, Cost)) -> Result<(), Error> {
-        self.sums.add(range);
+    fn define(&mut self, name: Option<&str>, function: u32, span: CostSpan) -> Result<(), Error> {
+        self.sums.add(span);
         let Some(name) = name else { return Ok(()) };
-        let _ = self.defined.insert(name.into(), (function, range));
+        let _ = self.defined.insert(name.into(), (function, span));
         for waiting in self.waiting.remove(name).unwrap_or_default() {
-            self.share(waiting, function, range)?;
+            self.share(waiting, function, span)?;
         }
         Ok(())
     }

@@ -48,8 +48,8 @@ fn parse(text: &[u8], name: String, variables: &[Variable], stop: &Stop) -> Resu
     if named {
         let indices = variables.iter().enumerate().map(|(index, own)| (name_of(own, index), index as u32)).collect();
         while !tokens.at_end()? {
-            let pair = by_name(&mut tokens, variables, &indices)?;
-            known.add(&tokens, pair)?;
+            let (variable, value) = by_name(&mut tokens, variables, &indices)?;
+            known.add(&tokens, variable, value)?;
         }
         return Ok(Evidence { pairs: known.pairs, warnings: tokens.take_warnings() });
     }
@@ -68,7 +68,7 @@ fn parse(text: &[u8], name: String, variables: &[Variable], stop: &Stop) -> Resu
     for _ in 0..pairs {
         let variable = tokens.index(variables.len() as u32, "a variable")?;
         let value = tokens.index(variables[variable as usize].domain, "a value")?;
-        known.add(&tokens, (variable, value))?;
+        known.add(&tokens, variable, value)?;
     }
     tokens.finish(|| format!("{pairs} pairs are announced"))?;
     Ok(Evidence { pairs: known.pairs, warnings: tokens.take_warnings() })
@@ -83,7 +83,7 @@ struct Known {
 
 impl Known {
     /// Adds a pair whose value is the current word.
-    fn add(&mut self, tokens: &Tokens<'_>, (variable, value): (u32, u32)) -> Result<(), Error> {
+    fn add(&mut self, tokens: &Tokens<'_>, variable: u32, value: u32) -> Result<(), Error> {
         match self.values.insert(variable, value) {
             None => self.pairs.push((variable, value)),
             Some(other) if other == value => {}

@@ -63,15 +63,11 @@ impl File<'_> {
             let at = error.span().unwrap_or(text.len()..text.len());
             self.wrong(at, "TOML", Some(error.message().lines().collect::<Vec<_>>().join(", ")))
         })?;
-        self.diagram(parsed.get_ref(), (0..0, most))
+        self.diagram(parsed.get_ref(), 0..0, most)
     }
 
     /// A diagram that a table is, which stands at a place and has a level of at most so much.
-    fn diagram(
-        &self,
-        table: &DeTable<'_>,
-        (place, most): (Range<usize>, usize),
-    ) -> Result<(Idid, Vec<Warning>), Error> {
+    fn diagram(&self, table: &DeTable<'_>, place: Range<usize>, most: usize) -> Result<(Idid, Vec<Warning>), Error> {
         self.known(table, KEYS)?;
         let (frames, at) = self.table(self.get(table, "frame", place.clone())?, "a table with `i` and `j`")?;
         self.known(frames, &["i", "j"])?;
@@ -120,7 +116,7 @@ impl File<'_> {
         }
         let (diagram, warnings) = match (file, table) {
             (Some(path), _) => read_level(&Source::File(path), most - 1, self.stop)?,
-            (None, Some(table)) => self.diagram(table, (value.span(), most - 1))?,
+            (None, Some(table)) => self.diagram(table, value.span(), most - 1)?,
             (None, None) => {
                 let (process, warnings) = self.frame(value)?;
                 return Ok((Other::Alone(process), warnings));

@@ -42,6 +42,26 @@ impl Domains {
     }
 }
 
+/// The least and the largest finite cost of a function; 0 if it has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct CostSpan {
+    pub least: Cost,
+    pub largest: Cost,
+}
+
+impl CostSpan {
+    /// The span of some costs.
+    pub(super) fn of(costs: impl Iterator<Item = Cost>) -> CostSpan {
+        let finite = costs.filter(|&cost| cost < FORBIDDEN);
+        let spans = finite.map(|cost| CostSpan { least: cost, largest: cost });
+        let both = |one: CostSpan, other: CostSpan| CostSpan {
+            least: one.least.min(other.least),
+            largest: one.largest.max(other.largest),
+        };
+        spans.reduce(both).unwrap_or_default()
+    }
+}
+
 /// The costs of all functions together.
 #[derive(Default)]
 pub(super) struct Sums {
@@ -56,8 +76,9 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// Adds a function of this least and largest finite cost.
-    pub(super) fn add(&mut self, (least, largest): (Cost, Cost)) {
+    /// Adds a function.
+    pub(super) fn add(&mut self, span: CostSpan) {
+        let CostSpan { least, largest } = span;
         self.below = self.below.saturating_add((-least).max(0));
         self.above = self.above.saturating_add(largest.max(0));
         self.least = self.least.saturating_add(least);
@@ -67,7 +88,7 @@ impl Sums {
     /// The sums with those of global functions.
     fn with(&self, globals: &Decomposer) -> Sums {
         let mut all = Sums { ..*self };
-        globals.ranges().iter().for_each(|&range| all.add(range));
+        globals.ranges().iter().for_each(|&(least, largest)| all.add(CostSpan { least, largest }));
         all
     }
 

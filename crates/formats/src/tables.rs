@@ -1,8 +1,9 @@
 //! Tables as files list them: a default cost and tuples, which become dense where that pays.
 
+use super::limits::CostSpan;
 use super::tokens::Tokens;
 use crate::error::Error;
-use crate::model::{Cost, FORBIDDEN, SparseTable, Table};
+use crate::model::{Cost, SparseTable, Table};
 
 /// Tables of up to this number of combinations are dense, however few tuples are listed: a page or two, found by one
 /// index.
@@ -80,11 +81,11 @@ impl<'s> Listed<'s> {
         (self.values, self.costs, self.dense) = (Vec::new(), Vec::new(), Some(dense));
     }
 
-    /// Least and largest finite cost; 0 where there is none.
-    pub fn range(&self) -> (Cost, Cost) {
+    /// The least and the largest finite cost.
+    pub fn span(&self) -> CostSpan {
         match &self.dense {
-            Some(costs) => range(costs.iter().copied()),
-            None => range(self.costs.iter().copied().chain([self.default])),
+            Some(costs) => CostSpan::of(costs.iter().copied()),
+            None => CostSpan::of(self.costs.iter().copied().chain([self.default])),
         }
     }
 
@@ -95,10 +96,4 @@ impl<'s> Listed<'s> {
             None => Table::Sparse(SparseTable::new(self.sizes.len(), self.default, self.values, self.costs).into()),
         }
     }
-}
-
-/// Least and largest finite cost; 0 where there is none.
-pub(super) fn range(costs: impl Iterator<Item = Cost>) -> (Cost, Cost) {
-    let finite = costs.filter(|&cost| cost < FORBIDDEN);
-    finite.map(|cost| (cost, cost)).reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))).unwrap_or((0, 0))
 }

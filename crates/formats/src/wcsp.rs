@@ -12,7 +12,7 @@ pub(super) use write::write;
 
 use super::ReadOptions;
 use super::global::{self, Form};
-use super::limits::{Domains, Sums};
+use super::limits::{CostSpan, Domains, Sums};
 use super::tables::Listed;
 use super::tokens::{Part, Reach, Tokens};
 use crate::error::{Error, ModelError};
@@ -56,7 +56,7 @@ fn read_ahead(tokens: &mut Tokens<'_>, reach: Option<Reach>) -> Result<Network, 
         form: Form::Wcsp { top, beyond },
         scope: Vec::new(),
         sizes: Vec::new(),
-        ranges: Vec::new(),
+        spans: Vec::new(),
         offered: Vec::new(),
         decomposer: Decomposer::default(),
     };
@@ -75,9 +75,9 @@ fn read_ahead(tokens: &mut Tokens<'_>, reach: Option<Reach>) -> Result<Network, 
         reader.function()?;
         left -= 1;
     }
-    let Reader { builder, ranges, decomposer, .. } = reader;
+    let Reader { builder, spans, decomposer, .. } = reader;
     let mut sums = Sums::default();
-    ranges.into_iter().for_each(|range| sums.add(range));
+    spans.into_iter().for_each(|span| sums.add(span));
     sums.check(top, &decomposer, tokens)?;
     Ok(builder.build())
 }
@@ -90,8 +90,8 @@ struct Reader<'r, 't, 'n> {
     scope: Vec<u32>,
     /// Domain sizes along the scope.
     sizes: Vec<u32>,
-    /// Least and largest finite cost of each table.
-    ranges: Vec<(Cost, Cost)>,
+    /// The span of each table.
+    spans: Vec<CostSpan>,
     /// Functions offered for sharing.
     offered: Vec<u32>,
     decomposer: Decomposer,
@@ -121,7 +121,7 @@ impl Reader<'_, '_, '_> {
         }
         let at = self.tokens.place();
         let Reader { tokens, builder, form, scope, decomposer, .. } = self;
-        global::read(tokens, (&keyword, at), global::Place { form: *form, scope, builder, decomposer })
+        global::read(tokens, &keyword, at, global::Place { form: *form, scope, builder, decomposer })
     }
 
     fn share(&mut self, number: u64) -> Result<u32, Error> {
@@ -136,13 +136,13 @@ impl Reader<'_, '_, '_> {
             .builder
             .shared(&self.scope, original)
             .map_err(|error| self.tokens.error_with("a shared table that fits", error.to_string()))?;
-        self.ranges.push(self.ranges[original as usize]);
-        Ok(self.ranges.len() as u32 - 1)
+        self.spans.push(self.spans[original as usize]);
+        Ok(self.spans.len() as u32 - 1)
     }
 
     fn table(&mut self, default: Cost, tuples: u64) -> Result<u32, Error> {
         let listed = read_tuples(self.tokens, self.form, &self.sizes, default, tuples)?;
-        self.ranges.push(listed.range());
+        self.spans.push(listed.span());
         let function = self.builder.table(&self.scope, &listed.table());
         function.map_err(|error| self.tokens.error_with("a table that fits its scope", error.to_string()))
     }
@@ -158,17 +158,17 @@ impl Reader<'_, '_, '_> {
                 let default = form.cost(tokens, "a default cost")?;
                 let tuples = tokens.count("a number of tuples")?;
                 let listed = read_tuples(tokens, form, &sizes, default, tuples as u64)?;
-                functions.push((Scope::from(&scope[..]), listed.range(), listed.table()));
+                functions.push((Scope::from(&scope[..]), listed.span(), listed.table()));
             }
             Ok(functions)
         };
         let (mut count, mut before) = (0, Vec::new());
         loop {
-            let Reader { tokens, builder, ranges, .. } = self;
+            let Reader { tokens, builder, spans, .. } = self;
             let ahead = tokens.ahead(reach.ahead)?;
             let parts = parts::parts(ahead.text, most - count, reach.part);
             // those of before are added meanwhile
-            let add = || add(builder, ranges, std::mem::take(&mut before));
+            let add = || add(builder, spans, std::mem::take(&mut before));
             let (added, read) = rayon::join(add, || ahead.read(&parts, read));
             added.map_err(|error| tokens.error_with("a table that fits its scope", error.to_string()))?;
             before = read?;
@@ -182,12 +182,12 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-type Function = (Scope, (Cost, Cost), Table);
+type Function = (Scope, CostSpan, Table);
 
-fn add(builder: &mut Builder, ranges: &mut Vec<(Cost, Cost)>, functions: Vec<Vec<Function>>) -> Result<(), ModelError> {
-    for (scope, range, table) in functions.into_iter().flatten() {
+fn add(builder: &mut Builder, spans: &mut Vec<CostSpan>, functions: Vec<Vec<Function>>) -> Result<(), ModelError> {
+    for (scope, span, table) in functions.into_iter().flatten() {
         let _ = builder.table(&scope, &table)?;
-        ranges.push(range);
+        spans.push(span);
     }
     Ok(())
 }

@@ -169,7 +169,7 @@ impl Check {
             limit.set_at(began + Duration::from_secs_f64(seconds));
         }
         let (sum, error_bound) = found.sum();
-        match map.verify(&map.listed(&found.best), (sum, error_bound), true, &limit) {
+        match map.verify(&map.listed(&found.best), sum, error_bound, true, &limit) {
             Ok(()) => (self.values, self.lower) = (found.best.clone(), found.last.lower),
             // what it could not do says nothing of the sum
             Err(error) if error.is_stop() || matches!(error, Error::Memory(_)) => {}

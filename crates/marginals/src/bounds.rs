@@ -147,14 +147,14 @@ pub(super) fn bound_by(
     let mut parts = Parts::new(&left, &unobserved, late, [best.clone(), best.clone()], options);
     let share = parts.memory / tuning::components::MEMORY;
     parts.memory -= share;
-    let mut search = ComponentSearch::new(&sliced, best.to_vec(), (sizes.states, share), stop)?;
+    let mut search = ComponentSearch::new(&sliced, best.to_vec(), sizes.states, share, stop)?;
     let mut upper = Upper::new(Fold::Sum, sizes, Levels::new(vec![greedy], sizes, parts.memory));
     upper.at_most(peel(&whole, |_| false, stop)?);
     upper.at_most(peel(&sliced, |_| false, stop)?);
     let along = Along { potentials: &left, evidence: &unobserved, options: &only_z, places: best };
     let floor = Floor::new(along, sizes.exact, stop)?;
-    let mut sides = Sides { product: (potentials, evidence), upper, floor, shares, falls: 0.0, rises: 0.0 };
-    let ended = sides.run(&parts, (search.as_mut(), sliced.rounding), stop, tell);
+    let mut sides = Sides { potentials, evidence, upper, floor, shares, falls: 0.0, rises: 0.0 };
+    let ended = sides.run(&parts, search.as_mut(), sliced.rounding, stop, tell);
     let kept = search.as_ref().map_or(0, ComponentSearch::kept);
     threads::free(search, kept);
     match ended {
@@ -165,7 +165,8 @@ pub(super) fn bound_by(
 
 /// The searches for both bounds, which take turns of equal time.
 struct Sides<'a> {
-    product: (&'a Potentials, &'a Evidence),
+    potentials: &'a Potentials,
+    evidence: &'a Evidence,
     upper: Upper,
     /// `None` after its last step.
     floor: Option<Floor<'a>>,
@@ -180,7 +181,8 @@ impl Sides<'_> {
     fn run(
         &mut self,
         parts: &Parts<'_>,
-        (mut search, rounding): (Option<&mut ComponentSearch>, f64),
+        mut search: Option<&mut ComponentSearch>,
+        rounding: f64,
         stop: &Stop,
         tell: &mut dyn FnMut(&SumBounds),
     ) -> Result<(), Error> {
@@ -217,7 +219,7 @@ impl Sides<'_> {
         self.upper.tree.found.at_least(lower, error);
         self.rises += began.elapsed().as_secs_f64();
         let goes_on = goes_on?;
-        self.shares.step(floor, self.product, self.rises, stop)?;
+        self.shares.step(floor, self.potentials, self.evidence, self.rises, stop)?;
         if !goes_on {
             self.floor = None;
         }
@@ -294,14 +296,14 @@ impl Upper {
     /// No memory; [`Error::Stopped`].
     pub fn step(&mut self, parts: &Parts<'_>, stop: &Stop) -> Result<bool, Error> {
         match self.levels.next() {
-            Some(level) => match parts.part(Vec::new(), (&level.1, self.exact, None), stop)? {
+            Some((order, level)) => match parts.part(Vec::new(), &level, self.exact, None, stop)? {
                 Known::Exact(sum) => self.tree.finish(sum),
                 Known::Bounded(part) => {
-                    self.levels.note(&level, &part);
+                    self.levels.note(order, &level, &part);
                     self.tree.restart(part, parts);
                 }
             },
-            None => self.tree.advance(parts, (&self.levels.of_parts(parts), self.exact), stop)?,
+            None => self.tree.advance(parts, &self.levels.of_parts(parts), self.exact, stop)?,
         }
         Ok(self.tree.is_open())
     }

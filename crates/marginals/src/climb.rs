@@ -93,13 +93,13 @@ impl Climb {
             return Ok((self.neighbourhood(parts, &found.best, stop)?, true));
         }
         let Some((values, tree)) = &mut self.sum else { return Ok((None, false)) };
-        tree.advance(parts, (level, self.most), stop)?;
+        tree.advance(parts, level, self.most, stop)?;
         Ok((Some(tree.known(values)), tree.is_open()))
     }
 
     /// The sum of an assignment. Where its tables do not fit, it is bounded from now on, unless another one is.
     fn score(&mut self, start: Values, parts: &Parts<'_>, level: &Level, stop: &Stop) -> Result<Option<Sum>, Error> {
-        match parts.part(start.clone(), (level, self.most, None), stop)? {
+        match parts.part(start.clone(), level, self.most, None, stop)? {
             Known::Exact(sum) => Ok(Some(sum)),
             Known::Bounded(part) => {
                 if self.sum.is_none() {
@@ -162,8 +162,8 @@ impl Climb {
         let (plan, placement) = EliminationPlan::exact(&rest.structure, &order, true, 8, stop)?;
         let planned = Planned { sliced: &rest.sliced, plan: &plan, placement: &placement };
         let rows = if rest.sparse { bytes / tuning::BYTES_OF_A_ROW } else { 0 };
-        let listed = match self.sampled(planned, &rest, (SumProduct, Made::Rows(rows as usize)), stop) {
-            Err(Trouble::Narrow) => self.sampled(planned, &rest, (WideSumProduct, Made::Rows(rows as usize)), stop)?,
+        let listed = match self.sampled(planned, &rest, SumProduct, Made::Rows(rows as usize), stop) {
+            Err(Trouble::Narrow) => self.sampled(planned, &rest, WideSumProduct, Made::Rows(rows as usize), stop)?,
             sampled => sampled?,
         };
         let mut starts = match listed {
@@ -180,11 +180,11 @@ impl Climb {
         let plan = |entry| EliminationPlan::within(&rest.structure, order, &Limits::new(bytes), entry, stop);
         let (narrow, placement) = plan(8)?;
         let planned = Planned { sliced: &rest.sliced, plan: &narrow, placement: &placement };
-        let found = match self.sampled(planned, rest, (SumProduct, Made::Tables), stop) {
+        let found = match self.sampled(planned, rest, SumProduct, Made::Tables, stop) {
             Err(Trouble::Narrow) => {
                 let (wide, placement) = plan(16)?;
                 let planned = Planned { sliced: &rest.sliced, plan: &wide, placement: &placement };
-                self.sampled(planned, rest, (WideSumProduct, Made::Tables), stop)?
+                self.sampled(planned, rest, WideSumProduct, Made::Tables, stop)?
             }
             sampled => sampled?,
         };
@@ -196,7 +196,8 @@ impl Climb {
         &mut self,
         planned: Planned<'_>,
         rest: &Rest,
-        (numbers, made): (S, Made),
+        numbers: S,
+        made: Made,
         stop: &Stop,
     ) -> Result<Option<Vec<Values>>, Trouble> {
         let max = |position: u32| planned.plan.sequence.get(position as usize).is_some_and(|&v| rest.late[v as usize]);

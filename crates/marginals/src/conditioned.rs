@@ -54,7 +54,8 @@ impl Conditioned {
     /// Cuts a tree by the variables that its largest cliques share until it `fits`, with what is asked for. Nothing
     /// where its slices would take more than allowed.
     pub fn new(
-        (whole, asked): (&Tabled, &[bool]),
+        whole: &Tabled,
+        asked: &[bool],
         allowed: Allowed,
         fits: &dyn Fn(&Tabled, &[bool]) -> bool,
         stop: &Stop,
@@ -101,7 +102,8 @@ impl Conditioned {
     /// [`Trouble`].
     pub fn run(
         &self,
-        (whole, asked): (&Tabled, &[bool]),
+        whole: &Tabled,
+        asked: &[bool],
         allowed: Allowed,
         each: Each<'_>,
         stop: &Stop,

@@ -107,7 +107,7 @@ impl<'a> Floor<'a> {
         let Some(values) = values else { return stop.check() };
         let mut values: Values = rest.sliced.variables.iter().copied().zip(values).collect();
         values.retain(|&(v, _)| self.parts.late[v as usize]);
-        if let Known::Exact(sum) = self.parts.part(values, (&self.level(), self.entries, None), stop)? {
+        if let Known::Exact(sum) = self.parts.part(values, &self.level(), self.entries, None, stop)? {
             self.found.known(&sum);
         }
         Ok(())

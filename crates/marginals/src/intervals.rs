@@ -75,7 +75,8 @@ impl Shares {
     pub fn step(
         &mut self,
         floor: &Floor<'_>,
-        (potentials, evidence): (&Potentials, &Evidence),
+        potentials: &Potentials,
+        evidence: &Evidence,
         seconds: f64,
         stop: &Stop,
     ) -> Result<(), Error> {

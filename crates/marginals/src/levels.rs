@@ -40,7 +40,7 @@ impl Levels {
         Levels { sizes, open, orders: orders.into_iter().map(along).collect(), bytes, best: (f64::INFINITY, 0) }
     }
 
-    /// The next bound on the whole.
+    /// The next bound on the whole: the index of its order, and how tables are made along it.
     pub fn next(&mut self) -> Option<(usize, Level)> {
         if self.open.is_empty() {
             self.bytes = self.bytes.saturating_mul(4).max(1);
@@ -56,16 +56,16 @@ impl Levels {
         std::iter::from_fn(|| self.open.pop_front()).find(waits)
     }
 
-    /// What came of one.
-    pub fn note(&mut self, (order, level): &(usize, Level), part: &Part) {
-        let (along, upper) = (&mut self.orders[*order], part.upper.ln());
+    /// Takes in the bound that a level gave along an order.
+    pub fn note(&mut self, order: usize, level: &Level, part: &Part) {
+        let (along, upper) = (&mut self.orders[order], part.upper.ln());
         along.split = part.split;
         if upper < along.upper {
             (along.upper, along.weights) = (upper, level.weights);
         }
         let fits = self.bytes <= self.sizes.part.max(self.sizes.whole.0);
         if fits && upper < self.best.0 {
-            self.best = (upper, *order);
+            self.best = (upper, order);
         }
     }
 

@@ -92,7 +92,7 @@ impl Many<'_> {
         let asked: Vec<bool> = sliced.variables.iter().map(asked).collect();
         let (label, kept) = (gpu.cuda().label(), [sequence.len() as u32 - 1]);
         let trouble = |why: &dyn std::fmt::Display| Left::Trouble(format!("{label}: {why}; going on on the CPU"));
-        match on_device::propagate(gpu, planned, (&asked, &kept), None, stop) {
+        match on_device::propagate(gpu, planned, &asked, &kept, None, stop) {
             Ok(Some(done)) => Ok(self.marginals(&sliced, &done, &possible, &label)),
             Ok(None) | Err(Trouble::Full) => {
                 Err(Left::Full(on_device::refused(gpu, on_device::bytes(planned, &asked, &kept))))

@@ -115,10 +115,10 @@ impl<'a> PreparedMap<'a> {
             false => Err(Error::Memory(format!("tables would take {bytes} bytes, {} are allowed", self.memory))),
         };
         fits(bytes)?;
-        let found = match largest(tree.planned(), &self.late, (SumProduct, Made::Tables), stop) {
+        let found = match largest(tree.planned(), &self.late, SumProduct, Made::Tables, stop) {
             Err(Trouble::Narrow) => {
                 fits(bytes.saturating_mul(2))?;
-                largest(tree.planned(), &self.late, (WideSumProduct, Made::Tables), stop)
+                largest(tree.planned(), &self.late, WideSumProduct, Made::Tables, stop)
             }
             found => found,
         };
@@ -138,7 +138,7 @@ impl<'a> PreparedMap<'a> {
             values: self.maximised.iter().map(value).collect(),
             collect_s: began.elapsed().as_secs_f64(),
         };
-        self.verify(&found.values, (found.ln_value, found.error_bound), false, stop)?;
+        self.verify(&found.values, found.ln_value, found.error_bound, false, stop)?;
         Ok(found)
     }
 
@@ -151,7 +151,8 @@ impl<'a> PreparedMap<'a> {
     pub(super) fn verify(
         &self,
         values: &[u32],
-        (ln_value, error_bound): (f64, f64),
+        ln_value: f64,
+        error_bound: f64,
         at_least: bool,
         stop: &Stop,
     ) -> Result<(), Error> {
@@ -208,8 +209,8 @@ impl<S: OfNumbers> Messages<S> {
         }
     }
 
-    /// The number that a message has for the values of variables.
-    fn value(&self, plan: &EliminationPlan, (from, scope): (u32, &[u32]), semiring: S, values: &[u32]) -> Scaled {
+    /// The number that the message of step `from` over `scope` has for the values of variables.
+    fn value(&self, plan: &EliminationPlan, from: u32, scope: &[u32], semiring: S, values: &[u32]) -> Scaled {
         let value = |position: u32| values[plan.sequence[position as usize] as usize];
         match self {
             Messages::Tables(collected) => {
@@ -227,7 +228,8 @@ impl<S: OfNumbers> Messages<S> {
 pub(super) fn largest<S: OfNumbers>(
     planned: Planned<'_>,
     late: &[bool],
-    (numbers, made): (S, Made),
+    numbers: S,
+    made: Made,
     stop: &Stop,
 ) -> Result<Option<(Scaled, f64, Vec<u32>)>, Trouble> {
     let plan = planned.plan;
@@ -272,7 +274,7 @@ pub(super) fn decode<S: OfNumbers>(
             for input in plan.bucket(position).iter().flat_map(|step| step.inputs.iter()) {
                 product = product.times(match input.source {
                     Source::Message(from) => {
-                        messages.value(plan, (from, &input.scope), semiring(position as u32), &values)
+                        messages.value(plan, from, &input.scope, semiring(position as u32), &values)
                     }
                     Source::Function(f) => {
                         let function = &sliced.functions[f as usize];

@@ -41,7 +41,8 @@ pub(super) fn bytes(planned: Planned<'_>, asked: &[bool], kept: &[u32]) -> Optio
 pub(super) fn propagate(
     gpu: &Arc<Gpu>,
     planned: Planned<'_>,
-    (asked, kept): (&[bool], &[u32]),
+    asked: &[bool],
+    kept: &[u32],
     share: Option<Duration>,
     stop: &Stop,
 ) -> Result<Option<OnDevice>, Trouble> {

@@ -129,8 +129,8 @@ pub(super) struct Rest {
 impl Rest {
     /// The largest sum along a plan; with wider numbers, where products could be below the range of doubles.
     fn largest(&self, planned: Planned<'_>, made: Made, stop: &Stop) -> Result<Option<(Scaled, f64, Vec<u32>)>, Error> {
-        Ok(match largest(planned, &self.late, (SumProduct, made), stop) {
-            Err(Trouble::Narrow) => largest(planned, &self.late, (WideSumProduct, made), stop)?,
+        Ok(match largest(planned, &self.late, SumProduct, made, stop) {
+            Err(Trouble::Narrow) => largest(planned, &self.late, WideSumProduct, made, stop)?,
             found => found?,
         })
     }
@@ -218,7 +218,7 @@ impl<'a> Parts<'a> {
         }
         let limits = Limits { keep_messages: false, ..Limits::new(level.bytes) };
         let (plan, placement) = EliminationPlan::within(&rest.structure, &order, &limits, 8, stop)?;
-        let own = upper(&rest.sliced, &plan, &placement, (level.weights, &rest.late), stop)?;
+        let own = upper(&rest.sliced, &plan, &placement, level.weights, &rest.late, stop)?;
         Ok((own, !plan.exact))
     }
 
@@ -226,7 +226,9 @@ impl<'a> Parts<'a> {
     pub fn part(
         &self,
         mut values: Values,
-        (level, most, above): (&Level, f64, Option<Scaled>),
+        level: &Level,
+        most: f64,
+        above: Option<Scaled>,
         stop: &Stop,
     ) -> Result<Known, Error> {
         let Some(rest) = self.rest(&values, stop)? else {
@@ -304,16 +306,15 @@ impl Tree {
         self.open.peek().is_some_and(|part| self.found.may_gain(part.upper))
     }
 
-    /// Cuts the part of the largest bound.
+    /// Cuts the part of the largest bound; parts whose cliques have `most` entries or fewer are summed exactly.
     ///
     /// # Errors
     /// No memory; [`Error::Stopped`].
-    pub fn advance(&mut self, parts: &Parts<'_>, how: (&Level, f64), stop: &Stop) -> Result<(), Error> {
-        let (level, most) = how;
+    pub fn advance(&mut self, parts: &Parts<'_>, level: &Level, most: f64, stop: &Stop) -> Result<(), Error> {
         let Some(mut part) = self.open.pop() else { return Ok(()) };
         match &mut part.next {
             Next::Sum(tree) => {
-                tree.advance(parts, how, stop)?;
+                tree.advance(parts, level, most, stop)?;
                 part.upper = tree.upper(part.upper);
                 // bounds of the whole follow once the part is back among those that are open
                 self.found.known(&tree.known(&part.values));
@@ -327,7 +328,7 @@ impl Tree {
                 let above = Some(part.upper);
                 let cut = |value| {
                     let values = part.values.iter().copied().chain([(variable, value)]).collect();
-                    parts.part(values, (level, most, above), stop)
+                    parts.part(values, level, most, above, stop)
                 };
                 let domain = parts.potentials.domains[variable as usize];
                 let all: Vec<Known> = (0..domain).into_par_iter().map(cut).collect::<Result<_, _>>()?;

@@ -108,7 +108,7 @@ pub(super) fn collect<S: OfNumbers>(
         let tables = step.inputs.iter().map(|input| match input.source {
             Source::Message(from) => moved(&found.messages[from as usize], &layout),
             Source::Function(f) => {
-                listed(&sliced.functions[f as usize], semiring, (&positions, &sliced.domains), &layout)
+                listed(&sliced.functions[f as usize], semiring, &positions, &sliced.domains, &layout)
             }
             Source::Unary => values(step.position, semiring, &plan.domains),
         });
@@ -156,7 +156,8 @@ fn values<S: OfNumbers>(position: u32, semiring: S, domains: &[u32]) -> Rows<S::
 fn listed<S: OfNumbers>(
     function: &Factor,
     semiring: S,
-    (positions, sizes): (&[u32], &[u32]),
+    positions: &[u32],
+    sizes: &[u32],
     layout: &Layout,
 ) -> Rows<S::Entry> {
     let own = Layout(function.scope.iter().map(|&v| (positions[v as usize], 0, 0)).collect());

@@ -70,7 +70,7 @@ impl Prepared {
         let (label, asked) = (gpu.cuda().label(), self.asked_of(tree));
         let (mut transfer_s, mut kernels_s) = (0.0, 0.0);
         let mut propagate = |planned: Planned<'_>, asked: &[bool], share: Option<Duration>| {
-            let done = on_device::propagate(gpu, planned, (asked, &[]), share, stop)?;
+            let done = on_device::propagate(gpu, planned, asked, &[], share, stop)?;
             let found = done.map(|OnDevice { found, transfer_s: own_transfer_s, kernels_s: own_kernels_s }| {
                 transfer_s += own_transfer_s;
                 kernels_s += own_kernels_s;
@@ -116,8 +116,8 @@ impl Prepared {
         stop: &Stop,
     ) -> Result<Option<Propagated>, Trouble> {
         let (asked, allowed) = (self.asked_of(tree), Allowed::new(tree, self.until));
-        match Conditioned::new((tree, &asked), allowed, fits, stop)? {
-            Some(slices) => slices.run((tree, &asked), allowed, each, stop),
+        match Conditioned::new(tree, &asked, allowed, fits, stop)? {
+            Some(slices) => slices.run(tree, &asked, allowed, each, stop),
             None => Ok(None),
         }
     }

@@ -57,7 +57,8 @@ pub(super) fn upper(
     sliced: &Sliced,
     plan: &EliminationPlan,
     placement: &Placement,
-    (weights, late): (Weights, &[bool]),
+    weights: Weights,
+    late: &[bool],
     stop: &Stop,
 ) -> Result<Scaled, Error> {
     let shares = shares(plan, weights, late);
@@ -91,7 +92,7 @@ pub(super) fn upper(
                         // a power of what is below 1 everywhere could be below the range of doubles everywhere
                         let own = Spread::of(message);
                         z = z.times(Scaled::new(own.largest));
-                        raise(message, (own.largest, power), stop)?;
+                        raise(message, own.largest, power, stop)?;
                         own.least
                     }
                 }
@@ -110,7 +111,7 @@ pub(super) fn upper(
             let missing = scale(f64::from(added), LEAST_EXPONENT);
             message.iter_mut().for_each(|entry| *entry += missing);
         }
-        raise(message, (1.0, if weight > 0.0 { weight } else { 1.0 }), stop)?;
+        raise(message, 1.0, if weight > 0.0 { weight } else { 1.0 }, stop)?;
         let Range { exponent, least: own } = SumProduct.normalise(message);
         least[index] = own;
         z.exponent += exponent;
@@ -164,7 +165,7 @@ impl Spread {
 }
 
 /// Raises all entries, divided by the largest, to a power.
-fn raise(table: &mut [f64], (largest, power): (f64, f64), stop: &Stop) -> Result<(), Error> {
+fn raise(table: &mut [f64], largest: f64, power: f64, stop: &Stop) -> Result<(), Error> {
     if power == 1.0 {
         return Ok(());
     }

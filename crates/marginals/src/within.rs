@@ -25,7 +25,9 @@ impl Prepared {
     /// planned table; [`Error::Stopped`] if `stop` is set before there is a bound.
     pub fn run_within(
         &self,
-        (potentials, evidence, options): (&Potentials, &Evidence, &Options),
+        potentials: &Potentials,
+        evidence: &Evidence,
+        options: &Options,
         stop: &Stop,
         tell: &mut dyn FnMut(&SumBounds),
     ) -> Result<Sums, Error> {

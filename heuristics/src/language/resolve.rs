@@ -238,7 +238,7 @@ impl<'a> Resolver<'a> {
         let constant = CONSTANTS.iter().find(|(constant, _)| *constant == name);
         // a name that is used too early is reported where it is used
         let early = std::mem::replace(&mut self.early, false);
-        let typed = if name == "rating" {
+        let (id, kind) = if name == "rating" {
             self.rating()?
         } else if let Some((name, expression)) = own {
             self.named(name, expression)?
@@ -261,19 +261,19 @@ impl<'a> Resolver<'a> {
             return Err(self.unknown(name, expression));
         };
         self.early = early;
-        self.in_time(typed, expression)
+        self.in_time(id, kind, expression)
     }
 
     /// Refuses inputs of values while values are unknown.
-    fn in_time(&self, typed: (Id, Type), expression: &Expr) -> Typed {
-        let known = self.dag.get(typed.0);
+    fn in_time(&self, id: Id, kind: Type, expression: &Expr) -> Typed {
+        let known = self.dag.get(id);
         if self.early && (known.column || known.level > 0) {
             let wrong =
                 Wrong::new(expression.at.clone(), "what is known before the values are: numbers of the variable");
             let scalars = INPUTS.iter().filter(|input| input.kind == Shape::Scalar).map(|input| input.name);
             return Err(wrong.hint(format!("such as {}", scalars.collect::<Vec<_>>().join(", "))));
         }
-        Ok(typed)
+        Ok((id, kind))
     }
 
     fn unknown(&self, name: &str, expression: &Expr) -> Wrong {
@@ -300,7 +300,7 @@ impl<'a> Resolver<'a> {
             let found = format!("{} arguments", arguments.len());
             return Err(Wrong::new(at, function.call).found(found));
         }
-        let typed = match (name, arguments) {
+        let (id, kind) = match (name, arguments) {
             ("min" | "max", [x]) => {
                 let aggregate = if name == "min" { Aggregate::Min } else { Aggregate::Max };
                 let id = self.number(x)?;
@@ -360,7 +360,7 @@ impl<'a> Resolver<'a> {
                 (self.dag.add(Node::Unary(function, x)), Type::Number)
             }
         };
-        self.in_time(typed, expression)
+        self.in_time(id, kind, expression)
     }
 
     fn aggregate(&mut self, aggregate: Aggregate, id: Id, argument: &Expr) -> Result<Id, Wrong> {

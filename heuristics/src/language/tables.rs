@@ -181,7 +181,7 @@ impl Row {
     fn error(&self, file: &str, field: usize, wrong: Wrong) -> Error {
         let before: usize = self.fields[..field].iter().map(|field| field.chars().count() + 1).sum();
         let found = wrong.found.unwrap_or_else(|| self.fields.get(field).map(|text| quote(text)).unwrap_or_default());
-        failed(file, (self.line, before as u64 + 1), found, wrong.expected, wrong.hint)
+        failed(file, self.line, before as u64 + 1, found, wrong.expected, wrong.hint)
     }
 }
 
@@ -198,7 +198,7 @@ impl Rows {
         for (index, record) in reader.records().enumerate() {
             let record = record.map_err(|error| {
                 let line = error.position().map_or(1, csv::Position::line);
-                failed(file, (line, 1), "bytes that are no text".into(), "CSV in UTF-8".into(), None)
+                failed(file, line, 1, "bytes that are no text".into(), "CSV in UTF-8".into(), None)
             })?;
             let line = record.position().map_or(1, csv::Position::line);
             let fields: Vec<String> = record.iter().map(String::from).collect();
@@ -232,10 +232,10 @@ impl Rows {
     }
 
     fn missing(&self, file: &str, expected: String, hint: &str) -> Error {
-        failed(file, (self.lines + 1, 1), "the end of the file".into(), expected, Some(hint.into()))
+        failed(file, self.lines + 1, 1, "the end of the file".into(), expected, Some(hint.into()))
     }
 }
 
-fn failed(file: &str, (line, column): (u64, u64), found: String, expected: String, hint: Option<String>) -> Error {
+fn failed(file: &str, line: u64, column: u64, found: String, expected: String, hint: Option<String>) -> Error {
     Error::Parse(ParseError { file: file.into(), line, column, found, expected, hint })
 }

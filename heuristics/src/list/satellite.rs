@@ -112,8 +112,8 @@ impl Neighbourhood for Insert {
                 best = Some((worth, (v, value)));
             }
         }
-        if let Some((_, insertion)) = best {
-            Ejection { breadth: 6, longest: 8 }.chain(view, insertion, group);
+        if let Some((_, (variable, value))) = best {
+            Ejection { breadth: 6, longest: 8 }.chain(view, variable, value, group);
         }
     }
 }

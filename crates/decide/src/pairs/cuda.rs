@@ -80,7 +80,7 @@ fn expected<'a>(group: &'a Group, tables: &[Table<usize>]) -> Expected<'a> {
     Expected { tables: numbers(tables), scope: &group.scope, output: &group.output }
 }
 
-/// Lays a plan out; or the entries that it takes, where those are more.
+/// Lays a plan out for a chip; or the entries that it takes, where those are more than `entries`.
 ///
 /// # Errors
 /// [`Error::Stopped`].
@@ -88,7 +88,8 @@ pub(super) fn lay_out(
     plan: &Plan,
     begun: &Begun,
     irregular: f64,
-    (entries, chip): (u64, &Chip),
+    entries: u64,
+    chip: &Chip,
     stop: &Stop,
 ) -> Result<Result<Laid, u64>, Error> {
     let mut pairing = Pairing::new(&plan.domains, entries);
@@ -141,8 +142,8 @@ pub(super) fn execute(
     stop: &Stop,
 ) -> Result<Result<Outcome, u64>, Failure> {
     let bytes = size_of::<f64>() as u64;
-    let room = (gpu.budget()? / bytes, &Chip::new(&gpu.cuda().info));
-    let Laid { program, notes, left } = match lay_out(plan, begun, irregular, room, stop)? {
+    let (room, chip) = (gpu.budget()? / bytes, Chip::new(&gpu.cuda().info));
+    let Laid { program, notes, left } = match lay_out(plan, begun, irregular, room, &chip, stop)? {
         Ok(laid) => laid,
         Err(entries) => return Ok(Err(entries.saturating_mul(bytes))),
     };
@@ -150,14 +151,14 @@ pub(super) fn execute(
     if !running.ready(stop)? {
         return Err(Error::Stopped.into());
     }
-    run(&mut running, plan, begun, (&notes, &left), stop).map(Ok)
+    run(&mut running, plan, begun, &notes, &left, stop).map(Ok)
 }
 
 #[cfg(test)]
 impl Laid {
     /// The same on any machine that has the program.
     pub fn run(&self, machine: &mut impl Machine, plan: &Plan, begun: &Begun, stop: &Stop) -> Result<Outcome, Failure> {
-        run(machine, plan, begun, (&self.notes, &self.left), stop)
+        run(machine, plan, begun, &self.notes, &self.left, stop)
     }
 }
 
@@ -165,7 +166,8 @@ fn run(
     machine: &mut impl Machine,
     plan: &Plan,
     begun: &Begun,
-    (notes, left): (&Notes, &Left<usize>),
+    notes: &Notes,
+    left: &Left<usize>,
     stop: &Stop,
 ) -> Result<Outcome, Failure> {
     let launches = machine.program().launches.len();

@@ -45,7 +45,7 @@ pub(crate) fn small() -> Vec<(String, Pairs)> {
 }
 
 fn laid(plan: &Plan, begun: &Begun, entries: u64, chip: &Chip) -> Result<Laid, u64> {
-    lay_out(plan, begun, 0.0, (entries, chip), &Stop::new()).expect(STOP)
+    lay_out(plan, begun, 0.0, entries, chip, &Stop::new()).expect(STOP)
 }
 
 #[test]

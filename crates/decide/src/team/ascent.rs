@@ -108,7 +108,7 @@ impl<'a> Ascent<'a> {
                 self.stop.check().ok()?;
                 let own = digits(joint, &sizes);
                 let of = |action: usize| -> Vec<f64> {
-                    (0..states).map(|s| self.worth(step, &own, (action, s), &value)).collect()
+                    (0..states).map(|s| self.worth(step, &own, action, s, &value)).collect()
                 };
                 worth.push((0..self.pomdp.actions()).map(of).collect::<Vec<_>>());
             }
@@ -119,7 +119,7 @@ impl<'a> Ascent<'a> {
         Some(value.iter().zip(&self.pomdp.start).map(|(value, p)| value * p).sum())
     }
 
-    fn worth(&self, step: usize, own: &[usize], (action, state): (usize, usize), value: &[f64]) -> f64 {
+    fn worth(&self, step: usize, own: &[usize], action: usize, state: usize, value: &[f64]) -> f64 {
         let (pomdp, states) = (self.pomdp, self.pomdp.states.len());
         let mut later = 0.0;
         if step + 1 < self.horizon {

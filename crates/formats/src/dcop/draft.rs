@@ -35,10 +35,16 @@ pub(super) struct Draft {
     pub maximise: bool,
     /// What totals must stay below, or above where larger is better.
     pub limit: Option<f64>,
-    /// Name, scope and table of each function.
-    functions: Vec<(Box<str>, Box<[u32]>, Numbers)>,
+    functions: Vec<DraftFunction>,
     values: u64,
     entries: u64,
+}
+
+/// A function on its way.
+struct DraftFunction {
+    name: Box<str>,
+    scope: Box<[u32]>,
+    numbers: Numbers,
 }
 
 /// A table of numbers; an infinite one forbids.
@@ -102,9 +108,13 @@ impl Draft {
         self.entries <= ENTRIES
     }
 
+    fn function(&mut self, name: &str, scope: Vec<u32>, numbers: Numbers) {
+        self.functions.push(DraftFunction { name: name.into(), scope: scope.into(), numbers });
+    }
+
     /// Adds a function with a number for each combination of values, the last variable running fastest.
     pub fn dense(&mut self, name: &str, scope: Vec<u32>, numbers: Vec<f64>) {
-        self.functions.push((name.into(), scope.into(), Numbers::Dense(numbers)));
+        self.function(name, scope, Numbers::Dense(numbers));
     }
 
     /// Adds a function by the combinations that differ from a default number; of several numbers of a combination the
@@ -121,7 +131,7 @@ impl Draft {
         let entries = sizes.iter().fold(1usize, |product, &size| product.saturating_mul(size));
         // as a table, where that is hardly larger
         if entries > 64 && entries / 4 > numbers.len() {
-            self.functions.push((name.into(), scope.into(), Numbers::Listed { default, tuples, numbers }));
+            self.function(name, scope, Numbers::Listed { default, tuples, numbers });
             return Ok(());
         }
         let mut table = Vec::new();
@@ -170,7 +180,7 @@ impl Draft {
         let (mut needed, mut told, mut sum) = (Vec::with_capacity(self.functions.len()), most, 0.0);
         for function in stop.each(&self.functions) {
             let (mut largest, mut digits_of_all) = (0f64, 0);
-            for number in stop.each(function?.2.finite()) {
+            for number in stop.each(function?.numbers.finite()) {
                 let number: f64 = number?;
                 largest = largest.max(number.abs());
                 let own = digits(number, most);
@@ -200,12 +210,8 @@ impl Draft {
     }
 }
 
-fn add(
-    builder: &mut Builder,
-    function: (Box<str>, Box<[u32]>, Numbers),
-    cost: impl Fn(f64) -> Cost,
-) -> Result<(), Error> {
-    let (name, scope, numbers) = function;
+fn add(builder: &mut Builder, function: DraftFunction, cost: impl Fn(f64) -> Cost) -> Result<(), Error> {
+    let DraftFunction { name, scope, numbers } = function;
     let function = match numbers {
         Numbers::Dense(numbers) => builder.dense(&scope, numbers.into_iter().map(cost).collect())?,
         Numbers::Listed { default, tuples, numbers } => {

@@ -171,14 +171,14 @@ impl<'t> Reader<'t, '_, '_> {
 
     fn constraints(&mut self, types: &Types) -> Result<(), Error> {
         let Some((node, text)) = self.part("constraints") else { return Ok(()) };
-        for pair in node.map("a mapping of constraints").map_err(|wrong| text.error(wrong))? {
+        for (key, own) in node.map("a mapping of constraints").map_err(|wrong| text.error(wrong))? {
             self.tokens.stop().check()?;
-            self.constraint(pair, types, text).map_err(|wrong| wrong.of(text))?;
+            self.constraint(key, own, types, text).map_err(|wrong| wrong.of(text))?;
         }
         Ok(())
     }
 
-    fn constraint(&mut self, (key, own): &(Node, Node), types: &Types, text: &Text) -> Result<(), Trouble> {
+    fn constraint(&mut self, key: &Node, own: &Node, types: &Types, text: &Text) -> Result<(), Trouble> {
         let name = key.scalar("a name")?;
         let kind = own.must_get("type", "the constraint")?;
         match kind.scalar("intention or extensional")? {

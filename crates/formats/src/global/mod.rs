@@ -100,7 +100,8 @@ pub(super) struct Place<'p> {
 /// The line of the list with a keyword that stands somewhere.
 fn known(
     tokens: &Tokens<'_>,
-    (keyword, at): (&str, tokens::Place),
+    keyword: &str,
+    at: tokens::Place,
     form: Form<'_>,
     number: u32,
 ) -> Result<&'static Keyword, Error> {
@@ -115,14 +116,10 @@ fn known(
 
 /// Reads the parameters of the function whose keyword was taken, and adds it to the network. The number that it gets
 /// among all functions is in messages about it.
-pub(super) fn read(
-    tokens: &mut Tokens<'_>,
-    (keyword, at): (&str, tokens::Place),
-    place: Place<'_>,
-) -> Result<(), Error> {
+pub(super) fn read(tokens: &mut Tokens<'_>, keyword: &str, at: tokens::Place, place: Place<'_>) -> Result<(), Error> {
     let Place { form, scope, builder, decomposer } = place;
     let number = builder.function_count();
-    let known = known(tokens, (keyword, at), form, number)?;
+    let known = known(tokens, keyword, at, form, number)?;
     let sizes: Vec<u32> = scope.iter().filter_map(|&v| builder.domain(v)).collect();
     if scope.is_empty() {
         return Err(tokens.error_at(at, keyword, "a scope", format!("function {number} has no variables")));

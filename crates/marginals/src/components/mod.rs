@@ -120,7 +120,8 @@ impl ComponentSearch {
     pub fn new(
         sliced: &Sliced,
         places: Vec<usize>,
-        (states, memory): (u64, u64),
+        states: u64,
+        memory: u64,
         stop: &Stop,
     ) -> Result<Option<Self>, Error> {
         // what is kept of a state takes some ten bytes an entry

@@ -87,7 +87,7 @@ impl Network {
         let mut odometer = Odometer::new(states);
         for state in stop.each(0..count) {
             let _: usize = state?;
-            let residual = self.residual(factor, (&sizes, &strides), &odometer.digits, &mut known, ids);
+            let residual = self.residual(factor, &sizes, &strides, &odometer.digits, &mut known, ids);
             self.residuals.push(residual);
             let _ = odometer.advance();
         }
@@ -97,7 +97,8 @@ impl Network {
     fn residual(
         &mut self,
         factor: &Factor,
-        (sizes, strides): (&[usize], &[usize]),
+        sizes: &[usize],
+        strides: &[usize],
         digits: &[usize],
         known: &mut FxHashMap<(u32, Vec<u64>), u32>,
         ids: &mut u32,

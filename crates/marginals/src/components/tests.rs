@@ -23,8 +23,7 @@ fn sums_by_search_are_those_of_elimination() {
         let mut places: Vec<usize> = (0..sliced.variables.len()).collect();
         rng.shuffle(&mut places);
         let memory = [1 << 12, 1 << 20][rng.index(2)];
-        let Some(mut search) =
-            ComponentSearch::new(&sliced, places, (u64::MAX, memory), &stop).expect("no stop is set")
+        let Some(mut search) = ComponentSearch::new(&sliced, places, u64::MAX, memory, &stop).expect("no stop is set")
         else {
             continue;
         };

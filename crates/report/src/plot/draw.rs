@@ -82,14 +82,14 @@ pub(super) fn draw(chart: &Chart) -> String {
 
     let mut svg = Svg::default();
     if titled > 0.0 {
-        svg.title((WIDTH / 2.0, MARGIN + FONT_SIZE), &chart.title);
+        svg.title(WIDTH / 2.0, MARGIN + FONT_SIZE, &chart.title);
     }
     let mut y = MARGIN + titled + 0.5 * LINE;
     for (keys, columns) in keys.iter().zip(&columns) {
         let [starts @ .., end] = &columns[..] else { continue };
         let left = ((WIDTH - end) / 2.0).max(MARGIN);
         for row in keys.chunks(starts.len()) {
-            row.iter().zip(starts).for_each(|(key, start)| draw_key(&mut svg, key, (left + start, y)));
+            row.iter().zip(starts).for_each(|(key, start)| draw_key(&mut svg, key, left + start, y));
             y += LINE;
         }
     }
@@ -110,16 +110,16 @@ pub(super) fn draw(chart: &Chart) -> String {
     for (part, label) in &cost_ticks {
         let y = plane.y(*part);
         svg.path(&[(plane.left - 5.0, y), (plane.left, y)], false, Style::line(FRAME, 1.0));
-        svg.markup((plane.left - 9.0, y + 0.36 * FONT_SIZE), Anchor::End, label);
+        svg.markup(plane.left - 9.0, y + 0.36 * FONT_SIZE, Anchor::End, label);
     }
     for (part, label) in &times {
         let (x, length) = (plane.x(*part), if label.is_empty() { 3.0 } else { 5.0 });
         svg.path(&[(x, plane.bottom), (x, plane.bottom + length)], false, Style::line(FRAME, 1.0));
-        svg.markup((x, plane.bottom + 6.0 + FONT_SIZE), Anchor::Middle, label);
+        svg.markup(x, plane.bottom + 6.0 + FONT_SIZE, Anchor::Middle, label);
     }
     draw_axis_breaks(&mut svg, &plane);
     let bottom = plane.bottom + 8.0 + 2.0 * LINE;
-    svg.text(((plane.left + plane.right) / 2.0, bottom - 0.3 * LINE), Anchor::Middle, "time (s)");
+    svg.text((plane.left + plane.right) / 2.0, bottom - 0.3 * LINE, Anchor::Middle, "time (s)");
     let mut title =
         chart.quantity.clone().unwrap_or_else(|| match curves.iter().filter(|curve| curve.maximise).count() {
             0 => "cost".to_string(),
@@ -133,8 +133,8 @@ pub(super) fn draw(chart: &Chart) -> String {
     if labels.exponent != 0 {
         title += &format!(" (in {})", power(labels.exponent));
     }
-    svg.text_upwards((MARGIN + FONT_SIZE, (plane.top + plane.bottom) / 2.0), &title);
-    svg.finish((WIDTH, bottom + MARGIN / 2.0))
+    svg.text_upwards(MARGIN + FONT_SIZE, (plane.top + plane.bottom) / 2.0, &title);
+    svg.finish(WIDTH, bottom + MARGIN / 2.0)
 }
 
 fn found(point: &Point) -> Option<f64> {
@@ -168,13 +168,15 @@ fn draw_curves(svg: &mut Svg, curves: &[Curve], plane: &Plane) {
     for (run, curve) in curves.iter().enumerate().filter(|_| many > 1) {
         for (side, filled) in [(bound as fn(&Point) -> Option<f64>, false), (found, true)] {
             for (time, cost) in spread(curve, side, plane, run, many) {
-                draw_shape(svg, plane.at(time, cost), style::shape(run), style::color(run), filled);
+                let (x, y) = plane.at(time, cost);
+                draw_shape(svg, x, y, style::shape(run), style::color(run), filled);
             }
         }
     }
     for (run, curve) in curves.iter().enumerate() {
         if let Some((time, cost)) = curve.proved() {
-            draw_shape(svg, plane.at(time, cost), Shape::Star, style::color(run), true);
+            let (x, y) = plane.at(time, cost);
+            draw_shape(svg, x, y, Shape::Star, style::color(run), true);
         }
     }
 }
@@ -188,7 +190,7 @@ fn draw_marks(svg: &mut Svg, curve: &Curve, plane: &Plane) {
             |&&(is_found, u, v): &&(bool, f64, f64)| is_found == mark.is_found && (x - u).hypot(y - v) < APART;
         if drawn.iter().rev().find(is_near).is_none() {
             let (shape, color) = (style::shape(mark.source), style::source_color(mark.source));
-            draw_shape(svg, (x, y), shape, color, mark.is_found);
+            draw_shape(svg, x, y, shape, color, mark.is_found);
             drawn.push((mark.is_found, x, y));
         }
     }
@@ -212,7 +214,7 @@ fn spread(
     })
 }
 
-fn draw_shape(svg: &mut Svg, (x, y): (f64, f64), shape: Shape, color: &str, filled: bool) {
+fn draw_shape(svg: &mut Svg, x: f64, y: f64, shape: Shape, color: &str, filled: bool) {
     let outline: Vec<(f64, f64)> = shape.outline().map(|(right, up)| (x + right, y - up)).collect();
     let (inside, edge) = if filled { (color, "#fff") } else { ("#fff", color) };
     let width = if filled { 0.8 } else { 1.2 };
@@ -247,16 +249,16 @@ fn draw_axis_breaks(svg: &mut Svg, plane: &Plane) {
 }
 
 /// Draws a line of the legend, the middle of whose left end is at a place.
-fn draw_key(svg: &mut Svg, key: &Key, (mut x, y): (f64, f64)) {
+fn draw_key(svg: &mut Svg, key: &Key, mut x: f64, y: f64) {
     if key.line {
         let line = Style { dashed: key.dashed, ..Style::line(key.color, 2.0) };
         svg.path(&[(x, y), (x + legend::SAMPLE, y)], false, line);
     }
     if let Some(shape) = key.shape {
-        draw_shape(svg, (x + legend::SAMPLE / 2.0, y), shape, key.color, !key.dashed);
+        draw_shape(svg, x + legend::SAMPLE / 2.0, y, shape, key.color, !key.dashed);
     }
     if key.line || key.shape.is_some() {
         x += legend::SAMPLE + legend::SPACE;
     }
-    svg.text((x, y + 0.36 * FONT_SIZE), Anchor::Start, &key.text);
+    svg.text(x, y + 0.36 * FONT_SIZE, Anchor::Start, &key.text);
 }

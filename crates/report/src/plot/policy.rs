@@ -56,14 +56,13 @@ pub fn policy_svg(graph: &PolicyGraph, title: &str) -> Result<String, Error> {
         let free = (tallest - rows[step] as f64) * ROW / 2.0;
         (left + step as f64 * (wide + gap), top + 20.0 + free + row[number] as f64 * ROW)
     };
-    let size = (
-        2.0 * MARGIN + graph.horizon as f64 * wide + (graph.horizon.max(1) - 1) as f64 * gap,
-        top + 20.0 + tallest * ROW + MARGIN,
-    );
+    let width = 2.0 * MARGIN + graph.horizon as f64 * wide + (graph.horizon.max(1) - 1) as f64 * gap;
+    let height = top + 20.0 + tallest * ROW + MARGIN;
     let mut svg = Svg::default();
-    svg.title((size.0 / 2.0, MARGIN + 4.0), title);
+    svg.title(width / 2.0, MARGIN + 4.0, title);
     for step in 0..graph.horizon {
-        svg.text((left + step as f64 * (wide + gap) + wide / 2.0, top + 4.0), Anchor::Middle, &format!("step {step}"));
+        let middle = left + step as f64 * (wide + gap) + wide / 2.0;
+        svg.text(middle, top + 4.0, Anchor::Middle, &format!("step {step}"));
     }
     for (&(from, to), seen) in &arrows {
         let ((x, y), (u, v)) = (corner(from), corner(to));
@@ -74,8 +73,8 @@ pub fn policy_svg(graph: &PolicyGraph, title: &str) -> Result<String, Error> {
         let side = |s: f64| (end.0 - 9.0 * dx - s * dy, end.1 - 9.0 * dy + s * dx);
         svg.path(&[end, side(3.5), side(-3.5)], true, Style::area("#777", 1.0));
         // nearer to the beginning, where fewer arrows cross
-        let at = (begin.0 + 0.42 * (end.0 - begin.0), begin.1 + 0.42 * (end.1 - begin.1) - 4.0);
-        svg.text(at, Anchor::Middle, &label(seen));
+        let (x, y) = (begin.0 + 0.42 * (end.0 - begin.0), begin.1 + 0.42 * (end.1 - begin.1) - 4.0);
+        svg.text(x, y, Anchor::Middle, &label(seen));
     }
     for (number, node) in graph.nodes.iter().enumerate() {
         let (x, y) = corner(number);
@@ -83,10 +82,9 @@ pub fn policy_svg(graph: &PolicyGraph, title: &str) -> Result<String, Error> {
         let own = color(node.action);
         svg.path(&outline, true, Style { fill: Some(("#fff", 1.0)), stroke: None, dashed: false });
         svg.path(&outline, true, Style { fill: Some((own, 0.14)), stroke: Some((own, 1.6)), dashed: false });
-        let text = (x + wide / 2.0, y + BOX / 2.0 + FONT_SIZE / 3.0);
-        svg.text(text, Anchor::Middle, &graph.actions[node.action]);
+        svg.text(x + wide / 2.0, y + BOX / 2.0 + FONT_SIZE / 3.0, Anchor::Middle, &graph.actions[node.action]);
     }
-    Ok(svg.finish(size))
+    Ok(svg.finish(width, height))
 }
 
 #[cfg(test)]

@@ -74,26 +74,26 @@ impl Svg {
     }
 
     /// Draws a line of text whose base line begins at a place, has its middle there, or ends there.
-    pub fn text(&mut self, at: (f64, f64), anchor: Anchor, text: &str) {
-        self.markup(at, anchor, &escaped(text));
+    pub fn text(&mut self, x: f64, y: f64, anchor: Anchor, text: &str) {
+        self.markup(x, y, anchor, &escaped(text));
     }
 
-    /// The same for text with markup, without escapes.
-    pub fn markup(&mut self, at: (f64, f64), anchor: Anchor, markup: &str) {
-        self.styled(at, anchor, "", markup);
+    /// Like [`Self::text`], but takes markup, without escapes.
+    pub fn markup(&mut self, x: f64, y: f64, anchor: Anchor, markup: &str) {
+        self.styled(x, y, anchor, "", markup);
     }
 
     /// Draws markup, turned to be read from below.
-    pub fn text_upwards(&mut self, (x, y): (f64, f64), markup: &str) {
-        self.styled((x, y), Anchor::Middle, &format!(" transform=\"rotate(-90 {x:.2} {y:.2})\""), markup);
+    pub fn text_upwards(&mut self, x: f64, y: f64, markup: &str) {
+        self.styled(x, y, Anchor::Middle, &format!(" transform=\"rotate(-90 {x:.2} {y:.2})\""), markup);
     }
 
     /// Draws the title.
-    pub fn title(&mut self, at: (f64, f64), text: &str) {
-        self.styled(at, Anchor::Middle, " font-size=\"16\"", &escaped(text));
+    pub fn title(&mut self, x: f64, y: f64, text: &str) {
+        self.styled(x, y, Anchor::Middle, " font-size=\"16\"", &escaped(text));
     }
 
-    fn styled(&mut self, (x, y): (f64, f64), anchor: Anchor, style: &str, markup: &str) {
+    fn styled(&mut self, x: f64, y: f64, anchor: Anchor, style: &str, markup: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
@@ -105,7 +105,7 @@ impl Svg {
     }
 
     /// The whole picture.
-    pub fn finish(self, (width, height): (f64, f64)) -> String {
+    pub fn finish(self, width: f64, height: f64) -> String {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"{FONT_SIZE}\" fill=\"#222\">\n\

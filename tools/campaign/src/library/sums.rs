@@ -61,7 +61,7 @@ pub fn run(call: &Call) -> Result<Report, Error> {
     let until = time(call).map(|time| Instant::now() + time);
     let run = |mut prepared: Prepared| {
         until.into_iter().for_each(|until| prepared.end_at(until));
-        prepared.run_within((&potentials, &evidence, &options), &stop, &mut |_| ())
+        prepared.run_within(&potentials, &evidence, &options, &stop, &mut |_| ())
     };
     match prepared.and_then(run) {
         Err(Error::Stopped) if first.is_some() => Ok(first.map_or_else(Report::default, bounded)),
