@@ -8,7 +8,7 @@ use super::drivers::tuning::annealing::GREEDY_SWEEPS;
 use super::run::reducing;
 use super::tuning::run::{FUNCTION_BYTES, REDUCING_BYTES};
 use crate::core::context::SearchContext;
-use crate::core::size::{self, is_dense};
+use crate::core::size::{is_dense, suits_passes};
 use crate::device::{Cuda, DeviceError};
 use crate::heuristics::ValueHeuristic;
 use crate::model::{Network, Problem};
@@ -88,7 +88,7 @@ impl Footprint {
         }
         let whole = tables + network.expanded().functions().len() as u64 * FUNCTION_BYTES;
         let reductions = if reduces { tables + places * REDUCING_BYTES } else { 0 };
-        let cores = if is_dense(network) { 0 } else { 1 + u64::from(reduces && size::suits(network)) };
+        let cores = if is_dense(network) { 0 } else { 1 + u64::from(reduces && suits_passes(network)) };
         let run_bytes = whole + reductions + cores * table_bytes;
         Footprint { table_bytes, state_bytes: state_bytes(&context) as u64, run_bytes }
     }

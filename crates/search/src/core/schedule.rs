@@ -2,7 +2,6 @@
 
 use crate::error::Error;
 use crate::stop::Stop;
-pub(crate) use crate::tuning::schedule::ENDS;
 use crate::tuning::schedule::{HOT, SAMPLES, SETTLED_ROWS, WORTH_A_THREAD};
 use crate::value_tables::ValueTables;
 use rayon::prelude::*;
@@ -125,6 +124,7 @@ mod tests {
     use crate::model::{CostFunction, FORBIDDEN, Problem, Table};
     use crate::rng::Rng;
     use crate::testing::{assignment, price, random};
+    use crate::tuning::schedule::ENDS;
     use std::sync::Arc;
 
     fn falls(schedule: Schedule) -> bool {

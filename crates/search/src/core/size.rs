@@ -7,7 +7,7 @@ use crate::tuning::core::DENSE;
 use crate::tuning::run::VAST;
 
 /// Whether a network is so large that its first solution is to come from passes.
-pub(crate) fn suits(network: &Network) -> bool {
+pub(crate) fn suits_passes(network: &Network) -> bool {
     let mut places = network.functions().iter().map(|function| function.scope.len()).scan(0, |sum, arity| {
         *sum += arity;
         Some(*sum)
@@ -18,11 +18,16 @@ pub(crate) fn suits(network: &Network) -> bool {
 
 /// Whether a network is a form of so many terms that it is searched as one, without tables.
 pub(crate) fn is_dense(network: &Network) -> bool {
-    let is_large = network.functions().len() >= DENSE * network.domains().len() && suits(network);
+    let is_large = network.functions().len() >= DENSE * network.domains().len() && suits_passes(network);
     is_large && is_form(network) && !network.forbids()
 }
 
 /// Whether local search has room for the values of all variables.
 pub(crate) fn fits_search(problem: &Problem) -> bool {
     problem.domains.iter().all(|&domain| domain <= LONGEST)
+}
+
+/// Whether a network is searched as a quadratic form before there are tables: with a thread for it.
+pub(crate) fn opens_as_form(network: &Network, threads: usize) -> bool {
+    threads > 1 && is_form(network)
 }

@@ -5,6 +5,7 @@ use super::messages::Message;
 use super::opening;
 use super::reducing::Reducing;
 use crate::core::context::SearchContext;
+use crate::core::size::opens_as_form;
 use crate::device::Opened;
 use crate::drivers::guided;
 use crate::error::Error;
@@ -45,7 +46,7 @@ impl FirstCore {
             Ok::<_, Error>((core, Some(context)))
         };
         let (core, context) = match &reducing {
-            Some(_) if opening::suits(network, rayon::current_num_threads()) => {
+            Some(_) if opens_as_form(network, rayon::current_num_threads()) => {
                 opening::beside(network, options, first, stop, tell, prepare)?
             }
             reducing => (first_core(network, options, reducing.is_some(), stop)?, None),

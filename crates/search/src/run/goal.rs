@@ -1,6 +1,5 @@
 //! When a run is at its goal: decided in the network's units, by what was found and proven, wherever either came from.
 
-use super::Run;
 use crate::event::{StoppedBy, gap};
 use crate::model::{Cost, Network, Number};
 use crate::options::Options;
@@ -31,22 +30,6 @@ pub(crate) fn reached(
 /// same.
 pub(crate) fn settled(network: &Network, options: &Options, found: Option<(Cost, Number)>, lower: Cost) -> bool {
     options.heuristic.is_none() && reached(network, options, found, lower).is_some()
-}
-
-impl Run<'_> {
-    /// To be asked after all that is told, before anything else that takes long.
-    pub(super) fn reached(&self) -> Option<StoppedBy> {
-        reached(self.network, self.options, self.value.map(|value| (self.upper, value)), self.bound())
-    }
-
-    /// The best bound that is known.
-    pub(super) fn bound(&self) -> Cost {
-        self.lower.max(self.believed)
-    }
-
-    pub(super) fn gap(&self) -> Cost {
-        self.upper.min(self.network.top()).saturating_sub(self.bound())
-    }
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use super::messages::{Message, Totals};
 use super::reducing::Reducing;
-use super::{greedy, opening, passes};
+use super::{greedy, passes};
 use crate::bounds::{BoundResult, Proof, early};
 use crate::check::{self, Evaluation};
-use crate::core::size::{self, is_dense};
+use crate::core::size::{is_dense, opens_as_form, suits_passes};
 use crate::model::{Cost, FORBIDDEN, Network, Number};
 use crate::options::Options;
 use crate::rng::Rng;
@@ -145,10 +145,10 @@ pub(crate) fn early_bound(
 /// A solution by passes over all functions, if the network is so large and there is one; by all threads, which later
 /// steps start again in less than a millisecond.
 fn by_passes(network: &Network, options: &Options, stop: &Stop) -> Option<(Vec<u32>, Evaluation)> {
-    let workers = if size::suits(network) { threads::pool(options.threads()).ok()? } else { return None };
+    let workers = if suits_passes(network) { threads::pool(options.threads()).ok()? } else { return None };
     let found = workers.install(|| {
         // what opens a search, or searches a form as it is, is better after as long as a pass takes
-        let is_begun = opening::suits(network, options.threads()) || is_dense(network);
+        let is_begun = opens_as_form(network, options.threads()) || is_dense(network);
         let passes = if Reducing::suits(network, options) && is_begun { 0 } else { PASSES };
         let values = passes::assignment(network, passes, stop).ok()?;
         let evaluation = check::evaluate_unless(network, &values, || stop.is_set())?;

@@ -1,30 +1,15 @@
 //! What a run keeps for later and tells others, and what it takes from them.
 
 use super::Run;
-use super::messages::Message;
+use super::messages::{Message, RunState};
 use crate::check;
-use crate::checkpoint::{Checkpoint, DriverState, Extent, Found, Keeper, Resumed};
+use crate::checkpoint::{Checkpoint, DriverState, Extent, Found, Keeper};
 use crate::core::elite::Elite;
 use crate::error::Error;
 use crate::stop::Stop;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// What the loop knows of a checkpoint; the publisher has the rest.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RunState {
-    pub elites: Vec<Vec<u32>>,
-    pub drivers: BTreeMap<String, DriverState>,
-}
-
-impl RunState {
-    /// What a resumed run knows before it has begun.
-    pub fn of(resumed: &Resumed) -> RunState {
-        let Checkpoint { elites, drivers, .. } = &resumed.checkpoint;
-        RunState { elites: elites.clone(), drivers: drivers.clone() }
-    }
-}
 
 impl Run<'_> {
     /// Tells keepers what is known where they want it, and takes in what they have.

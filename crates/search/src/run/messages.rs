@@ -1,17 +1,31 @@
 //! What a run tells: its news while it goes on, and how it ended.
 
-use super::keeping::RunState;
 use crate::bounds::Proof;
-use crate::checkpoint::Checkpoint;
+use crate::checkpoint::{Checkpoint, DriverState, Resumed};
 use crate::core::context::SearchContext;
 use crate::drivers::annealing::cpu::state_bytes;
-use crate::event::Picks;
-use crate::event::{Facts, StoppedBy};
+use crate::event::{Facts, Picks, StoppedBy};
 use crate::model::{Cost, Number};
 use crate::options::Options;
 use crate::reduce::ReducedProblem;
 use crate::scheduler::bounds::bound_memory;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// What the loop knows of a checkpoint; the publisher has the rest.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RunState {
+    pub elites: Vec<Vec<u32>>,
+    pub drivers: BTreeMap<String, DriverState>,
+}
+
+impl RunState {
+    /// What a resumed run knows before it has begun.
+    pub fn of(resumed: &Resumed) -> RunState {
+        let Checkpoint { elites, drivers, .. } = &resumed.checkpoint;
+        RunState { elites: elites.clone(), drivers: drivers.clone() }
+    }
+}
 
 /// What the loop tells the recorder.
 #[derive(Clone, Debug)]

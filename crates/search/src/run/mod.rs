@@ -2,6 +2,7 @@
 //! counted work, so that with a budget of rounds nothing depends on the clock; the publisher keeps the clock and
 //! reports.
 
+mod change_core;
 pub(crate) mod clock;
 mod first_core;
 pub(crate) mod goal;
@@ -20,11 +21,10 @@ pub(crate) mod rules;
 pub(crate) mod session;
 mod solutions;
 pub(crate) mod solve;
-mod tighten;
 mod troubles;
 
 use self::first_core::{FirstCore, check_heuristic};
-use self::goal::settled;
+use self::goal::{reached, settled};
 use self::handover::DeviceHandover;
 use self::initial::InitialSolution;
 use self::messages::{Ending, Message, Totals};
@@ -191,6 +191,20 @@ impl<'a> Run<'a> {
             idle_slices: 0,
             refused: FxHashSet::default(),
         }))
+    }
+
+    /// To be asked after all that is told, before anything else that takes long.
+    fn reached(&self) -> Option<StoppedBy> {
+        reached(self.network, self.options, self.value.map(|value| (self.upper, value)), self.bound())
+    }
+
+    /// The best bound that is known.
+    fn bound(&self) -> Cost {
+        self.lower.max(self.believed)
+    }
+
+    fn gap(&self) -> Cost {
+        self.upper.min(self.network.top()).saturating_sub(self.bound())
     }
 
     pub fn run(mut self) -> Result<Ending, Error> {

@@ -6,7 +6,6 @@ use super::messages::{Message, Totals};
 use crate::check;
 use crate::core::context::SearchContext;
 use crate::core::quadratic::form::SweepForm;
-use crate::core::quadratic::is_form;
 use crate::drivers::spins::{NAME, alone};
 use crate::error::Error;
 use crate::model::Network;
@@ -14,11 +13,6 @@ use crate::options::Options;
 use crate::rng::{Rng, mix};
 use crate::stop::{Cause, Stop};
 use std::sync::Arc;
-
-/// Whether a network has one: with a thread for it.
-pub(super) fn suits(network: &Network, threads: usize) -> bool {
-    threads > 1 && is_form(network)
-}
 
 /// Ends the opening, also where the preparation panics.
 struct Over<'a>(&'a Stop);

@@ -2,8 +2,7 @@
 
 use super::clock::Clock;
 use super::goal::reached;
-use super::keeping::RunState;
-use super::messages::{Ending, Message, Totals};
+use super::messages::{Ending, Message, RunState, Totals};
 use super::rules::Record;
 use crate::bounds::{CONSTANT, Proof, weaker};
 use crate::checkpoint::{Checkpoint, Found, Proved, Resumed};

@@ -1,18 +1,13 @@
 //! Reductions beside the search. On vast networks they take longer than everything else before the first moves: the
 //! search begins on the network as it is, and moves over to the reduced one once that is there.
 
-use super::Run;
-use super::messages::Message;
-use crate::bounds::{Proof, REDUCTIONS};
-use crate::core::context::SearchContext;
-use crate::core::elite::Elite;
-use crate::core::size::{self, fits_search, is_dense};
+use crate::core::size::{is_dense, suits_passes};
 use crate::device::Busy;
 use crate::error::Error;
 use crate::memory;
 use crate::model::{Network, Problem};
 use crate::options::Options;
-use crate::reduce::{ReducedProblem, Reducer, ValueBounds};
+use crate::reduce::{ReducedProblem, Reducer};
 use crate::stop::{Cause, Stop};
 use crate::threads;
 use crate::tuning::run::{REDUCING_BYTES, WORTH_MOVING};
@@ -36,7 +31,7 @@ impl Reducing {
     /// for all steps or for the reduced problem's variables.
     pub fn suits(network: &Network, options: &Options) -> bool {
         let is_free = options.rounds.is_none() && !options.certificate && options.heuristic.is_none();
-        options.reduce && is_free && size::suits(network) && (options.threads() > 1 || is_dense(network))
+        options.reduce && is_free && suits_passes(network) && (options.threads() > 1 || is_dense(network))
     }
 
     /// Begins them on a thread of their own. A dense form has none: they leave all of it.
@@ -72,71 +67,10 @@ impl Reducing {
         self.thread.is_some()
     }
 
-    fn finished(&mut self) -> Option<Result<Option<ReducedProblem>, Error>> {
+    /// What they leave, once: `None` before that, and within if that would be nearly all.
+    pub fn finished(&mut self) -> Option<Result<Option<ReducedProblem>, Error>> {
         let thread = self.thread.take_if(|thread| thread.is_finished())?;
         Some(thread.join().unwrap_or_else(|panic| Err(Error::Internal(threads::message(&*panic)))))
-    }
-}
-
-impl Run<'_> {
-    /// Moves over to the reduced network once it is there. One that no memory holds, or that was lost, is left out.
-    pub(super) fn take_reduced(&mut self) {
-        let Some(reduced) = self.reducing.as_mut().and_then(Reducing::finished) else { return };
-        match reduced {
-            Ok(None) => (self.tell)(Message::facts(&self.core, &self.context, self.options)),
-            Ok(Some(new)) if new.reducer.infeasible() => {
-                self.reducing = None;
-                self.raise(self.upper.min(self.network.top()), REDUCTIONS, None);
-            }
-            // the core stays, and what was made for it
-            Ok(Some(new)) if extent(&new.problem) >= WORTH_MOVING * extent(&self.core.problem) => {
-                (self.tell)(Message::facts(&self.core, &self.context, self.options));
-                threads::free(new, self.network.domains().len());
-            }
-            Ok(Some(new)) => {
-                let Ok(values) = ValueBounds::new(&new.reducer, self.stop) else { return };
-                if self.move_to(new, None) {
-                    self.reducing = None;
-                    self.values = values;
-                    (self.tell)(Message::facts(&self.core, &self.context, self.options));
-                }
-            }
-            Err(Error::Stopped) => {}
-            Err(error) => {
-                let message = format!("{error}; the network is searched as it is");
-                (self.tell)(Message::Lost { source: REDUCTIONS.into(), message });
-            }
-        }
-    }
-
-    /// Everything moves to another core; whether it did, which it does not once the run is over.
-    pub(super) fn move_to(&mut self, new: ReducedProblem, proof: Option<Proof>) -> bool {
-        self.raise(new.problem.constant, REDUCTIONS, proof);
-        if self.reached().is_some() {
-            return false;
-        }
-        let Ok(context) = SearchContext::of_core(self.network, &new, self.options, &mut self.rng, self.stop) else {
-            return false;
-        };
-        context.have_form_of(&self.context);
-        let old = std::mem::replace(&mut self.core, new);
-        self.context = context;
-        self.size = size(&self.core.problem);
-        self.has_room = fits_search(&self.core.problem);
-        self.has_search = self.has_room;
-        self.look_at_reduced();
-        let (new, context, stop) = (&self.core.reducer, &self.context, self.stop);
-        let translate = |values: &[u16]| -> Option<Elite> {
-            let assignment: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
-            let core = new.project_until(&old.reducer.lift_until(&assignment, stop).ok()?, stop).ok()?;
-            Elite::until(&context.tables, core.into_iter().map(|value| value as u16).collect(), stop).ok()
-        };
-        self.pool.rebase(&translate);
-        self.group.rebase(&self.context, &translate);
-        self.bounds.rebase();
-        let parts = self.network.domains().len();
-        threads::free(old, parts);
-        true
     }
 }
 
@@ -145,7 +79,7 @@ impl Run<'_> {
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Memory`].
 pub(crate) fn are_made(network: &Network, stop: &Stop) -> Result<bool, Error> {
-    Ok(!size::suits(network) || are_worthwhile(network, stop)?)
+    Ok(!suits_passes(network) || are_worthwhile(network, stop)?)
 }
 
 /// Whether the reductions of a vast network leave so much less that the search would move over. Those of a dense form
@@ -158,7 +92,7 @@ fn are_worthwhile(network: &Network, stop: &Stop) -> Result<bool, Error> {
 }
 
 /// Values and functions of a core.
-fn extent(problem: &Problem) -> f64 {
+pub(super) fn extent(problem: &Problem) -> f64 {
     problem.domains.iter().map(|&domain| f64::from(domain)).sum::<f64>() + problem.functions.len() as f64
 }
 
@@ -172,7 +106,9 @@ mod tests {
     use super::*;
     use crate::device::{Choice, Opening};
     use crate::generate::generate;
+    use crate::run::Run;
     use crate::run::initial::InitialSolution;
+    use crate::run::messages::Message;
     use std::sync::mpsc::channel;
 
     #[test]

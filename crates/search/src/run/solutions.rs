@@ -1,6 +1,7 @@
 //! Solutions on their way to the network: lifted, checked by the independent evaluator, kept where they are better.
 
-use super::{Message, Run};
+use super::Run;
+use super::messages::Message;
 use crate::check::{self, Evaluation};
 use crate::core::effort::Found;
 use crate::error::Error;

@@ -15,7 +15,6 @@ use crate::drivers::tuning::annealing::{
 };
 use crate::fang::boltzmann::Boltzmann;
 use crate::memory;
-use crate::rng::Rng;
 use crate::stop::Stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -228,6 +227,7 @@ mod tests {
     use super::*;
     use crate::drivers::annealing::generation::steps;
     use crate::generate::generate;
+    use crate::rng::Rng;
     use crate::testing::price;
     use std::sync::Arc;
 

@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
 
+use super::arguments::{BatchArgument, TrajectoryProgress};
 use super::backend::{Backend, Batch, TrajectoryResult};
 pub(crate) use super::network::unfit;
 use super::network::{NetworkOnDevice, NetworkProblem};
@@ -10,8 +11,7 @@ use super::round_context::RoundContext;
 use super::trajectory::Trajectory;
 use super::visit::Visit;
 use crate::core::watch::watch;
-use crate::device::shared::device_structs;
-use crate::device::{Compiled, Cuda, CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg, ValidAsZeroBits};
+use crate::device::{Compiled, Cuda, CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg};
 use crate::drivers::annealing::cpu::most_states;
 use crate::event::Picks;
 use crate::fang::cuda::{Heuristic, Shape};
@@ -25,58 +25,6 @@ use std::sync::Arc;
 /// Temperatures of the passes of a turn, at most.
 const TEMPERATURES: usize = LENGTHS.len() * STARTS.len() * LONGEST as usize;
 const NONE: u32 = u32::MAX;
-
-device_structs! {
-    /// `kernels/trajectory.cuh`: TrajectoryProgress.
-    #[derive(Clone, Copy, Debug, Default)]
-    pub(super) struct TrajectoryProgress as "TrajectoryProgress" {
-        energy: i64,
-        record: i64,
-        kept: i64,
-        recounted: i64,
-        fault: u32,
-        proposed: u32,
-        taken: u32,
-        taken_changed: u32,
-        taken_improved: u32,
-        senseless: u32,
-        beyond: u32,
-        pass: u32,
-        improved: u32,
-        moves: u32,
-        ratings: u32,
-        drawn: u32,
-        changed: u32,
-        improvements: u32,
-        weightless: u32,
-        held: u32,
-        strange: u32,
-        outcome: u32,
-    }
-}
-
-device_structs! {
-    /// `kernels/trajectory.cuh`: Batch.
-    #[derive(Clone, Copy, Debug)]
-    pub(super) struct BatchArgument as "Batch" {
-        states: u64,
-        working: u64,
-        bests: u64,
-        progress: u64,
-        trajectories: u64,
-        temperatures: u64,
-        order: u64,
-        stop: u64,
-        draw: u64,
-        count: u32,
-        words: u32,
-        room: u32,
-        unused: u32,
-    }
-}
-
-// SAFETY: plain numbers.
-unsafe impl ValidAsZeroBits for TrajectoryProgress {}
 
 pub(crate) struct CudaBackend {
     cuda: Arc<Cuda>,

@@ -13,6 +13,7 @@
 //! The host decides which trajectories come next and which states begin again; where the states live is a [`Backend`]:
 //! the CPU's, or a device's with the same states after every round.
 
+mod arguments;
 mod backend;
 mod cuda;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A core on a device, and the text that weighs its values: `heuristics/network.cuh`.
 
-use super::cuda::{BatchArgument, TrajectoryProgress};
+use super::arguments::{BatchArgument, TrajectoryProgress};
 use super::guidance::{GuidanceArgument, GuidanceOnDevice};
 use super::round_context::RoundContext;
 use crate::core::context::SearchContext;

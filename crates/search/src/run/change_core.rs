@@ -1,0 +1,105 @@
+//! The run moves to another core: what reductions beside the search have left, or the core reduced again with what was
+//! found and proven.
+
+use super::Run;
+use super::messages::Message;
+use super::reducing::{Reducing, extent, size};
+use crate::bounds::{Proof, REDUCTIONS};
+use crate::core::context::SearchContext;
+use crate::core::elite::Elite;
+use crate::core::size::fits_search;
+use crate::error::Error;
+use crate::model::Problem;
+use crate::reduce::{ReducedProblem, ValueBounds};
+use crate::threads;
+use crate::tuning::run::WORTH_MOVING;
+use std::sync::Arc;
+
+impl Run<'_> {
+    /// The incumbent becomes the top, values that bounds forbid leave: reduces again and moves everything to the
+    /// smaller core.
+    pub(super) fn tighten(&mut self) {
+        if self.reducing.is_some() {
+            return;
+        }
+        self.tightened = (self.upper, self.budget.search_work);
+        let upper = self.upper.min(self.network.top());
+        // the loop sees the flag, here and below
+        let Ok(mut reducer) = self.core.reducer.copy(self.stop) else { return };
+        reducer.tighten_by(upper, &self.values, self.stop);
+        let reducer = Arc::new(reducer);
+        if reducer.infeasible() {
+            self.raise(upper, REDUCTIONS, Proof::reductions(&reducer));
+            return;
+        }
+        let Ok(problem) = reducer.problem_until(self.stop) else { return };
+        let size = |p: &Problem| (p.variables(), p.domains.iter().sum::<u32>(), p.functions.len(), p.constant);
+        if size(&problem) == size(&self.core.problem) {
+            threads::free(reducer, self.network.domains().len());
+            return;
+        }
+        let new = ReducedProblem { reducer, problem: Arc::new(problem) };
+        let proof = Proof::reductions(&new.reducer);
+        let _ = self.move_to(new, proof);
+    }
+
+    /// Moves over to the reduced network once it is there. One that no memory holds, or that was lost, is left out.
+    pub(super) fn take_reduced(&mut self) {
+        let Some(reduced) = self.reducing.as_mut().and_then(Reducing::finished) else { return };
+        match reduced {
+            Ok(None) => (self.tell)(Message::facts(&self.core, &self.context, self.options)),
+            Ok(Some(new)) if new.reducer.infeasible() => {
+                self.reducing = None;
+                self.raise(self.upper.min(self.network.top()), REDUCTIONS, None);
+            }
+            // the core stays, and what was made for it
+            Ok(Some(new)) if extent(&new.problem) >= WORTH_MOVING * extent(&self.core.problem) => {
+                (self.tell)(Message::facts(&self.core, &self.context, self.options));
+                threads::free(new, self.network.domains().len());
+            }
+            Ok(Some(new)) => {
+                let Ok(values) = ValueBounds::new(&new.reducer, self.stop) else { return };
+                if self.move_to(new, None) {
+                    self.reducing = None;
+                    self.values = values;
+                    (self.tell)(Message::facts(&self.core, &self.context, self.options));
+                }
+            }
+            Err(Error::Stopped) => {}
+            Err(error) => {
+                let message = format!("{error}; the network is searched as it is");
+                (self.tell)(Message::Lost { source: REDUCTIONS.into(), message });
+            }
+        }
+    }
+
+    /// Everything moves to another core; whether it did, which it does not once the run is over.
+    pub(super) fn move_to(&mut self, new: ReducedProblem, proof: Option<Proof>) -> bool {
+        self.raise(new.problem.constant, REDUCTIONS, proof);
+        if self.reached().is_some() {
+            return false;
+        }
+        let Ok(context) = SearchContext::of_core(self.network, &new, self.options, &mut self.rng, self.stop) else {
+            return false;
+        };
+        context.have_form_of(&self.context);
+        let old = std::mem::replace(&mut self.core, new);
+        self.context = context;
+        self.size = size(&self.core.problem);
+        self.has_room = fits_search(&self.core.problem);
+        self.has_search = self.has_room;
+        self.look_at_reduced();
+        let (new, context, stop) = (&self.core.reducer, &self.context, self.stop);
+        let translate = |values: &[u16]| -> Option<Elite> {
+            let assignment: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
+            let core = new.project_until(&old.reducer.lift_until(&assignment, stop).ok()?, stop).ok()?;
+            Elite::until(&context.tables, core.into_iter().map(|value| value as u16).collect(), stop).ok()
+        };
+        self.pool.rebase(&translate);
+        self.group.rebase(&self.context, &translate);
+        self.bounds.rebase();
+        let parts = self.network.domains().len();
+        threads::free(old, parts);
+        true
+    }
+}
