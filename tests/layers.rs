@@ -58,6 +58,21 @@ fn the_checker_depends_on_base_and_model_alone() {
     assert_eq!(own, ["base", "model"]);
 }
 
+/// Drivers, scheduler and loop share what is in the core, which knows none of them.
+#[test]
+fn folders_of_the_search_import_those_before_them() {
+    const ORDER: [&str; 5] = ["core", "drivers", "scheduler", "run", "coloring"];
+    for (path, text) in files(&["crates/search/src"]) {
+        let folder = path.iter().nth(3).and_then(|folder| folder.to_str());
+        let Some(place) = ORDER.iter().position(|name| folder == Some(name)) else { continue };
+        let is_test = path.file_stem().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with("tests"));
+        let code = text.split("#[cfg(test)]\nmod tests").next().filter(|_| !is_test).unwrap_or_default();
+        for later in &ORDER[place + 1..] {
+            assert!(!code.contains(&format!("crate::{later}")), "{} imports {later}", path.display());
+        }
+    }
+}
+
 #[test]
 fn files_and_lines_are_short() {
     let all = files(&FOLDERS);

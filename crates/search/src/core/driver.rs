@@ -1,7 +1,11 @@
 //! What a driver is.
 //!
-//! To add a driver: write a file in `drivers/` with a type that implements [`Driver`], and add its line to the list in
-//! `drivers/mod.rs`. A driver makes bounded rounds; it never reads the clock, prints, or writes files.
+//! To add a driver:
+//!
+//! 1. Write a file in `drivers/` with a type that implements [`Driver`]. Three methods are required: `population`,
+//!    `round` and `rebase`. A round does bounded work; it never reads the clock, prints, or writes files.
+//! 2. Give its constants a module in `drivers/tuning.rs`: unit, meaning, and the measurement that chose each.
+//! 3. Add its line to the list in `drivers/mod.rs`. The choice by name, the help and the portfolio follow from that.
 
 use super::context::SearchContext;
 use super::effort::Effort;

@@ -2,16 +2,19 @@
 
 mod child;
 mod growth;
+mod states;
 
-use self::child::{Child, MakeChild, STORAGE, keeps_ratings};
-use self::growth::Growing;
+pub(crate) use self::states::CpuPopulation;
+
+use self::child::{MakeChild, STORAGE, keeps_ratings};
+use self::states::Child;
 use super::generation::{Generation, Offspring, Population, Replacement, Tally};
 use super::rating_cache::RatingCache;
 use crate::core::context::SearchContext;
 use crate::core::elite::Elite;
 use crate::device::DeviceError;
 use crate::drivers::tuning::annealing::{
-    COLD_SHARES, FIRST_FOR_EACH, FIRST_STATES, GENERATION_WORK, GREEDY_SWEEPS, LARGE_POPULATION,
+    FIRST_FOR_EACH, FIRST_STATES, GENERATION_WORK, GREEDY_SWEEPS, LARGE_POPULATION,
 };
 use crate::fang::boltzmann::Boltzmann;
 use crate::memory;
@@ -19,24 +22,6 @@ use crate::stop::Stop;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
-
-/// Elites and the offspring of the generation in progress.
-#[derive(Debug, Default)]
-pub(crate) struct CpuPopulation {
-    /// Whether one is allowed is known of the best of them alone.
-    elites: Vec<Elite>,
-    /// Theirs, on small cores.
-    ratings: Vec<RatingCache>,
-    offspring: Vec<Child>,
-    steps: Vec<Boltzmann>,
-    best: i64,
-    best_allowed: i64,
-    /// Moves that a child last made in its first sweep, by where its temperature began. They say no more than how to do
-    /// the next.
-    first_moves: [u64; COLD_SHARES.len()],
-    /// The child that all threads are making.
-    growing: Option<Growing>,
-}
 
 /// Whether a pool on the CPU has a state for each thread: the first on a large core, unless a number was asked for or
 /// the run must be repeated.
@@ -78,21 +63,6 @@ pub(crate) fn suitable_states(context: &SearchContext, base_sweeps: u32, epoch: 
     let child_work = u64::from(base_sweeps + GREEDY_SWEEPS + 2) * context.sweep_work;
     let most = (GENERATION_WORK / child_work.max(1)).clamp(16, 256) as usize;
     (FIRST_STATES.max(FIRST_FOR_EACH * threads) << epoch.min(8)).min(most)
-}
-
-impl CpuPopulation {
-    /// The best of these, and the best without violations, if those are better than all before.
-    fn better<'a>(&mut self, all: impl Iterator<Item = &'a Elite> + Clone) -> Vec<Elite> {
-        let mut found = Vec::new();
-        for (allowed, known) in [(false, &mut self.best), (true, &mut self.best_allowed)] {
-            let all = all.clone().filter(|elite| !allowed || elite.energy.violations == 0);
-            if let Some(best) = all.min_by_key(|elite| elite.energy.total).filter(|e| e.energy.total < *known) {
-                *known = best.energy.total;
-                found.push(best.clone());
-            }
-        }
-        found
-    }
 }
 
 impl Population for CpuPopulation {

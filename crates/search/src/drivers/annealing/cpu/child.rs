@@ -1,6 +1,6 @@
 //! A child on the CPU: how it begins, anneals and ends.
 
-use super::CpuPopulation;
+use super::states::{Child, CpuPopulation};
 use crate::core::context::SearchContext;
 use crate::core::elite::{Elite, hash};
 use crate::core::layout::MoveLayout;
@@ -19,16 +19,6 @@ use crate::rng::{Rng, below, mix};
 use crate::stop::Stop;
 use crate::value_tables::Energy;
 use std::cell::RefCell;
-
-#[derive(Clone, Debug)]
-pub(super) struct Child {
-    pub elite: Elite,
-    pub ratings: RatingCache,
-    pub plan: ChildPlan,
-    pub first_moves: u64,
-    pub moves: u64,
-    pub rated: u64,
-}
 
 thread_local! {
     pub(super) static STORAGE: RefCell<ThreadStorage> = RefCell::default();

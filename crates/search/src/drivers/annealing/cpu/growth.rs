@@ -1,12 +1,11 @@
 //! Children of vast cores: all threads make one together, some sweeps a turn, and what it has come to is told on the
 //! way. One begins where its parent is: regions of a second parent would be joined to it at places without number.
 
-use super::CpuPopulation;
-use super::child::Child;
+use super::states::{Child, CpuPopulation, Growing};
 use crate::core::context::SearchContext;
 use crate::core::elite::Elite;
 use crate::drivers::annealing::crossover::PartitionCrossover;
-use crate::drivers::annealing::generation::{ChildPlan, Generation, Offspring, decision};
+use crate::drivers::annealing::generation::{Generation, Offspring, decision};
 use crate::drivers::annealing::rating_cache::RatingCache;
 use crate::drivers::annealing::state::AnnealState;
 use crate::drivers::annealing::sweep::{SweepDraws, sweep_together};
@@ -16,17 +15,6 @@ use crate::fang::boltzmann::Boltzmann;
 use crate::rng::{Rng, below, mix};
 use crate::stop::Stop;
 use crate::value_tables::Energy;
-
-/// A child in the making.
-#[derive(Debug)]
-pub(super) struct Growing {
-    plan: ChildPlan,
-    state: AnnealState,
-    /// Sweeps made.
-    sweeps: u32,
-    /// The energy, where nothing is rounded.
-    total: Option<i64>,
-}
 
 impl CpuPopulation {
     /// Goes on with the child of a slot, for a turn at most.
