@@ -190,9 +190,9 @@ impl MoveLayout {
         (100 + rated + changed) as u64
     }
 
-    /// Brings a number of each move up to date as a variable moves: a sum over functions, to which a function gives `of`
-    /// its cost. `watch`, if any, is told of each sum of a value that a variable has: the variable, the sum before and
-    /// after.
+    /// Brings a number of each move up to date as a variable moves: a sum over functions, to which a function gives
+    /// `of` its cost. `watch`, if any, receives each sum of a value that a variable has: the variable, the sum before
+    /// and after.
     #[inline(always)]
     pub fn update<W: FnMut(usize, i32, i32)>(
         &self,

@@ -1,4 +1,4 @@
-//! What all drivers, the scheduler and the loop share: the prepared problem, the pool of solutions, and what a driver is.
+//! What drivers, the scheduler and the loop share: the prepared problem, the pool of solutions, and what a driver is.
 
 pub(crate) mod bandit;
 pub(crate) mod context;

@@ -25,8 +25,8 @@ impl Drop for DeviceHandover {
 }
 
 impl DeviceHandover {
-    /// The device if it is there with its kernels, or if the run waits for it; else the way to it. `closed` ends what the
-    /// CPU does meanwhile.
+    /// The device if it is there with its kernels, or if the run waits for it; else the way to it. `closed` ends what
+    /// the CPU does meanwhile.
     pub fn unless_there(
         opening: &Opening,
         waits: bool,

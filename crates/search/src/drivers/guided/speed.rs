@@ -18,8 +18,8 @@ use std::time::Instant;
 /// Trajectories as the driver makes them: passes on the colder half of the schedule, and one that settles.
 const TRAJECTORY: Trajectory = Trajectory { passes: 15, start: 0.5 };
 
-/// Measures trajectories from random assignments, and on from where they end. Returns for each the milliseconds of a pass
-/// of all states; `None` if a device does not take the core or the heuristic.
+/// Measures trajectories from random assignments, and on from where they end. Returns for each the milliseconds of a
+/// pass of all states; `None` if a device does not take the core or the heuristic.
 pub(crate) fn passes(
     context: &SearchContext,
     heuristic: &dyn ValueHeuristic,

@@ -1,9 +1,9 @@
 //! A driver of walks: local searches that each change one assignment move by move, side by side on the CPU or on a
 //! device. What a walk does, where it begins and what others are shown is its [`LocalSearch`]'s.
 //!
-//! To add a local search: implement [`search::Walk`] for its walk on the CPU, which says what its kernel does, [`LocalSearch`],
-//! and [`DeviceSearch`] for the kernel. A walk is a function of where it begins, its key and nothing else: all that it
-//! decides is mixed from the key and the step, so that both walk the same ways, move by move.
+//! To add a local search: implement [`search::Walk`] for its walk on the CPU, which says what its kernel does,
+//! [`LocalSearch`], and [`DeviceSearch`] for the kernel. A walk is a function of where it begins, its key and nothing
+//! else: all that it decides is mixed from the key and the step, so that both walk the same ways, move by move.
 
 pub(crate) mod cpu;
 pub(crate) mod cuda;
