@@ -11,6 +11,7 @@ use fangs::error::Error;
 use fangs::formats::{self, Decision as Problem, DecisionFormat, Source};
 use fangs::marginals::{Bounded, Evidence, MapBounds, Options, Prepared, PreparedMap, SumBounds, Sums, first_bound};
 use fangs::memory;
+use fangs::model::Network as Model;
 use fangs::search::{Clock, seek};
 use fangs::stop::Stop;
 use numpy::PyArray1;
@@ -56,6 +57,40 @@ impl Marginals {
             Some(ln_z) => format!("Marginals(ln_z={ln_z})"),
             None => format!("Marginals(bounds={:?})", self.bounds),
         }
+    }
+}
+
+impl Marginals {
+    /// What a sum or bounds on it are in Python.
+    fn of(py: Python<'_>, network: &Model, sums: Sums) -> PyResult<Marginals> {
+        let posteriors = PyDict::new(py);
+        Ok(match sums {
+            Sums::Bounds(Bounded { bounds: SumBounds { lower, upper, open_parts, .. }, .. }) => Marginals {
+                ln_z: (open_parts == 0).then_some(lower / 2.0 + upper / 2.0),
+                error_bound: (open_parts == 0).then_some(upper - lower),
+                posterior_error: None,
+                bounds: (lower, upper),
+                posteriors: posteriors.unbind(),
+                device: "cpu".into(),
+            },
+            Sums::Exact(found) => {
+                warn(py, found.trouble.as_slice())?;
+                for (variable, posterior) in found.posteriors.iter().enumerate() {
+                    if let Some(posterior) = posterior {
+                        posteriors.set_item(network.variable_name(variable), PyArray1::from_slice(py, posterior))?;
+                    }
+                }
+                let (ln_z, error) = (found.ln_z, found.error_bound);
+                Marginals {
+                    ln_z: Some(ln_z),
+                    error_bound: Some(error),
+                    posterior_error: Some(found.posterior_error),
+                    bounds: (ln_z - error, ln_z + error),
+                    posteriors: posteriors.unbind(),
+                    device: found.device.unwrap_or_else(|| "cpu".into()),
+                }
+            }
+        })
     }
 }
 
@@ -119,34 +154,7 @@ impl Network {
             (Ok(Sums::Bounds(found)), Some(last)) => Sums::Bounds(Bounded { bounds: found.bounds.and(last), ..found }),
             (sums, _) => sums?,
         };
-        let posteriors = PyDict::new(py);
-        Ok(match sums {
-            Sums::Bounds(Bounded { bounds: SumBounds { lower, upper, open_parts, .. }, .. }) => Marginals {
-                ln_z: (open_parts == 0).then_some(lower / 2.0 + upper / 2.0),
-                error_bound: (open_parts == 0).then_some(upper - lower),
-                posterior_error: None,
-                bounds: (lower, upper),
-                posteriors: posteriors.unbind(),
-                device: "cpu".into(),
-            },
-            Sums::Exact(found) => {
-                warn(py, found.trouble.as_slice())?;
-                for (variable, posterior) in found.posteriors.iter().enumerate() {
-                    if let Some(posterior) = posterior {
-                        posteriors.set_item(network.variable_name(variable), PyArray1::from_slice(py, posterior))?;
-                    }
-                }
-                let (ln_z, error) = (found.ln_z, found.error_bound);
-                Marginals {
-                    ln_z: Some(ln_z),
-                    error_bound: Some(error),
-                    posterior_error: Some(found.posterior_error),
-                    bounds: (ln_z - error, ln_z + error),
-                    posteriors: posteriors.unbind(),
-                    device: found.device.unwrap_or_else(|| "cpu".into()),
-                }
-            }
-        })
+        Marginals::of(py, &network, sums)
     }
 
     /// The values of some variables for which the sum over all others is largest, and the logarithm of that sum.

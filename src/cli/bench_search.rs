@@ -4,15 +4,17 @@ use super::output::{self, Files, Rows};
 use super::{Exit, heuristics, values};
 use clap::Args;
 use fangs::Error;
-use fangs::device::{Choice, DeviceError};
+use fangs::device::{Choice, Cuda, DeviceError};
 use fangs::formats::{self, Source};
+use fangs::model::Network;
 use fangs::record::{Console, Verbosity};
-use fangs::search::measure::{Bench, Place, Speed};
+use fangs::search::measure::{Bench, Core, Place, Speed};
 use fangs::stop::Stop;
 use fangs::terminal;
 use serde::Serialize;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 #[derive(Args, Debug)]
 pub struct SearchFlags {
@@ -57,15 +59,57 @@ struct Row {
     share: f64,
 }
 
-/// A measured heuristic: its name, and its speed.
-type Measured = (String, Result<Speed, DeviceError>);
+/// A measured heuristic.
+struct Measured {
+    name: String,
+    speed: Result<Speed, DeviceError>,
+}
+
+/// The first speed at a place with a number of states: what the others there are compared with.
+struct Baseline {
+    place: String,
+    states: usize,
+    ratings: f64,
+}
+
+impl Baseline {
+    fn of(speed: &Speed) -> Baseline {
+        Baseline { place: speed.place.clone(), states: speed.states, ratings: speed.ratings }
+    }
+
+    fn compares(&self, speed: &Speed) -> bool {
+        (&self.place, self.states) == (&speed.place, speed.states)
+    }
+}
+
+impl Row {
+    fn new(file: &Path, core: &Core, heuristic: String, speed: Speed, baseline: &Baseline) -> Row {
+        Row {
+            heuristic,
+            share: speed.ratings / baseline.ratings,
+            instance: file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+            variables: core.variables,
+            degree: core.degree,
+            domain: core.domain,
+            place: speed.place,
+            states: speed.states,
+            sweeps: speed.sweeps,
+            trees: speed.trees,
+            variation_ms: speed.variation_ms,
+            replacement_ms: speed.replacement_ms,
+            visits_s: speed.visits,
+            ratings_s: speed.ratings,
+            moves_s: speed.moves,
+        }
+    }
+}
 
 /// Measures.
 pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
     let reads = |files: Files, path: &PathBuf| files.reads("the network", Some(path));
     let files = heuristics::reads(flags.files.iter().try_fold(Files::default(), reads)?, flags.heuristic.iter())?;
     let _ = files.writes("--csv", flags.csv.as_deref())?;
-    let mut csv = Rows::create(flags.csv)?;
+    let mut csv = Rows::create(flags.csv.clone())?;
     let opened = Choice::Auto.open().map_err(|error| Error::Usage(error.to_string()))?;
     if !flags.json {
         output::print(&format_args!("{opened}; CPU with {} threads\n", rayon::current_num_threads()))?;
@@ -84,57 +128,13 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
             let nothing = "the reductions solve the network: there is nothing to measure";
             return Err(Error::Usage(format!("{}: {nothing}", terminal::path(file))));
         }
-        let repeats = usize::from(flags.repeats);
-        let mut places: Vec<(Place, Option<usize>)> = Vec::new();
-        if let Some(cuda) = &opened.cuda {
-            let place = Place::Device(cuda.clone());
-            match &flags.states[..] {
-                [] => places.push((place, None)),
-                all => places.extend(all.iter().map(|&states| (place.clone(), Some(states)))),
-            }
-        }
-        places.push((Place::Cpu, None));
-        let mut measured: Vec<Measured> = Vec::new();
-        for (place, states) in places {
-            for chosen in &flags.heuristic {
-                let heuristic = chosen.of(&network, &Stop::new())?;
-                if heuristic.is_for_devices() && matches!(place, Place::Cpu) {
-                    continue;
-                }
-                let speed = bench.passes(&place, &*heuristic, states, repeats).transpose();
-                measured.extend(speed.map(|speed| (chosen.name(), speed)));
-            }
-            if flags.heuristic.is_empty() {
-                let sweeps = [false, true].map(|trees| bench.run(&place, states, trees, repeats));
-                measured.extend(sweeps.map(|speed| ("anneal".into(), speed)));
-            }
-        }
-        let mut first: Option<(String, usize, f64)> = None;
-        for (heuristic, speed) in measured {
+        let mut first: Option<Baseline> = None;
+        for Measured { name, speed } in measure(&bench, &network, &flags, opened.cuda.as_ref())? {
             let speed = speed.map_err(|error| Error::Usage(format!("{}: {error}", terminal::path(file))))?;
-            let (place, states, ratings) = first
-                .take()
-                .filter(|(place, states, _)| (place, *states) == (&speed.place, speed.states))
-                .unwrap_or_else(|| (speed.place.clone(), speed.states, speed.ratings));
-            let share = speed.ratings / ratings;
-            first = Some((place, states, ratings));
-            let row = Row {
-                heuristic,
-                share,
-                instance: file.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
-                variables: core.variables,
-                degree: core.degree,
-                domain: core.domain,
-                place: speed.place,
-                states: speed.states,
-                sweeps: speed.sweeps,
-                trees: speed.trees,
-                variation_ms: speed.variation_ms,
-                replacement_ms: speed.replacement_ms,
-                visits_s: speed.visits,
-                ratings_s: speed.ratings,
-                moves_s: speed.moves,
-            };
+            let baseline = first.take().filter(|first| first.compares(&speed));
+            let baseline = baseline.unwrap_or_else(|| Baseline::of(&speed));
+            let row = Row::new(file, &core, name, speed, &baseline);
+            first = Some(baseline);
             if !flags.json {
                 output::print(&line(&row))?;
             }
@@ -147,6 +147,41 @@ pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
     }
     csv.finish(&Stop::new())?;
     Ok(Exit::Done)
+}
+
+/// Measures the heuristics of the flags, or annealing without and with tree moves, on the device and on the CPU.
+fn measure(
+    bench: &Bench,
+    network: &Network,
+    flags: &SearchFlags,
+    cuda: Option<&Arc<Cuda>>,
+) -> Result<Vec<Measured>, Error> {
+    let repeats = usize::from(flags.repeats);
+    let mut places: Vec<(Place, Option<usize>)> = Vec::new();
+    if let Some(cuda) = cuda {
+        let place = Place::Device(cuda.clone());
+        match &flags.states[..] {
+            [] => places.push((place, None)),
+            all => places.extend(all.iter().map(|&states| (place.clone(), Some(states)))),
+        }
+    }
+    places.push((Place::Cpu, None));
+    let mut measured: Vec<Measured> = Vec::new();
+    for (place, states) in places {
+        for chosen in &flags.heuristic {
+            let heuristic = chosen.of(network, &Stop::new())?;
+            if heuristic.is_for_devices() && matches!(place, Place::Cpu) {
+                continue;
+            }
+            let speed = bench.passes(&place, &*heuristic, states, repeats).transpose();
+            measured.extend(speed.map(|speed| Measured { name: chosen.name(), speed }));
+        }
+        if flags.heuristic.is_empty() {
+            let sweeps = [false, true].map(|trees| bench.run(&place, states, trees, repeats));
+            measured.extend(sweeps.map(|speed| Measured { name: "anneal".into(), speed }));
+        }
+    }
+    Ok(measured)
 }
 
 fn line(row: &Row) -> String {

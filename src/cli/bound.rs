@@ -33,29 +33,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     let console = Console::new(config.verbosity).progress(&config.activity, started, Some(config.time));
     let mut recorder = Recorder::new(console, csv, solution, None);
 
-    let mut report = BoundReport {
-        instance: config.input.name(),
-        version: fangs::VERSION,
-        method: "none".into(),
-        z: None,
-        order: Some(config.order.name()),
-        induced_width: None,
-        exact: false,
-        bound: None,
-        cost: None,
-        precision_slack: 0.0,
-        largest_table: 0,
-        table_bytes: 0,
-        joint_entries: 0,
-        streamed: false,
-        spilled_bytes: 0,
-        slices: 1,
-        time_s: 0.0,
-        device: "cpu".into(),
-        maximise: false,
-        objective: "cost",
-        solution: None,
-    };
+    let mut report = nothing_known(&config);
     let load = {
         let (input, console, order) = (config.input.clone(), recorder.console().clone(), config.order.clone());
         let stop = stop.clone();
@@ -110,5 +88,32 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
             Err(config.hinted(error))
         }
         (Ok(()), None) => Err(Error::Internal("what was found is gone".into())),
+    }
+}
+
+/// The report of a run that has not begun.
+fn nothing_known(config: &Config) -> BoundReport {
+    BoundReport {
+        instance: config.input.name(),
+        version: fangs::VERSION,
+        method: "none".into(),
+        z: None,
+        order: Some(config.order.name()),
+        induced_width: None,
+        exact: false,
+        bound: None,
+        cost: None,
+        precision_slack: 0.0,
+        largest_table: 0,
+        table_bytes: 0,
+        joint_entries: 0,
+        streamed: false,
+        spilled_bytes: 0,
+        slices: 1,
+        time_s: 0.0,
+        device: "cpu".into(),
+        maximise: false,
+        objective: "cost",
+        solution: None,
     }
 }

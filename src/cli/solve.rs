@@ -1,21 +1,23 @@
 //! `fangs solve`.
 
 use super::input::{Input, InputFlags};
-use super::long_runs::LongRunFlags;
+use super::long_runs::{LongRunFlags, Widths};
 use super::output::{self, OutputFlags};
 use super::ranks::Ranks;
 use super::{Exit, Known, help, heuristics, record_unloaded, signals, stopped_by, ticks, values, worker};
 use clap::Args;
 use fangs::device::{Choice, Opening};
-use fangs::formats;
-use fangs::model::Number;
+use fangs::formats::{self, Graph};
+use fangs::heuristics::ValueHeuristic;
+use fangs::model::{Network, Number};
 use fangs::record::page::RunPage;
 use fangs::record::plot::{Chart, Curve, PictureFile};
-use fangs::record::{Console, CsvFile, Recorder, ReplacedFile, SolveReport, Verbosity};
-use fangs::search::{self, Assertions, BoundChoice, Clock, Event, Options, Status};
+use fangs::record::{CheckpointFile, Console, CsvFile, Keepers, Recorder, ReplacedFile, SolveReport, Verbosity};
+use fangs::search::{self, Assertions, BoundChoice, Checkpoint, Clock, Event, Keeping, Options, Status, Summary};
 use fangs::stop::Stop;
 use fangs::{Error, check, record, terminal, threads};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Bytes of a file from which on starting threads to read it pays: one reads so much in some ten milliseconds.
@@ -208,94 +210,59 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
     Ok(if ranks.is_first() { exit } else { Exit::Done })
 }
 
-fn solve(config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Result<Exit, Error> {
-    let Config { input, mut options, warm_starts, .. } = config;
+fn solve(mut config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Result<Exit, Error> {
     let keepers = config.long_run.keepers(ranks, stop)?;
     let (resumed, checkpoint) = (keepers.resumed().cloned(), keepers.checkpoint());
     let before = resumed.as_ref().map_or(0.0, |checkpoint| checkpoint.time_s);
-    let clock = Clock::start(started, options.time, stop).after(before);
-    options.device = Opening::start(options.device.choice().clone());
+    let clock = Clock::start(started, config.options.time, stop).after(before);
+    config.options.device = Opening::start(config.options.device.choice().clone());
 
     let picture = config.plot.as_deref().map(|path| output::as_usage(PictureFile::new(path))).transpose()?;
-    let solution =
-        config.output.solution.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
-    let certificate =
-        config.output.certificate.as_deref().map(|path| output::as_usage(ReplacedFile::new(path))).transpose()?;
-    let csv = config.output.csv.as_deref();
-    let csv = csv.map(|path| match resumed {
-        None => output::as_usage(CsvFile::create(path, input.name(), Some(options.seed))).map(|csv| (csv, 0)),
-        Some(_) => output::as_usage(CsvFile::resume(path, input.name(), Some(options.seed), before)),
-    });
-    let (csv, lost) = csv.transpose()?.unzip();
-    let label = picture.is_some().then(|| input.file_name());
-    options.activity.step("reading");
-    let console = Console::new(config.verbosity).progress(&options.activity, started, options.time);
-    let solutions = config.long_run.solutions_folder()?;
-    let (page, widths) = config.long_run.page(&input, &options)?;
-    let mut recorder = Recorder::new(console, csv, solution, label).solutions(solutions).page(page);
-
-    if let Some(lost) = lost.filter(|lost| *lost > 0) {
-        recorder.warn(&format!("{lost} rows of the CSV came after the checkpoint, and are removed with what is lost"));
-    }
-    let known = Known { maximise: input.maximises(), resumed };
-    let load = {
-        let (input, console, stop) = (input.clone(), recorder.console().clone(), stop.clone());
-        let (heuristic, warm_starts, count) = (config.heuristic, warm_starts.clone(), options.threads());
-        move || {
-            let graph = input.graph(&console, &stop)?;
-            let size = input.path().and_then(|path| Some(path.metadata().ok()?.len())).unwrap_or(0);
-            let is_large = graph.is_none() && size >= LARGE_FILE;
-            let pool = if is_large { threads::pool(count).ok() } else { None };
-            let network = match (&graph, pool) {
-                (Some(graph), _) => graph.palette(&stop)?,
-                (None, Some(pool)) => pool.install(|| input.load(&console, &stop))?,
-                (None, None) => input.load(&console, &stop)?,
-            };
-            let load_s = started.elapsed().as_secs_f64();
-            let heuristic = heuristic.map(|heuristic| heuristic.of(&network, &stop)).transpose()?;
-            let starts = warm_starts.iter().map(|path| formats::read_start(path, &network, &stop));
-            let starts = starts.collect::<Result<Vec<_>, Error>>()?;
-            let keeping = output::as_usage(keepers.of(&network))?;
-            Ok((network, graph, load_s, heuristic, starts, keeping))
-        }
+    let replaced = |path: &Path| output::as_usage(ReplacedFile::new(path));
+    let solution = config.output.solution.as_deref().map(replaced).transpose()?;
+    let certificate = config.output.certificate.as_deref().map(replaced).transpose()?;
+    let (mut recorder, widths) = record(&config, solution, resumed.as_ref(), started)?;
+    let known = Known { maximise: config.input.maximises(), resumed };
+    let loading = Loading {
+        input: config.input.clone(),
+        heuristic: config.heuristic.take(),
+        warm_starts: config.warm_starts.clone(),
+        keepers,
+        threads: config.options.threads(),
+        console: recorder.console().clone(),
+        started,
     };
-    let (network, graph, load_s) = match worker::run(stop, load, ticks(&mut recorder, &clock, &known)) {
-        Ok((network, graph, load_s, heuristic, starts, keeping)) => {
-            (options.heuristic, options.warm_starts, options.keeping) = (heuristic, starts, keeping);
-            (network, graph, load_s)
-        }
-        Err(error) if Error::is_stop(&error) => {
-            let time_s = clock.seconds();
-            let ended = record_unloaded(recorder, &error, stop, time_s, &known);
-            let report = SolveReport::unloaded(input.name(), &options, stopped_by(stop), time_s);
-            if config.reports {
-                output::print_report(&report, config.output.json)?;
+    let loading_stop = stop.clone();
+    let load = move || loading.load(&loading_stop);
+    let Loaded { network, graph, load_s, heuristic, starts, keeping } =
+        match worker::run(stop, load, ticks(&mut recorder, &clock, &known)) {
+            Ok(loaded) => loaded,
+            Err(error) if Error::is_stop(&error) => {
+                let time_s = clock.seconds();
+                let ended = record_unloaded(recorder, &error, stop, time_s, &known);
+                let report = SolveReport::unloaded(config.input.name(), &config.options, stopped_by(stop), time_s);
+                if config.reports {
+                    output::print_report(&report, config.output.json)?;
+                }
+                let _ = finish(ended.page, &report, None, stop);
+                return Ok(Exit::NoSolution);
             }
-            let _ = finish(ended.page, &report, None, stop);
-            return Ok(Exit::NoSolution);
-        }
-        Err(error) => return Err(error),
-    };
+            Err(error) => return Err(error),
+        };
+    let options = &mut config.options;
+    (options.heuristic, options.warm_starts, options.keeping) = (heuristic, starts, keeping);
     config.long_run.widths(&network, &widths);
     // the process ends with the run: freeing a large network would only delay it
     std::mem::forget(network.clone());
-    for (path, start) in warm_starts.iter().zip(&options.warm_starts) {
-        let Some(start) = start.iter().copied().collect::<Option<Vec<u32>>>() else { continue };
-        let is_solution = match &graph {
-            Some(graph) => graph.loops.is_empty() && check::monochromatic(&graph.edges, &start).next().is_none(),
-            None => check::evaluate(&network, &start).is_solution(),
-        };
-        if !is_solution {
-            recorder.warn(&format!("{}: no solution (see `fangs check`)", terminal::path(path)));
-        }
-    }
+    warn_of_starts(&config, &network, graph.as_ref(), &recorder);
 
+    let format = config.output.solution_format;
     let mut observe = |event: &Event| {
-        recorder.observe(event, |solution| formats::write_solution(&network, solution, config.output.solution_format));
+        recorder.observe(event, |solution| formats::write_solution(&network, solution, format));
     };
     let solved = match &graph {
-        Some(graph) => search::color_by(&clock, graph, &options, stop, &mut observe),
-        None => search::solve_by(&clock, &network, &options, stop, &mut observe),
+        Some(graph) => search::color_by(&clock, graph, &config.options, stop, &mut observe),
+        None => search::solve_by(&clock, &network, &config.options, stop, &mut observe),
     };
     let summary = match solved {
         Ok(summary) => summary,
@@ -305,40 +272,150 @@ fn solve(config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Result
             return Err(error);
         }
     };
-    let (mut written, mut seal) = (true, None);
-    if let Some(file) = certificate {
-        let (bound, proof) = &summary.proof;
-        match output::certificate(file, &network, *bound, summary.least.as_deref(), proof, stop) {
-            Ok(line) => seal = Some(line),
+    let resumed_s = known.resumed.map(|checkpoint| record::seconds(checkpoint.time_s));
+    let report = SolveReport { resumed_s, ranks: ranks.count(), ..SolveReport::new(&network, &summary, load_s) };
+    let functions = graph.as_ref().map_or(report.functions, |graph| Some(graph.edges.len()));
+    let report = SolveReport { functions, ..report };
+    let ending = Ending { config: &config, network: &network, summary: &summary, stop };
+    ending.write(recorder, certificate, picture, checkpoint, report)
+}
+
+/// Opens the files of rows, solutions and the page, and says what of the rows is lost. Returns also where the page looks
+/// for widths.
+fn record(
+    config: &Config,
+    solution: Option<ReplacedFile>,
+    resumed: Option<&Checkpoint>,
+    started: Instant,
+) -> Result<(Recorder, Widths), Error> {
+    let Config { input, options, .. } = config;
+    let csv = config.output.csv.as_deref();
+    let csv = csv.map(|path| match resumed {
+        None => output::as_usage(CsvFile::create(path, input.name(), Some(options.seed))).map(|csv| (csv, 0)),
+        Some(from) => output::as_usage(CsvFile::resume(path, input.name(), Some(options.seed), from.time_s)),
+    });
+    let (csv, lost) = csv.transpose()?.unzip();
+    let label = config.plot.is_some().then(|| input.file_name());
+    options.activity.step("reading");
+    let console = Console::new(config.verbosity).progress(&options.activity, started, options.time);
+    let solutions = config.long_run.solutions_folder()?;
+    let (page, widths) = config.long_run.page(input, options)?;
+    let recorder = Recorder::new(console, csv, solution, label).solutions(solutions).page(page);
+    if let Some(lost) = lost.filter(|lost| *lost > 0) {
+        recorder.warn(&format!("{lost} rows of the CSV came after the checkpoint, and are removed with what is lost"));
+    }
+    Ok((recorder, widths))
+}
+
+/// What is read before a run begins.
+struct Loading {
+    input: Input,
+    heuristic: Option<heuristics::Chosen>,
+    warm_starts: Vec<PathBuf>,
+    keepers: Keepers,
+    threads: usize,
+    console: Console,
+    started: Instant,
+}
+
+/// What a run begins with.
+struct Loaded {
+    network: Network,
+    /// The graph whose colors are counted, if the file has no network.
+    graph: Option<Graph>,
+    load_s: f64,
+    heuristic: Option<Arc<dyn ValueHeuristic>>,
+    starts: Vec<Vec<Option<u32>>>,
+    keeping: Keeping,
+}
+
+impl Loading {
+    fn load(self, stop: &Stop) -> Result<Loaded, Error> {
+        let Loading { input, console, .. } = &self;
+        let graph = input.graph(console, stop)?;
+        let size = input.path().and_then(|path| Some(path.metadata().ok()?.len())).unwrap_or(0);
+        let is_large = graph.is_none() && size >= LARGE_FILE;
+        let pool = if is_large { threads::pool(self.threads).ok() } else { None };
+        let network = match (&graph, pool) {
+            (Some(graph), _) => graph.palette(stop)?,
+            (None, Some(pool)) => pool.install(|| input.load(console, stop))?,
+            (None, None) => input.load(console, stop)?,
+        };
+        let load_s = self.started.elapsed().as_secs_f64();
+        let heuristic = self.heuristic.map(|heuristic| heuristic.of(&network, stop)).transpose()?;
+        let starts = self.warm_starts.iter().map(|path| formats::read_start(path, &network, stop));
+        let starts = starts.collect::<Result<Vec<_>, Error>>()?;
+        let keeping = output::as_usage(self.keepers.of(&network))?;
+        Ok(Loaded { network, graph, load_s, heuristic, starts, keeping })
+    }
+}
+
+/// Warns of complete starts that are no solutions.
+fn warn_of_starts(config: &Config, network: &Network, graph: Option<&Graph>, recorder: &Recorder) {
+    for (path, start) in config.warm_starts.iter().zip(&config.options.warm_starts) {
+        let Some(start) = start.iter().copied().collect::<Option<Vec<u32>>>() else { continue };
+        let is_solution = match graph {
+            Some(graph) => graph.loops.is_empty() && check::monochromatic(&graph.edges, &start).next().is_none(),
+            None => check::evaluate(network, &start).is_solution(),
+        };
+        if !is_solution {
+            recorder.warn(&format!("{}: no solution (see `fangs check`)", terminal::path(path)));
+        }
+    }
+}
+
+/// The end of a run, with what it found.
+struct Ending<'a> {
+    config: &'a Config,
+    network: &'a Network,
+    summary: &'a Summary,
+    stop: &'a Stop,
+}
+
+impl Ending<'_> {
+    /// Writes the certificate, and returns the line that seals it.
+    fn certify(&self, file: ReplacedFile) -> Result<String, Error> {
+        let (bound, proof) = &self.summary.proof;
+        output::certificate(file, self.network, *bound, self.summary.least.as_deref(), proof, self.stop)
+    }
+
+    /// Writes all files and the report.
+    fn write(
+        self,
+        recorder: Recorder,
+        certificate: Option<ReplacedFile>,
+        picture: Option<PictureFile>,
+        checkpoint: Option<Arc<CheckpointFile>>,
+        report: SolveReport<'_>,
+    ) -> Result<Exit, Error> {
+        let Ending { config, network, summary, stop } = self;
+        let (mut written, mut seal) = (true, None);
+        match certificate.map(|file| self.certify(file)).transpose() {
+            Ok(line) => seal = line,
             Err(error) => {
                 written = false;
                 recorder.warn(&error.to_string());
             }
         }
+        let ended = recorder.finish(stop);
+        let curve = ended.curve.map(|curve| Curve { optimal: summary.status == Status::Optimal, ..curve });
+        written &= draw(curve, picture, stop) && ended.has_solution && ended.has_rows;
+        written &= checkpoint.is_none_or(|file| file.is_written());
+        let lost = summary.solution.as_deref().filter(|_| !ended.has_solution);
+        let lost = lost.map(|solution| formats::write_solution(network, solution, config.output.solution_format));
+        let solution_file = config.output.solution.clone().filter(|_| ended.has_solution);
+        let report = SolveReport { solution_file, ..report };
+        written &= finish(ended.page, &report, seal, stop);
+        if config.reports {
+            output::print_run(&report, config.output.json, lost)?;
+        }
+        let exit = match summary.status {
+            Status::Optimal | Status::Feasible => Exit::Done,
+            Status::Infeasible => Exit::Infeasible,
+            Status::Unknown => Exit::NoSolution,
+        };
+        Ok(exit.written(written))
     }
-    let ended = recorder.finish(stop);
-    let curve = ended.curve.map(|curve| Curve { optimal: summary.status == Status::Optimal, ..curve });
-    written &= draw(curve, picture, stop) && ended.has_solution && ended.has_rows;
-    written &= checkpoint.is_none_or(|file| file.is_written());
-    let lost = summary.solution.as_deref().filter(|_| !ended.has_solution);
-    let lost = lost.map(|solution| formats::write_solution(&network, solution, config.output.solution_format));
-    let solution_file = config.output.solution.filter(|_| ended.has_solution);
-    let resumed_s = known.resumed.map(|checkpoint| record::seconds(checkpoint.time_s));
-    let (ranks, summed) = (ranks.count(), SolveReport::new(&network, &summary, load_s));
-    let mut report = SolveReport { solution_file, resumed_s, ranks, ..summed };
-    if let Some(graph) = &graph {
-        report.functions = Some(graph.edges.len());
-    }
-    written &= finish(ended.page, &report, seal, stop);
-    if config.reports {
-        output::print_run(&report, config.output.json, lost)?;
-    }
-    let exit = match summary.status {
-        Status::Optimal | Status::Feasible => Exit::Done,
-        Status::Infeasible => Exit::Infeasible,
-        Status::Unknown => Exit::NoSolution,
-    };
-    Ok(exit.written(written))
 }
 
 /// Writes the last version of the page, and whether that could be written.

@@ -7,6 +7,7 @@ use clap::Args;
 use fangs::Error;
 use fangs::activity::Activity;
 use fangs::device::{Choice, Opening};
+use fangs::model::Network;
 use fangs::record::comparison::{Axis, Measured, Trace, median_curve, primal_integral, spread};
 use fangs::record::plot::{Chart, PictureFile};
 use fangs::record::{Console, Verbosity, end_progress};
@@ -114,6 +115,71 @@ struct Ends {
     ratings: f64,
 }
 
+/// The runs to compare.
+struct Trials<'a> {
+    network: &'a Network,
+    candidates: &'a [Candidate],
+    seeds: u64,
+    alone: bool,
+    time: Duration,
+    threads: Option<usize>,
+    device: Opening,
+    activity: Activity,
+}
+
+impl Trials<'_> {
+    /// Runs all candidates with all seeds, in turn, so that other load of the machine affects all alike. Returns the
+    /// runs of each candidate.
+    fn run(&self, console: &Console, stop: &Stop) -> Result<Vec<Vec<Measured>>, Error> {
+        let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); self.candidates.len()];
+        let mut told = Vec::new();
+        for seed in 1..=self.seeds {
+            for (heuristic, measured) in self.candidates.iter().zip(&mut measured) {
+                let options = self.options(heuristic, seed, stop)?;
+                let mut trace = Trace::default();
+                let run = Stop::new();
+                let summary = search::solve(self.network, &options, &run, &mut |event| {
+                    if let (EventKind::Solution, Some(cost)) = (event.kind, event.cost) {
+                        trace.push(event.time_s, event.ratings, cost.as_f64());
+                    }
+                    // each run would repeat the warnings
+                    if let (EventKind::Warning, Some(message)) = (event.kind, &event.message)
+                        && !told.contains(message)
+                    {
+                        console.warn(message);
+                        told.push(message.clone());
+                    }
+                    if stop.is_set() {
+                        run.set(fangs::stop::Cause::Signal);
+                    }
+                })?;
+                if stop.is_set() {
+                    return Err(Error::Stopped);
+                }
+                measured.push(Measured { seed, trace, summary });
+            }
+        }
+        Ok(measured)
+    }
+
+    fn options(&self, heuristic: &Candidate, seed: u64, stop: &Stop) -> Result<Options, Error> {
+        let driver = match (self.alone, heuristic) {
+            (true, Some(_)) => DriverChoice::GUIDED,
+            _ => DriverChoice::PORTFOLIO,
+        };
+        Ok(Options {
+            time: Some(self.time),
+            seed,
+            driver,
+            heuristic: heuristic.as_ref().map(|heuristic| heuristic.of(self.network, stop)).transpose()?,
+            threads: self.threads,
+            device: self.device.clone(),
+            activity: self.activity.clone(),
+            ..Options::default()
+        })
+    }
+}
+
 /// Compares.
 pub fn run(flags: TryFlags, started: Instant) -> Result<Exit, Error> {
     let input = Input::try_from(flags.input)?;
@@ -131,52 +197,21 @@ pub fn run(flags: TryFlags, started: Instant) -> Result<Exit, Error> {
     let console = Console::new(Verbosity::Normal).progress(&activity, started, Some(budget));
     let network = input.load(&console, &stop)?;
     let _ = device.wait(&stop)?;
-    let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); flags.heuristic.len()];
-    let mut told = Vec::new();
-    // in turn, so that other load of the machine affects all alike
-    for seed in 1..=flags.seeds {
-        for (heuristic, measured) in flags.heuristic.iter().zip(&mut measured) {
-            let driver = match (flags.alone, heuristic) {
-                (true, Some(_)) => DriverChoice::GUIDED,
-                _ => DriverChoice::PORTFOLIO,
-            };
-            let options = Options {
-                time: Some(flags.time),
-                seed,
-                driver,
-                heuristic: heuristic.as_ref().map(|heuristic| heuristic.of(&network, &stop)).transpose()?,
-                threads: flags.threads,
-                device: device.clone(),
-                activity: activity.clone(),
-                ..Options::default()
-            };
-            let mut trace = Trace::default();
-            let run = Stop::new();
-            let summary = search::solve(&network, &options, &run, &mut |event| {
-                if let (EventKind::Solution, Some(cost)) = (event.kind, event.cost) {
-                    trace.push(event.time_s, event.ratings, cost.as_f64());
-                }
-                // each run would repeat the warnings
-                if let (EventKind::Warning, Some(message)) = (event.kind, &event.message)
-                    && !told.contains(message)
-                {
-                    console.warn(message);
-                    told.push(message.clone());
-                }
-                if stop.is_set() {
-                    run.set(fangs::stop::Cause::Signal);
-                }
-            })?;
-            if stop.is_set() {
-                return Err(Error::Stopped);
-            }
-            measured.push(Measured { seed, trace, summary });
-        }
-    }
+    let trials = Trials {
+        network: &network,
+        candidates: &flags.heuristic,
+        seeds: flags.seeds,
+        alone: flags.alone,
+        time: flags.time,
+        threads: flags.threads,
+        device,
+        activity,
+    };
+    let measured = trials.run(&console, &stop)?;
     end_progress();
-    let seconds = flags.time.as_secs_f64();
+    let (seconds, maximise) = (flags.time.as_secs_f64(), network.units().maximise);
     let names: Vec<String> = flags.heuristic.iter().map(name).collect();
-    let best = Measured::best(measured.iter().flatten(), network.units().maximise);
+    let best = Measured::best(measured.iter().flatten(), maximise);
     let fewest = measured.iter().flatten().map(|run| run.summary.ratings).min().unwrap_or(0);
     let ends = Ends { seconds, ratings: fewest as f64 };
     let rows: Vec<Vec<Row>> = names
@@ -187,7 +222,7 @@ pub fn run(flags: TryFlags, started: Instant) -> Result<Exit, Error> {
     for row in rows.iter().flatten() {
         csv.push(row)?;
     }
-    let lines: Vec<Line> = rows.iter().map(|own| line(own, &rows[0], network.units().maximise)).collect();
+    let lines: Vec<Line> = rows.iter().map(|own| line(own, &rows[0], maximise)).collect();
     if flags.json {
         output::print_json(&json!({
             "instance": network.name, "time_s": seconds, "seeds": flags.seeds, "best": best, "heuristics": lines,
@@ -196,8 +231,7 @@ pub fn run(flags: TryFlags, started: Instant) -> Result<Exit, Error> {
         table(&lines)?;
     }
     if let Some(mut picture) = picture {
-        let median =
-            |(name, runs): (&String, &Vec<Measured>)| median_curve(name, runs, seconds, network.units().maximise);
+        let median = |(name, runs): (&String, &Vec<Measured>)| median_curve(name, runs, seconds, maximise);
         let curves = names.iter().zip(&measured).map(median).collect();
         let title = format!("{}, median of {} runs", input.file_name(), flags.seeds);
         picture.save(&Chart { title, curves, ..Chart::default() }, &stop)?;

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::kernels;
 use crate::stop::Stop;
 use fangs_device::shared::{constants, device_structs};
-use fangs_device::{CudaSlice, CudaView, DeviceError, PushKernelArg, Source};
+use fangs_device::{Cuda, CudaSlice, CudaView, DeviceError, PushKernelArg, Source};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -98,6 +98,108 @@ impl Children {
     /// Bytes of so many.
     fn bytes(all: usize, wide: usize) -> u64 {
         (all * (8 * wide + 24)) as u64
+    }
+}
+
+/// What finds equal children: a hash table, numbers of new ones, and the largest difference of those merged.
+struct Merging {
+    keys: CudaSlice<u64>,
+    first: CudaSlice<u32>,
+    node: CudaSlice<u32>,
+    counts: CudaSlice<u32>,
+    bases: CudaSlice<u32>,
+    fresh: CudaSlice<u32>,
+    worst: CudaSlice<u64>,
+    slots: usize,
+}
+
+impl Merging {
+    /// Bytes of a table of so many slots and of the numbers of a batch of so many children.
+    fn bytes(slots: usize, children: usize) -> u64 {
+        (16 * slots + 8 * children.div_ceil(THREADS as usize) + 4 * children) as u64
+    }
+
+    fn new(cuda: &Cuda, slots: usize, children: usize) -> Result<Merging, DeviceError> {
+        let blocks = children.div_ceil(THREADS as usize);
+        let keys = cuda.zeros::<u64>(slots)?;
+        let (first, node) = (cuda.reserve::<u32>(slots)?, cuda.reserve::<u32>(slots)?);
+        cuda.set_bytes(&first, 0xff)?;
+        cuda.set_bytes(&node, 0xff)?;
+        let (counts, bases) = (cuda.reserve::<u32>(blocks)?, cuda.reserve::<u32>(blocks)?);
+        let fresh = cuda.reserve::<u32>(children)?;
+        Ok(Merging { keys, first, node, counts, bases, fresh, worst: cuda.zeros::<u64>(2)?, slots })
+    }
+
+    /// What kernels are told besides the words of a batch; `known` nodes are there.
+    fn words(&self, cuda: &Cuda, known: usize, of_batch: GrowthWords) -> GrowthWords {
+        GrowthWords {
+            keys: cuda.address(&self.keys),
+            first: cuda.address(&self.first),
+            node: cuda.address(&self.node),
+            count: cuda.address(&self.counts),
+            base: cuda.address(&self.bases),
+            fresh: cuda.address(&self.fresh),
+            worst: cuda.address(&self.worst),
+            known: known as u32,
+            mask: self.slots as u32 - 1,
+            ..of_batch
+        }
+    }
+
+    /// Gives the new nodes of each block their first number, from `known` on. Returns how many nodes there are then.
+    fn number(&mut self, cuda: &Cuda, blocks: usize, known: usize) -> Result<usize, DeviceError> {
+        let mut made = known;
+        let base = |count: u32| {
+            let base = made as u32;
+            made += count as usize;
+            base
+        };
+        let own: Vec<u32> = cuda.read(&self.counts.slice(..blocks))?.into_iter().map(base).collect();
+        cuda.write(&own, &mut self.bases.slice_mut(..blocks))?;
+        Ok(made)
+    }
+
+    /// The largest distance of merged beliefs.
+    fn distance(&self, cuda: &Cuda) -> Result<f64, Failure> {
+        let [distance, unequal] = cuda.read(&self.worst)?[..] else {
+            return Err(Error::Internal("two words were asked for".into()).into());
+        };
+        if unequal != 0 {
+            let what = "looking for equal beliefs".into();
+            return Err(DeviceError::Failed { what, cause: "two that differ have one hash".into() }.into());
+        }
+        Ok(f64::from_bits(distance))
+    }
+}
+
+/// The beliefs of the next level: `known` nodes of `wide` entries each, of `most`, in memory for `capacity`.
+struct Next {
+    wide: usize,
+    most: usize,
+    capacity: usize,
+    known: usize,
+    beliefs: CudaSlice<f64>,
+}
+
+impl Next {
+    /// Makes room for `made` nodes; returns the capacity that the device has no room for, if so.
+    fn make_room(&mut self, gpu: &Gpu, made: usize) -> Result<Option<usize>, DeviceError> {
+        if made <= self.capacity {
+            return Ok(None);
+        }
+        self.capacity = (2 * self.capacity).max(made).min(self.most);
+        // both are there while one is copied
+        if (8 * self.wide * self.capacity) as u64 > gpu.budget()? {
+            return Ok(Some(self.capacity));
+        }
+        let cuda = gpu.cuda();
+        let mut larger = cuda.reserve::<f64>(self.capacity * self.wide)?;
+        let end = self.known * self.wide;
+        if end > 0 {
+            cuda.copy(&self.beliefs.slice(..end), &mut larger.slice_mut(..end))?;
+        }
+        self.beliefs = larger;
+        Ok(None)
     }
 }
 
@@ -290,76 +392,35 @@ impl Front for Remote {
         let size = batch(self.nodes, each, wide);
         let most = most.min(self.nodes.saturating_mul(each));
         let slots = (2 * (most + size * each)).next_power_of_two();
-        let blocks = (size * each).div_ceil(THREADS as usize);
         let (columns, rewards) = (self.columns(process, step)?, self.rewards(process, step)?);
         // all but the next beliefs, of which there is room for some
-        let bytes =
-            (16 * slots + 8 * blocks + 4 * size * each) as u64 + Children::bytes(size * each, wide) + columns.bytes;
-        let mut capacity = most.min((2 * self.nodes).max(size * each));
+        let bytes = Merging::bytes(slots, size * each) + Children::bytes(size * each, wide) + columns.bytes;
+        let capacity = most.min((2 * self.nodes).max(size * each));
         let needed = |capacity: usize| bytes + (8 * wide * capacity) as u64;
         if slots > u32::MAX as usize || needed(capacity) > self.gpu.budget()? {
             return Ok(Grown::NoRoom(needed(capacity)));
         }
         let children = self.children(size, each, wide)?;
-        let keys = cuda.zeros::<u64>(slots)?;
-        let (first, node) = (cuda.reserve::<u32>(slots)?, cuda.reserve::<u32>(slots)?);
-        cuda.set_bytes(&first, 0xff)?;
-        cuda.set_bytes(&node, 0xff)?;
-        let (counts, mut bases) = (cuda.reserve::<u32>(blocks)?, cuda.reserve::<u32>(blocks)?);
-        let fresh = cuda.reserve::<u32>(size * each)?;
-        let worst = cuda.zeros::<u64>(2)?;
-        let mut next = cuda.reserve::<f64>(capacity * wide)?;
-        let mut known = 0usize;
+        let mut merging = Merging::new(&cuda, slots, size * each)?;
+        let mut next = Next { wide, most, capacity, known: 0, beliefs: cuda.reserve(capacity * wide)? };
         for begin in (0..self.nodes).step_by(size) {
             stop.check()?;
             let batch = begin..(begin + size).min(self.nodes);
-            let mut words = GrowthWords {
-                keys: cuda.address(&keys),
-                first: cuda.address(&first),
-                node: cuda.address(&node),
-                count: cuda.address(&counts),
-                base: cuda.address(&bases),
-                fresh: cuda.address(&fresh),
-                worst: cuda.address(&worst),
-                known: known as u32,
-                mask: slots as u32 - 1,
-                ..self.words(process, step, &columns, &children, &batch)
-            };
+            let mut words = merging.words(&cuda, next.known, self.words(process, step, &columns, &children, &batch));
             let all = words.all;
             self.launch("grow", &words, all, words.split)?;
             self.launch("claim", &words, all, 0)?;
             self.launch("count", &words, all, 0)?;
-            let blocks = all.div_ceil(THREADS) as usize;
-            let mut made = known;
-            let own: Vec<u32> = cuda
-                .read(&counts.slice(..blocks))?
-                .into_iter()
-                .map(|count| {
-                    let base = made as u32;
-                    made += count as usize;
-                    base
-                })
-                .collect();
+            let made = merging.number(&cuda, all.div_ceil(THREADS) as usize, next.known)?;
             if made > most {
                 return Ok(Grown::TooMany);
             }
-            if made > capacity {
-                capacity = (2 * capacity).max(made).min(most);
-                // both are there while one is copied
-                if (8 * wide * capacity) as u64 > self.gpu.budget()? {
-                    return Ok(Grown::NoRoom(needed(capacity)));
-                }
-                let mut larger = cuda.reserve::<f64>(capacity * wide)?;
-                let end = known * wide;
-                if end > 0 {
-                    cuda.copy(&next.slice(..end), &mut larger.slice_mut(..end))?;
-                }
-                next = larger;
+            if let Some(capacity) = next.make_room(&self.gpu, made)? {
+                return Ok(Grown::NoRoom(needed(capacity)));
             }
-            words.next = cuda.address(&next);
-            cuda.write(&own, &mut bases.slice_mut(..blocks))?;
+            words.next = cuda.address(&next.beliefs);
             self.launch("number", &words, all, 0)?;
-            let new = (made - known) as u32;
+            let new = (made - next.known) as u32;
             self.launch("put", &GrowthWords { all: new, ..words }, new, words.split)?;
             self.launch("meet", &words, all, words.split)?;
             self.reward(process, &rewards, step, &batch, level)?;
@@ -367,16 +428,10 @@ impl Front for Remote {
             let to = cuda.read(&children.to.slice(..all as usize))?;
             let edges = level.edges[begin * each..].iter_mut().zip(to.into_iter().zip(p));
             edges.for_each(|(edge, (to, p))| *edge = Edge { to, p });
-            known = made;
+            next.known = made;
         }
-        let [distance, unequal] = cuda.read(&worst)?[..] else {
-            return Err(Error::Internal("two words were asked for".into()).into());
-        };
-        if unequal != 0 {
-            let what = "looking for equal beliefs".into();
-            return Err(DeviceError::Failed { what, cause: "two that differ have one hash".into() }.into());
-        }
-        (self.beliefs, self.nodes) = (next, known);
-        Ok(Grown::Nodes(known, f64::from_bits(distance)))
+        let distance = merging.distance(&cuda)?;
+        (self.beliefs, self.nodes) = (next.beliefs, next.known);
+        Ok(Grown::Nodes(next.known, distance))
     }
 }

@@ -68,7 +68,11 @@ fn solve_changed(
             Ok(found)
         }
         Method::Spu => Err(Error::Usage("--method spu is for diagrams, not for processes".into())),
-        _ => along(pomdp, &pomdp.start, horizon, &names, Some(&alpha), options, solution.clone(), stop, tell),
+        _ => {
+            let (start, alpha) = (&pomdp.start[..], Some(&alpha as Alpha<'_>));
+            let course = Course { process: pomdp, start, horizon, names: &names, alpha, options, stop };
+            course.solve(solution.clone(), tell)
+        }
     };
     match (pomdp.agents.len(), options.method) {
         (0..=1, Method::Team) => Err(Error::Usage("--method team is for processes of several agents".into())),
@@ -158,7 +162,9 @@ fn solve_interactive(
         _ => {
             let faced = Faced::new(idid, &merged);
             let start = faced.start(&idid.belief);
-            along(&faced, &start, idid.horizon, &names, None, options, solution, stop, tell)
+            let (start, horizon) = (&start[..], idid.horizon);
+            let course = Course { process: &faced, start, horizon, names: &names, alpha: None, options, stop };
+            course.solve(solution, tell)
         }
     }
 }
@@ -210,33 +216,68 @@ fn eliminated(
 /// The way over linear functions, where there is one.
 type Alpha<'a> = &'a dyn Fn() -> Result<Option<Vectors>, Error>;
 
-/// Solves along beliefs, else by vectors, else between bounds.
-#[allow(clippy::too_many_arguments, reason = "one caller a kind of process; a struct would only rename them")]
-fn along<P: Process>(
-    process: &P,
-    start: &[f64],
+/// A process over a horizon, to be solved from a belief.
+struct Course<'a, P> {
+    process: &'a P,
+    start: &'a [f64],
     horizon: usize,
-    names: &Names,
-    alpha: Option<Alpha<'_>>,
-    options: &Options,
-    mut solution: Solution,
-    stop: &Stop,
-    tell: &mut dyn FnMut(&Solution),
-) -> Result<Solution, Error> {
-    let room = Room { nodes: options.nodes, bytes: options.memory, device: &options.device };
-    let graph = |tree: &Tree| tree.policy(horizon, names.actions.clone(), names.observations.clone());
-    let last: Vec<Vec<f64>> =
-        (0..process.actions()).map(|action| process.rewards(horizon - 1, action).to_vec()).collect();
-    let roots = [start.to_vec()];
-    let exact = |solution: &mut Solution| -> Result<bool, Error> {
+    names: &'a Names,
+    alpha: Option<Alpha<'a>>,
+    options: &'a Options,
+    stop: &'a Stop,
+}
+
+impl<P: Process> Course<'_, P> {
+    /// Solves along beliefs, else by vectors, else between bounds.
+    fn solve(&self, mut solution: Solution, tell: &mut dyn FnMut(&Solution)) -> Result<Solution, Error> {
+        let &Course { process, horizon, stop, .. } = self;
+        let mut vectors = None;
+        let wide = process.states(0) as f64 * process.states(horizon - 1) as f64;
+        let work = wide * (process.actions() * process.observations() * horizon) as f64;
+        if work <= FIRST {
+            let stop = if work <= AT_ONCE { &stop.unheeded() } else { stop };
+            let made = vectors.insert(bounds(process, horizon, stop)?);
+            let _ = self.between(&mut solution, 0, &made[0])?;
+            tell(&solution);
+        }
+        match self.exact(&mut solution) {
+            Ok(true) => {
+                tell(&solution);
+                return Ok(solution);
+            }
+            Ok(false) => {}
+            Err(error) if error.is_stop() && solution.meu.is_some() => return Ok(solution),
+            Err(error) => return Err(error),
+        }
+        // deeper and deeper trees between what blind policies and what seeing the state would give
+        let vectors = match vectors {
+            Some(vectors) => vectors,
+            None => bounds(process, horizon, stop)?,
+        };
+        for (depth, bounds) in vectors.iter().enumerate() {
+            match self.between(&mut solution, depth, bounds) {
+                Ok(true) => tell(&solution),
+                Ok(false) => break,
+                Err(error) if error.is_stop() && solution.meu.is_some() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(solution)
+    }
+
+    /// Solves exactly. Returns whether a way has room.
+    fn exact(&self, solution: &mut Solution) -> Result<bool, Error> {
+        let &Course { process, start, names, options, .. } = self;
+        let step = self.horizon - 1;
+        let last: Vec<Vec<f64>> = (0..process.actions()).map(|action| process.rewards(step, action).to_vec()).collect();
         if options.method != Method::Alpha
-            && let Some(tree) = Tree::grow(process, &roots, Leaf { step: horizon - 1, vectors: &last }, room, stop)?
+            && let Some(tree) = self.tree(Leaf { step, vectors: &last })?
         {
-            solution.exactly(tree.value(0), tree.error_bound, graph(&tree), names);
+            solution.exactly(tree.value(0), tree.error_bound, self.graph(&tree), names);
             (solution.method, solution.nodes) = (Method::BeliefTree, Some(tree.nodes()));
             return Ok(true);
         }
-        let vectors = match alpha {
+        let vectors = match self.alpha {
             Some(alpha) if options.method != Method::BeliefTree => alpha()?,
             _ => None,
         };
@@ -245,12 +286,14 @@ fn along<P: Process>(
         solution.exactly(vectors.value(start), vectors.error_bound, graph, names);
         (solution.method, solution.nodes) = (Method::Alpha, Some(vectors.count()));
         Ok(true)
-    };
-    let between = |solution: &mut Solution, depth: usize, bounds: &Bounds| -> Result<bool, Error> {
-        let tree = |vectors: &[Vec<f64>]| Tree::grow(process, &roots, Leaf { step: depth, vectors }, room, stop);
+    }
+
+    /// Solves between the bounds at a depth. Returns whether trees of that depth have room.
+    fn between(&self, solution: &mut Solution, depth: usize, bounds: &Bounds) -> Result<bool, Error> {
+        let tree = |vectors: &[Vec<f64>]| self.tree(Leaf { step: depth, vectors });
         let Some(lower) = tree(&bounds.blind)? else { return Ok(false) };
         let upper = match depth {
-            0 => dot(start, &bounds.seen),
+            0 => dot(self.start, &bounds.seen),
             _ => match tree(std::slice::from_ref(&bounds.seen))? {
                 Some(upper) => upper.value(0),
                 None => return Ok(false),
@@ -258,45 +301,22 @@ fn along<P: Process>(
         };
         let error = lower.error_bound + bounds.error;
         if solution.meu.is_none_or(|known| lower.value(0) > known) {
-            solution.take(lower.value(0), error, graph(&lower), names);
+            solution.take(lower.value(0), error, self.graph(&lower), self.names);
         }
         let known = solution.bound.unwrap_or(f64::INFINITY);
         solution.bound = Some(known.min(upper + error));
         (solution.method, solution.nodes) = (Method::BeliefTree, Some(lower.nodes()));
         Ok(true)
-    };
-    let mut vectors = None;
-    let wide = process.states(0) as f64 * process.states(horizon - 1) as f64;
-    let work = wide * (process.actions() * process.observations() * horizon) as f64;
-    if work <= FIRST {
-        let stop = if work <= AT_ONCE { &stop.unheeded() } else { stop };
-        let made = vectors.insert(bounds(process, horizon, stop)?);
-        let _ = between(&mut solution, 0, &made[0])?;
-        tell(&solution);
     }
-    match exact(&mut solution) {
-        Ok(true) => {
-            tell(&solution);
-            return Ok(solution);
-        }
-        Ok(false) => {}
-        Err(error) if error.is_stop() && solution.meu.is_some() => return Ok(solution),
-        Err(error) => return Err(error),
+
+    fn tree(&self, leaf: Leaf<'_>) -> Result<Option<Tree>, Error> {
+        let room = Room { nodes: self.options.nodes, bytes: self.options.memory, device: &self.options.device };
+        Tree::grow(self.process, &[self.start.to_vec()], leaf, room, self.stop)
     }
-    // deeper and deeper trees between what blind policies and what seeing the state would give
-    let vectors = match vectors {
-        Some(vectors) => vectors,
-        None => bounds(process, horizon, stop)?,
-    };
-    for (depth, bounds) in vectors.iter().enumerate() {
-        match between(&mut solution, depth, bounds) {
-            Ok(true) => tell(&solution),
-            Ok(false) => break,
-            Err(error) if error.is_stop() && solution.meu.is_some() => break,
-            Err(error) => return Err(error),
-        }
+
+    fn graph(&self, tree: &Tree) -> PolicyGraph {
+        tree.policy(self.horizon, self.names.actions.clone(), self.names.observations.clone())
     }
-    Ok(solution)
 }
 
 impl Solution {

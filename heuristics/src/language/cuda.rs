@@ -25,7 +25,7 @@ impl Heuristic {
     /// joins parts in any order. Then `weight` is a value's integer weight, and `nonsense` whether it is 0 because it
     /// is not a number. `active` reads only the variable's inputs; `EARLY` says that it does not read `least`.
     pub fn cuda(&self, name: &str) -> String {
-        let mut text = Text { heuristic: self, text: String::new() };
+        let mut text = Text::new(self);
         // writing to a string cannot fail
         let _ = text.write(name);
         text.text
@@ -35,26 +35,77 @@ impl Heuristic {
 struct Text<'a> {
     heuristic: &'a Heuristic,
     text: String,
+    /// What a value's weight is made of: its number, and the largest number where an expression names it.
+    roots: Vec<Id>,
+    /// The aggregates that the roots need.
+    aggregates: Vec<Aggregated>,
+    /// Passes that aggregates take.
+    levels: usize,
 }
 
-impl Text<'_> {
-    fn write(&mut self, name: &str) -> std::fmt::Result {
-        let tables: Vec<&str> = self.heuristic.file.tables.iter().map(|(name, _)| name.as_str()).collect();
-        let meaning = &self.heuristic.meaning;
-        let told = meaning.largest;
-        let roots: Vec<Id> = [meaning.weight].into_iter().chain(told).collect();
+/// An aggregate: its node, its function, and what it is of.
+#[derive(Clone, Copy)]
+struct Aggregated {
+    id: Id,
+    function: Aggregate,
+    of: Id,
+}
+
+impl<'a> Text<'a> {
+    fn new(heuristic: &'a Heuristic) -> Self {
+        let meaning = &heuristic.meaning;
+        let roots: Vec<Id> = [meaning.weight].into_iter().chain(meaning.largest).collect();
         let needed = meaning.dag.needed(&roots);
-        let aggregates: Vec<(Id, Aggregate, Id)> = (0..meaning.dag.len())
+        let aggregates = (0..meaning.dag.len())
             .filter(|&id| needed[id])
             .filter_map(|id| match meaning.dag.get(id).node {
-                Node::Aggregate(function, x) => Some((id, function, x)),
+                Node::Aggregate(function, of) => Some(Aggregated { id, function, of }),
                 _ => None,
             })
             .collect();
-        let level = |id: Id| meaning.dag.get(id).level;
-        let levels = roots.iter().map(|&id| level(id)).max().unwrap_or(0);
-        let passes = levels + usize::from(told.is_none());
+        let levels = roots.iter().map(|&id| meaning.dag.get(id).level).max().unwrap_or(0);
+        Text { heuristic, text: String::new(), roots, aggregates, levels }
+    }
 
+    fn write(&mut self, name: &str) -> std::fmt::Result {
+        self.constants(name)?;
+        self.structures()?;
+        self.function("void look(const Tables &tables, u32 variable, u32 place, Known &in)", Self::look)?;
+        self.function("bool active(const Known &in)", |text| {
+            let active = text.nodes(&[text.heuristic.meaning.active], "        ")?;
+            writeln!(text.text, "        return {} != 0.0;", active[0])
+        })?;
+        self.function("Aggregates none()", |text| {
+            writeln!(text.text, "        Aggregates all;")?;
+            for Aggregated { id, function, .. } in &text.aggregates {
+                writeln!(text.text, "        all.n{id} = {};", constant(function.of_none()))?;
+            }
+            writeln!(text.text, "        all.top = 0.0;\n        return all;")
+        })?;
+        self.function("void accumulate(int pass, const Known &in, Aggregates &all)", Self::accumulate)?;
+        self.function("void merge(int pass, Aggregates &all, const Aggregates &other)", Self::merge)?;
+        self.function("u32 weight(const Known &in, const Aggregates &all)", |text| {
+            let found = text.nodes(&text.roots.clone(), "        ")?;
+            let top = found.get(1).map_or("all.top", String::as_str);
+            writeln!(text.text, "        return expression::scale({}, {top});", found[0])
+        })?;
+        self.function("bool nonsense(const Known &in, const Aggregates &all)", |text| {
+            let found = text.nodes(&text.roots.clone(), "        ")?;
+            let top = found.get(1).map(|top| format!(" || !({top} > 0.0)")).unwrap_or_default();
+            writeln!(text.text, "        return expression::is_nan({}){top};", found[0])
+        })?;
+        writeln!(self.text, "}};")
+    }
+
+    /// The level of a node: the pass after which it is known.
+    fn level(&self, id: Id) -> usize {
+        self.heuristic.meaning.dag.get(id).level
+    }
+
+    /// The head of the struct, and what is known when it is compiled.
+    fn constants(&mut self, name: &str) -> std::fmt::Result {
+        let meaning = &self.heuristic.meaning;
+        let passes = self.levels + usize::from(meaning.largest.is_none());
         writeln!(self.text, "#include \"expression.cuh\"\n#include \"inputs.cuh\"\n")?;
         writeln!(self.text, "struct {name} {{")?;
         writeln!(self.text, "    static constexpr int PASSES = {passes};")?;
@@ -62,79 +113,67 @@ impl Text<'_> {
         let is_least =
             |id: &Id| matches!(meaning.dag.get(*id).node, Node::Scalar(place) if INPUTS[place].name == "least");
         let early = !(0..meaning.dag.len()).filter(|&id| asked[id]).any(|id| is_least(&id));
-        writeln!(self.text, "    static constexpr bool EARLY = {early};\n")?;
+        writeln!(self.text, "    static constexpr bool EARLY = {early};\n")
+    }
+
+    /// `Known` and `Aggregates`.
+    fn structures(&mut self) -> std::fmt::Result {
         writeln!(self.text, "    struct Known : Inputs {{")?;
-        for table in &tables {
+        for (table, _) in &self.heuristic.file.tables {
             writeln!(self.text, "        double table_{table};")?;
         }
         writeln!(self.text, "    }};\n")?;
         writeln!(self.text, "    struct Aggregates {{")?;
-        for (id, ..) in &aggregates {
+        for Aggregated { id, .. } in &self.aggregates {
             writeln!(self.text, "        double n{id};")?;
         }
-        writeln!(self.text, "        double top;\n    }};\n")?;
+        writeln!(self.text, "        double top;\n    }};\n")
+    }
 
-        self.function("void look(const Tables &tables, u32 variable, u32 place, Known &in)", |text| {
-            let (mut by_variable, mut by_value) = (0, 0);
-            let names = tables.iter().map(|name| format!("table_{name}"));
-            let groups = (!text.heuristic.file.groups.is_empty()).then(|| "group".into());
-            for (name, table) in names.chain(groups).zip(&text.heuristic.tables) {
-                let at = if table.by_value() { "place" } else { "variable" };
-                writeln!(text.text, "        in.{name} = tables.at({by_variable}, {by_value}, {at});")?;
-                *(if table.by_value() { &mut by_value } else { &mut by_variable }) += 1;
+    /// Reads the user's tables.
+    fn look(&mut self) -> std::fmt::Result {
+        let (mut by_variable, mut by_value) = (0, 0);
+        let names = self.heuristic.file.tables.iter().map(|(name, _)| format!("table_{name}"));
+        let groups = (!self.heuristic.file.groups.is_empty()).then(|| "group".into());
+        for (name, table) in names.chain(groups).zip(&self.heuristic.tables) {
+            let at = if table.by_value() { "place" } else { "variable" };
+            writeln!(self.text, "        in.{name} = tables.at({by_variable}, {by_value}, {at});")?;
+            *(if table.by_value() { &mut by_value } else { &mut by_variable }) += 1;
+        }
+        Ok(())
+    }
+
+    /// Adds a value to the aggregates of a pass, or after them to the largest number.
+    fn accumulate(&mut self) -> std::fmt::Result {
+        for pass in 0..self.levels {
+            let own = self.aggregates.iter().copied();
+            let now: Vec<Aggregated> = own.filter(|aggregate| self.level(aggregate.id) == pass + 1).collect();
+            writeln!(self.text, "        if (pass == {pass}) {{")?;
+            let columns = self.nodes(&now.iter().map(|aggregate| aggregate.of).collect::<Vec<Id>>(), "            ")?;
+            for (Aggregated { id, function, .. }, column) in now.into_iter().zip(columns) {
+                let joined = with(function, &format!("all.n{id}"), &column);
+                writeln!(self.text, "            all.n{id} = {joined};")?;
             }
-            Ok(())
-        })?;
-        self.function("bool active(const Known &in)", |text| {
-            let active = text.nodes(&[meaning.active], "        ")?;
-            writeln!(text.text, "        return {} != 0.0;", active[0])
-        })?;
-        self.function("Aggregates none()", |text| {
-            writeln!(text.text, "        Aggregates all;")?;
-            for &(id, function, _) in &aggregates {
-                writeln!(text.text, "        all.n{id} = {};", constant(function.of_none()))?;
-            }
-            writeln!(text.text, "        all.top = 0.0;\n        return all;")
-        })?;
-        self.function("void accumulate(int pass, const Known &in, Aggregates &all)", |text| {
-            for pass in 0..levels {
-                let now: Vec<_> = aggregates.iter().filter(|(id, ..)| level(*id) == pass + 1).collect();
-                writeln!(text.text, "        if (pass == {pass}) {{")?;
-                let columns = text.nodes(&now.iter().map(|(.., x)| *x).collect::<Vec<Id>>(), "            ")?;
-                for ((id, function, _), column) in now.iter().zip(columns) {
-                    writeln!(
-                        text.text,
-                        "            all.n{id} = {};",
-                        with(*function, &format!("all.n{id}"), &column)
-                    )?;
-                }
-                writeln!(text.text, "        }}")?;
-            }
-            if told.is_none() {
-                writeln!(text.text, "        if (pass == {levels}) {{")?;
-                let weight = text.nodes(&[meaning.weight], "            ")?;
-                writeln!(text.text, "            all.top = expression::larger(all.top, {});\n        }}", weight[0])?;
-            }
-            Ok(())
-        })?;
-        self.function("void merge(int pass, Aggregates &all, const Aggregates &other)", |text| {
-            for &(id, function, _) in &aggregates {
-                let joined = with(function, &format!("all.n{id}"), &format!("other.n{id}"));
-                writeln!(text.text, "        if (pass == {}) all.n{id} = {joined};", level(id) - 1)?;
-            }
-            writeln!(text.text, "        if (pass == {levels}) all.top = expression::larger(all.top, other.top);")
-        })?;
-        self.function("u32 weight(const Known &in, const Aggregates &all)", |text| {
-            let found = text.nodes(&roots, "        ")?;
-            let top = found.get(1).map_or("all.top", String::as_str);
-            writeln!(text.text, "        return expression::scale({}, {top});", found[0])
-        })?;
-        self.function("bool nonsense(const Known &in, const Aggregates &all)", |text| {
-            let found = text.nodes(&roots, "        ")?;
-            let top = found.get(1).map(|top| format!(" || !({top} > 0.0)")).unwrap_or_default();
-            writeln!(text.text, "        return expression::is_nan({}){top};", found[0])
-        })?;
-        writeln!(self.text, "}};")
+            writeln!(self.text, "        }}")?;
+        }
+        let meaning = &self.heuristic.meaning;
+        if meaning.largest.is_none() {
+            writeln!(self.text, "        if (pass == {}) {{", self.levels)?;
+            let weight = self.nodes(&[meaning.weight], "            ")?;
+            writeln!(self.text, "            all.top = expression::larger(all.top, {});\n        }}", weight[0])?;
+        }
+        Ok(())
+    }
+
+    /// Joins the aggregates of two parts.
+    fn merge(&mut self) -> std::fmt::Result {
+        for &Aggregated { id, function, .. } in &self.aggregates {
+            let joined = with(function, &format!("all.n{id}"), &format!("other.n{id}"));
+            let level = self.heuristic.meaning.dag.get(id).level;
+            writeln!(self.text, "        if (pass == {}) all.n{id} = {joined};", level - 1)?;
+        }
+        let levels = self.levels;
+        writeln!(self.text, "        if (pass == {levels}) all.top = expression::larger(all.top, other.top);")
     }
 
     fn function(&mut self, head: &str, body: impl FnOnce(&mut Self) -> std::fmt::Result) -> std::fmt::Result {
