@@ -1,14 +1,17 @@
 //! Marginal MAP where tables do not fit: bounds from above and a search from below, in turns of equal time.
 
-use super::bounds::{Fold, Found, Sizes, SumBounds, Upper};
+use super::bounds::Upper;
 use super::climb::Climb;
+use super::found::{Fold, Found, SumBounds, Values};
 use super::levels::Levels;
 use super::map::{MarginalMap, PreparedMap};
-use super::parts::{Parts, Values};
+use super::parts::Parts;
 use super::peeling::peel;
+use super::prepared::Prepared;
 use super::simplify::Keep;
 use super::sliced::Sliced;
-use super::{Prepared, tuning};
+use super::tuning;
+use super::tuning::Sizes;
 use crate::error::Error;
 use crate::order::{Method, Order};
 use crate::stop::Stop;

@@ -5,9 +5,9 @@
 //! assignment so far, and their best values are found exactly: large-neighbourhood search (Shaw, 1998), whose
 //! neighbourhoods grow while their tables fit.
 
-use super::bounds::{Fold, Found};
+use super::found::{Fold, Found, Sum, Values};
 use super::map::{Made, Messages, best, decode};
-use super::parts::{Known, Level, Parts, Rest, Sum, Tree, Values};
+use super::parts::{Known, Level, Parts, Rest, Tree};
 use super::propagate::{Planned, Trouble};
 use super::tuning;
 use crate::algebra::{OfNumbers, SumMax, SumProduct, WideSumProduct};

@@ -2,9 +2,10 @@
 //! (conditioning on a cutset; Pearl, "Probabilistic reasoning in intelligent systems", 1988, section 4.3). All slices
 //! share one plan.
 
+use super::prepared::Tabled;
 use super::propagate::{Planned, Posteriors, Propagated, Trouble};
 use super::sliced::{Sliced, slice};
-use super::{Tabled, tuning};
+use super::tuning;
 use crate::elimination::{MOST_WORK, widest};
 use crate::error::Error;
 use crate::model::{ROUNDOFF, Scaled};

@@ -5,8 +5,12 @@ use super::tests::{agrees, evidence, models, random};
 use super::*;
 use crate::algebra::SumProduct;
 use crate::elimination::Back;
+use crate::elimination::Gpu;
+use crate::model::Potentials;
 use crate::model::{Variable, scale};
+use crate::order::Ordering;
 use crate::rng::Rng;
+use crate::stop::Stop;
 
 /// The same by the programs of devices, as their descriptors say.
 fn emulated(prepared: &Prepared) -> Option<Marginals> {

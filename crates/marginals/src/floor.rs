@@ -2,12 +2,13 @@
 //! and their sum is one term of the whole. The values of the cutset with the largest term are searched for by marginal
 //! MAP ([`Climb`]): first with a large cutset and small tables, then with smaller cutsets.
 
-use super::bounds::{Fold, Found};
 use super::climb::Climb;
-use super::parts::{Known, Level, Parts, Values};
+use super::evidence::Evidence;
+use super::found::{Fold, Found, Values};
+use super::options::{Options, Seek};
+use super::parts::{Known, Level, Parts};
 use super::tuning::floor as tuning;
 use super::weighted::Weights;
-use super::{Evidence, Options, Seek};
 use crate::elimination::{Cut, EliminationPlan, cuts};
 use crate::error::Error;
 use crate::model::{Potentials, Scaled};

@@ -2,9 +2,12 @@
 //! posterior in the whole is at least p times the part divided by the upper bound of the sum, and at most 1 less the
 //! lower bounds of the other values.
 
+use super::evidence::Evidence;
 use super::floor::Floor;
-use super::parts::Values;
-use super::{Evidence, Marginals, Options, SumBounds, compute, tuning};
+use super::found::{SumBounds, Values};
+use super::options::Options;
+use super::prepared::{Marginals, compute};
+use super::tuning;
 use crate::error::Error;
 use crate::model::{Potentials, Scaled};
 use crate::order::Ordering;

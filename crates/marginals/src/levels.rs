@@ -1,7 +1,7 @@
 //! The bounds on the whole, from small tables to large ones, by each of some orders; and how parts are bounded then.
 
-use super::bounds::Sizes;
 use super::parts::{Level, Part, Parts};
+use super::tuning::Sizes;
 use super::weighted::Weights;
 use std::collections::VecDeque;
 use std::sync::Arc;

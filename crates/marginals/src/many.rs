@@ -3,11 +3,12 @@
 //! What a case observes of a variable is a function of both, so that all tables get an axis of cases, the fastest one.
 //! What the additional variable comes to by its values are the sums of the cases.
 
+use super::evidence::Evidence;
 use super::on_device::{self, OnDevice};
+use super::prepared::{Marginals, Prepared, Tabled};
 use super::propagate::{Planned, Trouble};
 use super::simplify::Keep;
 use super::sliced::Sliced;
-use super::{Evidence, Marginals, Prepared, Tabled};
 use crate::algebra::SumProduct;
 use crate::elimination::{EliminationPlan, Gpu};
 use crate::error::Error;

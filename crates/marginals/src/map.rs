@@ -3,11 +3,13 @@
 //! Sum and maximum do not commute: the order eliminates the variables that are summed first (Park and Darwiche,
 //! "Complexity results and approximation strategies for MAP explanations", 2004).
 
+use super::evidence::Evidence;
+use super::options::Options;
+use super::prepared::{Tabled, Tree};
 use super::propagate::{Collected, Planned, Trouble};
 use super::rows::{self, Listed};
 use super::simplify::Keep;
 use super::sliced::Sliced;
-use super::{Evidence, Options, Tabled, Tree};
 use crate::algebra::{OfNumbers, SumMax, SumProduct, WideSumProduct};
 use crate::check::{MarginalsClaim, check_marginals};
 use crate::elimination::{EliminationPlan, Source};

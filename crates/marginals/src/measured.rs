@@ -1,8 +1,9 @@
 //! What benchmarks ask of a product: its plan, and the time of a device alone.
 
 use super::on_device;
+use super::prepared::Prepared;
 use super::propagate::Trouble;
-use super::{Prepared, Sliced};
+use super::sliced::Sliced;
 use crate::elimination::{EliminationPlan, Gpu};
 use crate::error::Error;
 use crate::stop::Stop;

@@ -7,13 +7,15 @@
 //! (conditioning as in Lou, Dechter and Ihler, "Anytime anyspace AND/OR search for bounding the partition function",
 //! 2017, on one path at a time; branch and bound as in Yuan and Hansen, 2009).
 
-use super::bounds::{Fold, Found};
+use super::evidence::Evidence;
+use super::found::{Fold, Found, Sum, Values};
 use super::map::{Made, largest};
+use super::options::Options;
 use super::propagate::{Planned, Trouble};
 use super::simplify::Keep;
 use super::sliced::Sliced;
+use super::tuning;
 use super::weighted::{Weights, upper};
-use super::{Evidence, Options, tuning};
 use crate::algebra::{SumProduct, WideSumProduct};
 use crate::elimination::{EliminationPlan, Limits, widest};
 use crate::error::Error;
@@ -25,9 +27,6 @@ use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-
-/// Variables and values.
-pub(super) type Values = Vec<(u32, u32)>;
 
 /// A part that is open.
 #[derive(Debug)]
@@ -70,16 +69,6 @@ impl Ord for Part {
             _ => (self.values.len(), &other.values).cmp(&(other.values.len(), &self.values)),
         }
     }
-}
-
-/// A sum that is known, or what it is at least.
-#[derive(Clone, Debug)]
-pub(super) struct Sum {
-    pub sum: Scaled,
-    /// How far it may be off, relatively.
-    pub error: f64,
-    /// The values of the maximised variables.
-    pub values: Values,
 }
 
 /// What is known of a part.
@@ -274,20 +263,20 @@ impl Tree {
             self.open.clear();
             self.push(whole, parts);
         }
-        self.found.bounds(&self.open);
+        self.found.bounds(self.open.iter().map(|part| part.upper));
     }
 
     /// Ends with the sum of the whole.
     pub fn finish(&mut self, sum: Sum) {
         self.open.clear();
         self.found.whole(sum);
-        self.found.bounds(&self.open);
+        self.found.bounds(self.open.iter().map(|part| part.upper));
     }
 
     /// The whole is known to be at least so much.
     pub fn hear(&mut self, sum: &Sum) {
         self.found.known(sum);
-        self.found.bounds(&self.open);
+        self.found.bounds(self.open.iter().map(|part| part.upper));
     }
 
     fn push(&mut self, part: Part, parts: &Parts<'_>) {
@@ -343,7 +332,7 @@ impl Tree {
         if !self.is_open() {
             self.open.clear();
         }
-        self.found.bounds(&self.open);
+        self.found.bounds(self.open.iter().map(|part| part.upper));
         Ok(())
     }
 
@@ -354,7 +343,7 @@ impl Tree {
 
     /// No more than this is the sum, nor more than `known`.
     fn upper(&self, known: Scaled) -> Scaled {
-        let own = self.found.most(&self.open);
+        let own = self.found.most(self.open.iter().map(|part| part.upper));
         if own.is_above(known) { known } else { own }
     }
 }

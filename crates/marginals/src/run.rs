@@ -2,8 +2,9 @@
 
 use super::conditioned::{Allowed, Conditioned, Each, limited};
 use super::on_device::{self, OnDevice};
+use super::prepared::{Marginals, Prepared, Tabled};
 use super::propagate::{Planned, Posteriors, Propagated, Trouble};
-use super::{Marginals, Prepared, Sliced, Tabled};
+use super::sliced::Sliced;
 use crate::algebra::{OfNumbers, SumProduct, WideSumProduct};
 use crate::elimination::Gpu;
 use crate::error::Error;

@@ -2,10 +2,10 @@
 //! variables that another one determines are left out. That lowers the width of networks with deterministic functions:
 //! elimination connects all neighbours of a variable, substitution none.
 
-use super::sliced::strides;
 use crate::error::Error;
 use crate::model::{Factor, Odometer};
 use crate::stop::Stop;
+use crate::tensor;
 use std::collections::BTreeSet;
 
 /// A variable that is no part of a product, as it has one value for each value of another one.
@@ -196,4 +196,10 @@ fn substitute(function: &Factor, domains: &[u32], variable: u32, by: Option<u32>
     }
     // a part of a table fits doubles as the whole does
     Factor::of(&scope, places.len(), |index| function.entry(places[index])).swap_remove(0)
+}
+
+/// How far entries with adjacent values of each variable are apart.
+pub(super) fn strides(function: &Factor, domains: &[u32]) -> Vec<usize> {
+    let sizes: Vec<usize> = function.scope.iter().map(|&v| domains[v as usize] as usize).collect();
+    tensor::strides(&sizes)
 }

@@ -3,9 +3,15 @@
 use super::device_tests::{line, near};
 use super::tests::{agrees, evidence, models, random};
 use super::*;
+use crate::elimination::Gpu;
+use crate::error::Error;
+use crate::model::Potentials;
 use crate::model::Variable;
 use crate::rng::Rng;
+use crate::simplify::Keep;
+use crate::stop::Stop;
 use std::time::Duration;
+use std::time::Instant;
 
 /// Variables on a line, three neighbours and a hub of 16 values in each function: slices by the hub repeat little.
 fn fan(rng: &mut Rng, n: u32, domain: u32) -> Potentials {

@@ -1,8 +1,8 @@
 //! What is left of a product once variables are observed: smaller tables over fewer variables, each scope once.
 
-use super::Evidence;
+use super::evidence::Evidence;
 use super::near::near;
-use super::simplify::{Keep, LeftOut, Simplifier};
+use super::simplify::{Keep, LeftOut, Simplifier, strides};
 use crate::algebra::{OfNumbers, SumProduct};
 use crate::elimination::{Factors, Source, scatter};
 use crate::error::Error;
@@ -10,7 +10,7 @@ use crate::model::{
     Cost, CostFunction, FORBIDDEN, Factor, Network, Potentials, Problem, ROUNDOFF, Scaled, SparseTable, Table, Variable,
 };
 use crate::stop::Stop;
-use crate::tensor::{self, places, storage::Storage};
+use crate::tensor::{places, storage::Storage};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -281,12 +281,6 @@ impl Sliced {
 struct Functions {
     list: Vec<Factor>,
     places: FxHashMap<Box<[u32]>, usize>,
-}
-
-/// How far entries with adjacent values of each variable are apart.
-pub(super) fn strides(function: &Factor, domains: &[u32]) -> Vec<usize> {
-    let sizes: Vec<usize> = function.scope.iter().map(|&v| domains[v as usize] as usize).collect();
-    tensor::strides(&sizes)
 }
 
 /// A function over the variables that are not observed.

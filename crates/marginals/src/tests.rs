@@ -1,10 +1,18 @@
-use super::bounds::{Sizes, bound_by};
+use super::bounds::bound_by;
 use super::intervals::Interval;
 use super::peeling::peel;
+use super::tuning::Sizes;
 use super::*;
 use crate::check::{MarginalsClaim, check_marginals};
+use crate::error::Error;
+use crate::model::Potentials;
 use crate::model::{Factor, Scaled, Variable, scale};
+use crate::order::Method;
+use crate::order::Order;
+use crate::order::Ordering;
 use crate::rng::Rng;
+use crate::simplify::Keep;
+use crate::stop::Stop;
 
 /// Random products that are enumerated; more by FANGS_RANDOM_MODELS.
 pub(super) fn models() -> u64 {

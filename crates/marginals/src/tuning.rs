@@ -1,6 +1,17 @@
 //! Constants of marginals, each with its unit and what chose it.
 
-use super::bounds::Sizes;
+/// Sizes of tables and parts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    /// Bytes of the first tables that bound the whole, and of the last.
+    pub whole: (u64, u64),
+    /// Bytes of tables that bound a part.
+    pub part: u64,
+    /// Entries of all cliques of a part that is summed exactly.
+    pub exact: f64,
+    /// Entries of all tables under all partial assignments, up to which a search goes on beside the parts.
+    pub states: u64,
+}
 
 /// Restarts of each rule for an order, at most.
 pub(super) const RESTARTS: u32 = 64;

@@ -1,6 +1,12 @@
 //! Sums under a time limit: bounds first, then exact tables if memory and time suffice, else more bounds.
 
-use super::{Bounded, Evidence, Marginals, Options, Prepared, SumBounds, bound, tuning};
+use super::bounds::bound;
+use super::evidence::Evidence;
+use super::found::SumBounds;
+use super::intervals::Bounded;
+use super::options::Options;
+use super::prepared::{Marginals, Prepared};
+use super::tuning;
 use crate::error::Error;
 use crate::model::Potentials;
 use crate::stop::Stop;

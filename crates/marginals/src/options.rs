@@ -1,0 +1,37 @@
+//! What is asked for.
+
+use crate::model::Network;
+use crate::order::Ordering;
+use crate::stop::Stop;
+use std::time::Duration;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The variables whose posteriors are wanted; all where `None`.
+    pub variables: Option<Vec<u32>>,
+    /// Where the elimination order comes from.
+    pub order: Ordering,
+    /// Bytes that tables may take; half of the free memory where `None`.
+    pub memory: Option<u64>,
+    /// A search for an assignment with a large product, from which lower bounds start.
+    pub seek: Option<Seek>,
+}
+
+/// A search for a feasible assignment of low cost, such as `search::seek`.
+#[derive(Clone, Copy, Debug)]
+pub struct Seek {
+    /// Returns an assignment, or `None` if the search found none within the time.
+    pub search: fn(&Network, Duration, &Stop) -> Option<Vec<u32>>,
+    /// The time limit of the first search.
+    pub time: Duration,
+}
+
+impl Options {
+    /// Changes some of them.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
