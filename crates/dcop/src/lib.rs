@@ -11,6 +11,7 @@
 mod agent;
 mod bounded;
 mod clocks;
+mod cycles;
 mod local;
 mod max_sum;
 mod run;
@@ -32,7 +33,8 @@ use fangs_model::{graph, model};
 pub use agent::Place;
 pub use bounded::{BoundedFound, run_bounded};
 pub use clocks::{Clocks, Latency};
-pub use local::{CYCLES, LocalFound, LocalOptions, LocalSearch, run_local};
+pub use cycles::{CYCLES, LocalFound, LocalOptions};
+pub use local::{LocalSearch, run_local};
 pub use run::lower_bound;
 pub use run::{Found, Spent, run_agents, run_levels};
 pub use tcp::{Processes, run_processes, serve};

@@ -7,7 +7,7 @@
 //! damped, and each value costs a random fraction more, so that ties do not hold all agents back: all fractions
 //! together are less than one unit of cost.
 
-use super::local::{CYCLES, LocalFound, LocalOptions, Penalties};
+use super::cycles::{CYCLES, LocalFound, LocalOptions, Penalties};
 use crate::error::Error;
 use crate::model::{Odometer, Problem, Readers};
 use crate::rng::mix;

@@ -1,7 +1,7 @@
 //! Bayesian networks as files with names state them: variables, and for each of them a table of its probabilities.
 
+use super::potential_costs::Parts;
 use super::tokens::{Place, Tokens};
-use super::uai::Parts;
 use crate::error::Error;
 use crate::model::{Diagram, Network, Node, Numbers, Scale, Stated, Variable};
 use rustc_hash::FxHashMap;

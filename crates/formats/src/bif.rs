@@ -7,10 +7,10 @@
 
 pub(super) mod words;
 
-use super::ReadOptions;
 use super::bayes::{Conditional, File};
+use super::options::ReadOptions;
+use super::potential_costs::Parts;
 use super::tokens::{Place, Tokens};
-use super::uai::Parts;
 use crate::error::Error;
 use crate::memory;
 use crate::model::{Network, Numbers, Stated, Variable};

@@ -4,15 +4,13 @@
 //! later functions, global cost functions), all with tags or all without. Costs are decimals with as many digits as the
 //! bound has.
 
-mod names;
 mod write;
 
-pub(super) use names::Names;
-pub(super) use write::{decimal, write};
+pub(super) use write::write;
 
-use super::ReadOptions;
-use super::global::{self, Bound, Form, closes, open, take};
+use super::global::{self, Bound, Form, Names, closes, open, take};
 use super::limits::{CostSpan, Domains, Sums};
+use super::options::ReadOptions;
 use super::tables::Listed;
 use super::tokens::{Place, Tokens};
 use crate::error::Error;
@@ -275,7 +273,7 @@ impl Reader<'_, '_, '_> {
     fn global(&mut self, keyword: &str, at: Place, scope: &[u32]) -> Result<(), Error> {
         let (tokens, form) = (&mut *self.tokens, self.form);
         let Reader { builder, decomposer, .. } = self;
-        global::read(tokens, keyword, at, global::Place { form, scope, builder, decomposer })
+        global::read(tokens, keyword, at, global::Place { form, scope, builder, decomposer, nested: read_network })
     }
 
     fn sizes(&self, scope: &[u32]) -> Vec<u32> {

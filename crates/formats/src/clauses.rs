@@ -10,8 +10,8 @@ mod write;
 
 pub(super) use write::write;
 
-use super::ReadOptions;
 use super::limits::ANNOUNCED;
+use super::options::ReadOptions;
 use super::real::{Range, Real, Unit, is_at_least};
 use super::repeated::Repeated;
 use super::tokens::Tokens;

@@ -1,6 +1,6 @@
 //! DIMACS `.col` graphs.
 
-use super::ReadOptions;
+use super::options::ReadOptions;
 use super::repeated::Repeated;
 use super::tokens::Tokens;
 use crate::error::Error;

@@ -1,10 +1,12 @@
 //! Networks in another format: written, read again and compared.
 
+use crate as formats;
 use crate::error::Error;
+use crate::list::Format;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Number, Units};
+use crate::options::ReadOptions;
 use crate::rng::Rng;
 use crate::stop::Stop;
-use crate::{self as formats, Format, ReadOptions};
 use crate::{check, terminal};
 use rayon::prelude::*;
 use std::io::ErrorKind;

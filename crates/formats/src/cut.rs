@@ -1,8 +1,8 @@
 //! Maximum cut: graphs with weights as `.rud` (of the generator rudy; the G set, the Biq Mac library) and as symmetric
 //! matrices in `.mtx` (Matrix Market). The value of an assignment is the weight of the edges whose ends differ.
 
-use super::ReadOptions;
 use super::limits::ANNOUNCED;
+use super::options::ReadOptions;
 use super::quadratic::vertex;
 use super::real::{Range, Real};
 use super::repeated::Repeated;

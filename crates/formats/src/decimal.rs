@@ -1,7 +1,7 @@
 //! Decimal numbers of any size: a double where it holds the number to its full precision, digits and exponent
 //! elsewhere.
 
-use crate::model::{Decimal, Stated};
+use crate::model::{Cost, Decimal, Stated, Units};
 
 /// Digits that a [`Decimal`] keeps.
 const DIGITS: u32 = 19;
@@ -149,6 +149,18 @@ fn integer(text: &[u8]) -> i64 {
     let add = |value: i64, &byte: &u8| value.saturating_mul(10).saturating_add(i64::from(byte.wrapping_sub(b'0')));
     let value = digits.iter().fold(0, add);
     if negative { -value } else { value }
+}
+
+/// A cost with all its digits, in the sense of the file.
+pub(super) fn of_cost(cost: Cost, units: &Units) -> String {
+    let signed = if units.maximise { -i128::from(cost) } else { cost.into() };
+    let scale = 10i128.pow(units.decimals);
+    let sign = if signed < 0 { "-" } else { "" };
+    let (whole, behind) = (signed.abs() / scale, signed.abs() % scale);
+    match units.decimals {
+        0 => format!("{sign}{whole}"),
+        digits => format!("{sign}{whole}.{behind:0width$}", width = digits as usize),
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Evidence files: observed variables and their values.
 
+use super::input::{Source, read_text};
 use super::tokens::Tokens;
-use super::{Source, read_text};
 use crate::error::{Error, Warning};
 use crate::model::Variable;
 use crate::stop::Stop;

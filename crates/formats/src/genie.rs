@@ -4,10 +4,10 @@
 
 pub(super) mod noisy;
 
-use super::ReadOptions;
 use super::bayes::{Conditional, File};
+use super::options::ReadOptions;
+use super::potential_costs::Parts;
 use super::tokens::Tokens;
-use super::uai::Parts;
 use super::xmlbif::{child, children, probabilities};
 use crate::error::Error;
 use crate::model::{Network, Numbers, Stated};

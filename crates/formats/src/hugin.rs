@@ -2,11 +2,11 @@
 //! variable, `potential (NAME | PARENTS) { data = ((p ...) ...); }` for its probabilities, in which the variable itself
 //! runs fastest and the first parent slowest. Other fields are skipped, `%` begins a comment.
 
-use super::ReadOptions;
 use super::bayes::{Conditional, File};
 use super::bif::words::{Word, Words};
+use super::options::ReadOptions;
+use super::potential_costs::Parts;
 use super::tokens::Tokens;
-use super::uai::Parts;
 use crate::error::Error;
 use crate::model::{Network, Numbers};
 

@@ -2,8 +2,9 @@
 //! variables and functions, `.pvo` with blocks of variables (Lee, Marinescu, Dechter, 2021).
 
 use super::bayes::warn_of_sums_of;
+use super::input::{Source, compressed_extensions, read_tokens};
 use super::tokens::Tokens;
-use super::{Source, compressed_extensions, open, uai};
+use super::uai;
 use crate::error::{Error, Warning};
 use crate::model::{Diagram, DiagramKind, Node, Potential};
 use crate::stop::Stop;
@@ -28,7 +29,8 @@ pub struct Parts<'a> {
 /// # Errors
 /// A file that is missing, cannot be read or parsed, with line and column; [`Error::Stopped`] once `stop` is set.
 pub fn read_diagram(path: &Path, stop: &Stop) -> Result<(Diagram, Vec<Warning>), Error> {
-    let mut files = [open(&Source::File(path.into()), stop)?, beside(path, "id", stop)?, beside(path, "pvo", stop)?];
+    let mut files =
+        [read_tokens(&Source::File(path.into()), stop)?, beside(path, "id", stop)?, beside(path, "pvo", stop)?];
     parse(&path.display().to_string(), &mut files)
 }
 
@@ -54,7 +56,7 @@ fn beside<'a>(path: &Path, extension: &str, stop: &'a Stop) -> Result<Tokens<'a>
     let plain = stem.with_extension(extension);
     let names = compressed_extensions().map(|packed| stem.with_extension(format!("{extension}.{packed}")));
     let found = std::iter::once(plain.clone()).chain(names).find(|name| name.exists());
-    open(&Source::File(found.unwrap_or(plain)), stop)
+    read_tokens(&Source::File(found.unwrap_or(plain)), stop)
 }
 
 fn parse(name: &str, [tables, kinds, blocks]: &mut [Tokens<'_>; 3]) -> Result<(Diagram, Vec<Warning>), Error> {

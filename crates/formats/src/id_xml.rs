@@ -2,9 +2,10 @@
 //! `.xdsl` of GeNIe, whose decisions remember.
 
 use super::bayes::warn_of_sums_of;
+use super::encoding;
 use super::genie::noisy;
+use super::input::{Source, read_text};
 use super::tokens::Place;
-use super::{Source, encoding, read_text};
 use crate::error::{Error, ParseError, Warning};
 use crate::model::{Diagram, DiagramKind, Node, Potential};
 use crate::stop::Stop;

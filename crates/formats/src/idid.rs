@@ -1,6 +1,7 @@
 //! `.idid`: an interactive dynamic influence diagram in TOML, whose frames are `.POMDP` and `.dpomdp` files or texts.
 
-use super::{Source, parse_pomdp, read_pomdp, read_text};
+use super::input::{Source, read_text};
+use super::pomdp::{parse_pomdp, read_pomdp};
 use crate::error::{Error, Warning};
 use crate::model::{Idid, Other, Pomdp};
 use crate::stop::Stop;

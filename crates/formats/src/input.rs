@@ -1,7 +1,9 @@
 //! Sources of bytes: files and standard input, decompressed and in UTF-8 by their first bytes.
 
 use super::encoding;
-use crate::files::{self, Patient, Stream};
+use super::tokens::Tokens;
+use crate::error::Error;
+use crate::files::{self, LARGEST_TEXT, Patient, Stream, cannot_read, read_all};
 use crate::stop::Stop;
 use std::fmt;
 use std::io::{self, Cursor, Read};
@@ -205,4 +207,17 @@ mod tests {
             assert!(told(error).starts_with("out of memory: the xz data cannot be unpacked"), "{}", told(error));
         }
     }
+}
+
+/// The whole text of a file that is parsed at once: evidence, a solution.
+pub(super) fn read_text(source: &Source, stop: &Stop) -> Result<Vec<u8>, Error> {
+    let text = open(source, stop).and_then(|stream| read_all(stream, LARGEST_TEXT));
+    text.map_err(|error| cannot_read(&source.to_string(), error, stop))
+}
+
+/// The words of a file.
+pub(super) fn read_tokens<'a>(source: &Source, stop: &'a Stop) -> Result<Tokens<'a>, Error> {
+    let name = source.to_string();
+    let bytes = open(source, stop).map_err(|error| cannot_read(&name, error, stop))?;
+    Ok(Tokens::new(bytes, name, stop))
 }

@@ -6,7 +6,7 @@
 //! parent; each genotype that differs from the file's costs 1 (de Givry, Palhiere, Vitezica, Schiex, "Mendelian error
 //! detection in complex pedigree using weighted constraint satisfaction techniques", 2005).
 
-use super::ReadOptions;
+use super::options::ReadOptions;
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::model::{Builder, Cost, FORBIDDEN, Network, Variable};

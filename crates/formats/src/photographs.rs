@@ -5,8 +5,8 @@
 //! not taken. Each pair of photographs charges the gain of the one not taken, as in toulbar2: a total is n - 1 times
 //! the gain that is lost.
 
-use super::ReadOptions;
 use super::limits::Domains;
+use super::options::ReadOptions;
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::memory;

@@ -1,8 +1,11 @@
 //! Files as products of potentials, by their own numbers: for sums, where [`super::read`] is for optima.
 
+use super::input::Source;
+use super::list::Format;
+use super::options::ReadOptions;
+use super::potential_costs::Parts;
 use super::tokens::Tokens;
-use super::uai::Parts;
-use super::{Format, ReadOptions, Source, bif, genie, hugin, input, uai, xmlbif};
+use super::{bif, genie, hugin, input, uai, xmlbif};
 use crate::error::Error;
 use crate::files::cannot_read;
 use crate::memory;
@@ -35,8 +38,8 @@ pub fn read_potentials(
     temperature: Option<f64>,
     stop: &Stop,
 ) -> Result<Potentials, Error> {
-    let format = super::format_of(source, format)?;
-    read_as(format, super::open(source, stop)?, options, temperature)
+    let format = super::list::format_of(source, format)?;
+    read_as(format, super::input::read_tokens(source, stop)?, options, temperature)
 }
 
 /// The same from a stream of bytes, compressed or not; `name` is its name in messages.
@@ -72,7 +75,7 @@ fn read_as(
                 let what = format!("{}: costs become potentials by --temperature T: exp(-cost / T)", tokens.file());
                 return Err(Error::Usage(what));
             };
-            let network = super::read_as(format, tokens, options)?;
+            let network = super::list::read_as(format, tokens, options)?;
             return potentials_of(&network, temperature);
         }
     };
@@ -163,7 +166,8 @@ fn factor(numbers: &Numbers, scale: Scale, file: &str) -> Result<(Factor, f64), 
 /// # Errors
 /// Global functions that no table holds; no memory for sparse tables as dense ones.
 pub fn potentials_of(network: &Network, temperature: f64) -> Result<Potentials, Error> {
-    let network = super::as_tables(network).map_err(|error| Error::Usage(format!("{}: {error}", network.name)))?;
+    let network =
+        super::writing::as_tables(network).map_err(|error| Error::Usage(format!("{}: {error}", network.name)))?;
     let stated = network.reading().map_or(0, |reading| reading.functions.len());
     let temperature = if stated > 0 { 1.0 } else { temperature };
     let mut potentials = Potentials::new(network.name.clone());

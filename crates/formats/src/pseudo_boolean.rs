@@ -5,8 +5,8 @@
 mod linear;
 mod products;
 
-use super::ReadOptions;
 use super::limits::ANNOUNCED;
+use super::options::ReadOptions;
 use super::tokens::{Place, Tokens};
 use crate::error::{Error, ModelError};
 use crate::globals::{Decomposer, Refusal};

@@ -6,9 +6,9 @@ mod write;
 pub(super) use write::{write, write_sparse};
 
 use super::limits::ANNOUNCED;
+use super::options::{ReadOptions, Vartype};
 use super::real::{Range, Real, Unit};
 use super::tokens::{Reach, Tokens};
-use super::{ReadOptions, Vartype};
 use crate::error::Error;
 use crate::model::{Builder, Network, Variable};
 use rustc_hash::FxHashMap;

@@ -1,6 +1,6 @@
 //! Real numbers of a file, kept exactly as digits and a power of ten, and their costs: integers of one unit.
 
-use super::ReadOptions;
+use super::options::ReadOptions;
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::model::rounding::MOST_DECIMALS;

@@ -1,7 +1,8 @@
 //! Solutions: value indices on one line, the `MPE` form of `.uai`, names; and the forms of other programs.
 
+use super::input::{Source, read_text};
+use super::names;
 use super::tokens::{BYTE_ORDER_MARK, Tokens};
-use super::{Source, names, read_text};
 use crate::error::Error;
 use crate::model::{Network, Notation};
 use crate::stop::Stop;

@@ -5,20 +5,19 @@
 //!
 //! A potential p becomes the cost -ln p in units of 10^-decimals, rounded to the nearest; p = 0 is forbidden.
 
-mod costs;
 mod write;
 mod writers;
 
 pub(super) use write::{write, write_log};
 
-use super::ReadOptions;
 use super::bayes::{Conditional, warn_of_sums};
 use super::limits::Domains;
+use super::options::ReadOptions;
+use super::potential_costs::Parts;
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::model::{Builder, Network, Notation, Numbers, Scale, Stated, Variable};
 use crate::stop::Stop;
-pub(super) use costs::Parts;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};

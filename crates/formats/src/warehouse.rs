@@ -3,7 +3,7 @@
 //!
 //! A variable for each warehouse (1: open) and one for each customer, whose value is the warehouse that serves it.
 
-use super::ReadOptions;
+use super::options::ReadOptions;
 use super::real::{Range, Real};
 use super::repeated::Repeated;
 use super::tokens::Tokens;

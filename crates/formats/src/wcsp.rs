@@ -10,9 +10,9 @@ mod write;
 
 pub(super) use write::write;
 
-use super::ReadOptions;
 use super::global::{self, Form};
 use super::limits::{CostSpan, Domains, Sums};
+use super::options::ReadOptions;
 use super::tables::Listed;
 use super::tokens::{Part, Reach, Tokens};
 use crate::error::{Error, ModelError};
@@ -25,6 +25,11 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
     let functions = network.function_count();
     tokens.finish(|| format!("the first line announces {functions} functions"))?;
     Ok(network)
+}
+
+/// Reads a network among the parameters of a function; costs have no digits behind the point.
+fn nested(tokens: &mut Tokens<'_>) -> Result<(Network, u32), Error> {
+    Ok((read_network(tokens)?, 0))
 }
 
 /// Reads a network that other text may follow.
@@ -121,7 +126,7 @@ impl Reader<'_, '_, '_> {
         }
         let at = self.tokens.place();
         let Reader { tokens, builder, form, scope, decomposer, .. } = self;
-        global::read(tokens, &keyword, at, global::Place { form: *form, scope, builder, decomposer })
+        global::read(tokens, &keyword, at, global::Place { form: *form, scope, builder, decomposer, nested })
     }
 
     fn share(&mut self, number: u64) -> Result<u32, Error> {

@@ -1,5 +1,6 @@
 //! What writers share: the refusal of what a format cannot hold, and costs as decimal numbers.
 
+use super::global::{self, Style, Written};
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network};
 use std::io::{self, ErrorKind};
 
@@ -79,6 +80,30 @@ pub(super) fn entries<'a>(
         }
         (now, if cost >= top { FORBIDDEN } else { cost })
     })
+}
+
+/// Returns a network to be written, and its global functions as text: with tables in their place, and without text, if
+/// one of them has no form in the format.
+pub(super) fn with_globals<'n>(
+    network: &'n Network,
+    style: impl FnOnce(&'n Network) -> Style<'n>,
+) -> io::Result<(&'n Network, Vec<Vec<Written>>)> {
+    match global::written(network, style(network)) {
+        Some(written) => Ok((network, written)),
+        None => Ok((as_tables(network)?, Vec::new())),
+    }
+}
+
+/// The network with tables in place of its global functions, to be written.
+pub(super) fn as_tables(network: &Network) -> io::Result<&Network> {
+    let tables = network.expanded();
+    match network.globals().next() {
+        Some(global) if tables.domains().len() > network.domains().len() => {
+            let what = format!("global cost functions that are too large for tables, such as {}", global.keyword);
+            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+        }
+        _ => Ok(tables),
+    }
 }
 
 #[cfg(test)]

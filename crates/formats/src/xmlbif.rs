@@ -2,10 +2,10 @@
 //! `OUTCOME`s, `DEFINITION` with `FOR`, `GIVEN`s and a `TABLE`, in which the variable itself runs fastest and the first
 //! parent slowest.
 
-use super::ReadOptions;
 use super::bayes::{Conditional, File};
+use super::options::ReadOptions;
+use super::potential_costs::Parts;
 use super::tokens::{Place, Tokens};
-use super::uai::Parts;
 use super::{decimal, text};
 use crate::error::Error;
 use crate::model::{Network, Numbers, Stated};

@@ -1,8 +1,9 @@
 //! Writes `.cfn`.
 
+use crate::decimal;
 use crate::global::Style;
-use crate::model::{Cost, CostFunction, FORBIDDEN, Function, Network, Odometer, Table, Units};
-use crate::with_globals;
+use crate::model::{Cost, CostFunction, FORBIDDEN, Function, Network, Odometer, Table};
+use crate::writing::with_globals;
 use rustc_hash::FxHashSet;
 use std::io::{self, Write};
 
@@ -17,11 +18,15 @@ pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
         let what = "costs that were rounded, as bounds would not take that off (more decimals keep them)";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }
-    let (network, globals) = with_globals(network, |network| Style::Cfn { units: network.units() })?;
+    let (network, globals) = with_globals(network, |network| Style::Cfn { units: network.units(), nested: write })?;
     let units = network.units();
     let sense = if units.maximise { '>' } else { '<' };
     let problem = quoted(&network.name);
-    writeln!(out, "{{\n  problem: {{name: \"{problem}\", mustbe: \"{sense}{}\"}},", decimal(network.top(), units))?;
+    writeln!(
+        out,
+        "{{\n  problem: {{name: \"{problem}\", mustbe: \"{sense}{}\"}},",
+        decimal::of_cost(network.top(), units)
+    )?;
     writeln!(out, "  variables: {{")?;
     let variables = network.variables().iter().enumerate();
     let names = held((0..variables.len()).map(|index| network.variable_name(index)), 'x');
@@ -107,23 +112,11 @@ fn quoted(name: &str) -> String {
     if word.is_empty() { "unknown".into() } else { word }
 }
 
-/// A cost with all its digits, in the sense of the file.
-pub(crate) fn decimal(cost: Cost, units: &Units) -> String {
-    let signed = if units.maximise { -i128::from(cost) } else { cost.into() };
-    let scale = 10i128.pow(units.decimals);
-    let sign = if signed < 0 { "-" } else { "" };
-    let (whole, behind) = (signed.abs() / scale, signed.abs() % scale);
-    match units.decimals {
-        0 => format!("{sign}{whole}"),
-        digits => format!("{sign}{whole}.{behind:0width$}", width = digits as usize),
-    }
-}
-
 /// In full up to three variables; toulbar2 1.3 misreads larger full tables.
 const FULL: usize = 3;
 
 fn write_table(function: &CostFunction, network: &Network, out: &mut dyn Write) -> io::Result<()> {
-    let shown = |cost: Cost| if cost >= FORBIDDEN { "inf".into() } else { decimal(cost, network.units()) };
+    let shown = |cost: Cost| if cost >= FORBIDDEN { "inf".into() } else { decimal::of_cost(cost, network.units()) };
     let default = match &function.table {
         Table::Dense(costs) if function.scope.len() <= FULL => {
             let costs: Vec<String> = costs.iter().map(shown).collect();

@@ -1,7 +1,7 @@
 //! Writes `.wcnf`: a clause for each assignment of a function's variables that costs something.
 
-use crate::as_tables;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, SUM_LIMIT, Table};
+use crate::writing::as_tables;
 use crate::writing::{decimal, entries, refuse, refuse_large, refuse_top, refuse_values};
 use std::io::{self, Write};
 

@@ -1,10 +1,11 @@
 //! Files of distributed problems, right, wrong and mutated.
 
+use crate as formats;
 use crate::check::evaluate;
+use crate::error::Error;
 use crate::model::{FORBIDDEN, Network, Number};
 use crate::rng::Rng;
 use crate::stop::Stop;
-use crate::{self as formats, Error};
 use crate::{Format, ReadOptions, read_from, write};
 
 fn read(text: &str, format: Format) -> Result<Network, Error> {

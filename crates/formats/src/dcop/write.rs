@@ -1,7 +1,7 @@
 //! Writes pyDCOP's YAML.
 
-use crate::as_tables;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network};
+use crate::writing::as_tables;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Write};

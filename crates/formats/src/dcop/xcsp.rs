@@ -1,9 +1,9 @@
 //! Reads the XML of FRODO (its user manual, "File formats"): XDisCSP 1.0, and XCSP 2.1 with agents.
 
 use super::draft::{Draft, VALUES, number, range};
-use crate::ReadOptions;
 use crate::error::Error;
 use crate::model::{Agents, Network};
+use crate::options::ReadOptions;
 use crate::stop::Stop;
 use crate::text::{Text, Wrong, names, quote};
 use crate::tokens::Tokens;

@@ -1,6 +1,7 @@
 //! Global cost functions of `.wcsp` and `.cfn`: one list of keywords, and the parameters of each.
 
 mod counts;
+mod names;
 mod others;
 mod parameters;
 mod sums;
@@ -8,7 +9,8 @@ mod write;
 #[cfg(test)]
 mod write_tests;
 
-pub(super) use parameters::{Bound, Form, Parameters, closes, open, take};
+pub(super) use names::Names;
+pub(super) use parameters::{Bound, Form, Parameters, ReadNested, closes, open, take};
 pub(super) use write::{Style, Written, written};
 
 use super::tokens::{self, Tokens};
@@ -95,6 +97,8 @@ pub(super) struct Place<'p> {
     pub scope: &'p [u32],
     pub builder: &'p mut Builder,
     pub decomposer: &'p mut Decomposer,
+    /// Reads a network of the file's format among the parameters.
+    pub nested: ReadNested,
 }
 
 /// The line of the list with a keyword that stands somewhere.
@@ -117,7 +121,7 @@ fn known(
 /// Reads the parameters of the function whose keyword was taken, and adds it to the network. The number that it gets
 /// among all functions is in messages about it.
 pub(super) fn read(tokens: &mut Tokens<'_>, keyword: &str, at: tokens::Place, place: Place<'_>) -> Result<(), Error> {
-    let Place { form, scope, builder, decomposer } = place;
+    let Place { form, scope, builder, decomposer, nested } = place;
     let number = builder.function_count();
     let known = known(tokens, keyword, at, form, number)?;
     let sizes: Vec<u32> = scope.iter().filter_map(|&v| builder.domain(v)).collect();
@@ -135,7 +139,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>, keyword: &str, at: tokens::Place, pl
         }
     };
     Decomposer::must_fit(&sizes).map_err(|refusal| refused(refusal, tokens))?;
-    let mut parameters = Parameters { tokens, form, scope, sizes: &sizes };
+    let mut parameters = Parameters { tokens, form, scope, sizes: &sizes, nested };
     parameters.tag("params")?;
     let kind = parameters.group(known.read)?;
     let global = Global { scope: scope.into(), keyword: keyword.into(), kind, limit: form.limit() };

@@ -3,7 +3,6 @@
 use super::{Form, P, Read};
 use crate::error::Error;
 use crate::model::{Arithmetic, Automaton, Cost, FORBIDDEN, GlobalKind, Grammar, Network, Repair, add};
-use crate::{cfn, wcsp};
 
 /// Takes the states, starts, ends and transitions of an automaton, each of them with a cost where `costs`.
 fn automaton(p: P<'_, '_, '_>, costs: bool, repair: Repair) -> Result<Automaton, Error> {
@@ -194,13 +193,13 @@ fn beyond(cost: Cost) -> Cost {
 pub(super) fn wcsp(p: P<'_, '_, '_>) -> Read {
     let bounds = [p.tokens.integer("a lower bound")?, p.tokens.integer("an upper bound")?].map(beyond);
     let flags = [p.tokens.integer("a flag")?, p.tokens.integer("a flag")?];
-    let network = wcsp::read_network(p.tokens)?;
+    let (network, _) = (p.nested)(p.tokens)?;
     nested(p, network, bounds, flags)
 }
 
 pub(super) fn cfnconstraint(p: P<'_, '_, '_>) -> Read {
     p.tag("cfn")?;
-    let (network, decimals) = cfn::read_network(p.tokens)?;
+    let (network, decimals) = (p.nested)(p.tokens)?;
     if network.units().maximise {
         return Err(p.tokens.error("a network that minimises"));
     }

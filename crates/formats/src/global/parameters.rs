@@ -1,8 +1,8 @@
 //! Parameters of global functions as `.wcsp` and `.cfn` write them.
 
-use crate::cfn::Names;
+use super::Names;
 use crate::error::Error;
-use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Measure, Price, Target};
+use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Measure, Network, Price, Target};
 use crate::{decimal, real::is_at_least, tokens::Tokens};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -88,6 +88,9 @@ impl Form<'_> {
     }
 }
 
+/// Reads a network that other text may follow; with the number of digits behind the point.
+pub(crate) type ReadNested = fn(&mut Tokens<'_>) -> Result<(Network, u32), Error>;
+
 /// The parameters of one function, taken one after the other.
 pub(crate) struct Parameters<'p, 't> {
     pub tokens: &'p mut Tokens<'t>,
@@ -95,6 +98,7 @@ pub(crate) struct Parameters<'p, 't> {
     pub scope: &'p [u32],
     /// Domain sizes along the scope.
     pub sizes: &'p [u32],
+    pub nested: ReadNested,
 }
 
 impl Parameters<'_, '_> {

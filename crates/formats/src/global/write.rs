@@ -1,11 +1,12 @@
 //! Global cost functions as text, in the keywords that both `.wcsp` and `.cfn` have.
 
+use crate::decimal;
 use crate::model::{
     Arithmetic, Automaton, Cost, CountCost, Counting, FORBIDDEN, Function, Global, GlobalKind, Grammar, Linear,
     Measure, Network, Price, Repair, Same, Target, Units, ValueCount,
 };
-use crate::{cfn, wcsp};
 use std::fmt::Display;
+use std::io;
 
 /// Weights of a knapsack are below this.
 const MOST_WEIGHT: i64 = 1 << 40;
@@ -14,10 +15,13 @@ const MOST_WEIGHT: i64 = 1 << 40;
 #[derive(Clone, Copy)]
 pub(crate) enum Style<'n> {
     /// Numbers one after the other; forbidden costs are `top`.
-    Wcsp { top: Cost },
+    Wcsp { top: Cost, nested: WriteNested },
     /// Tags and brackets; costs are decimals.
-    Cfn { units: &'n Units },
+    Cfn { units: &'n Units, nested: WriteNested },
 }
+
+/// Writes a network of the format among the parameters of a function.
+type WriteNested = fn(&Network, &mut dyn io::Write) -> io::Result<()>;
 
 /// A global function as text.
 pub(crate) struct Written {
@@ -34,7 +38,7 @@ pub(crate) fn written(network: &Network, style: Style<'_>) -> Option<Vec<Vec<Wri
 /// Whether the function forbids the same in the new file, where another cost may be the limit of single functions.
 fn keeps_limit(network: &Network, global: &Global, style: Style<'_>) -> bool {
     let limit = match style {
-        Style::Wcsp { top } => top,
+        Style::Wcsp { top, .. } => top,
         Style::Cfn { .. } => FORBIDDEN,
     };
     let least = |function: Function<'_>| match function {
@@ -250,11 +254,11 @@ fn same_part(global: &Global, same: &Same, style: Style<'_>) -> Option<Vec<Writt
 /// A function of two numbers; costs among its numbers are integers.
 fn of_two(arithmetic: &Arithmetic, style: Style<'_>) -> Option<(&'static str, Vec<i64>)> {
     let price = |cost: Cost| match style {
-        Style::Wcsp { top } if cost >= top => Some(top).filter(|&top| top < FORBIDDEN),
+        Style::Wcsp { top, .. } if cost >= top => Some(top).filter(|&top| top < FORBIDDEN),
         Style::Cfn { .. } if cost >= FORBIDDEN => None,
         _ => Some(cost),
     };
-    if let Style::Cfn { units } = style
+    if let Style::Cfn { units, .. } = style
         && (units.decimals > 0 || units.maximise)
     {
         return None;
@@ -273,14 +277,14 @@ fn of_two(arithmetic: &Arithmetic, style: Style<'_>) -> Option<(&'static str, Ve
 fn nested(network: &Network, bounds: [Cost; 2], style: Style<'_>) -> Option<Written> {
     let mut inner = Vec::new();
     Some(match style {
-        Style::Wcsp { .. } => {
-            wcsp::write(network, &mut inner).ok()?;
+        Style::Wcsp { nested, .. } => {
+            nested(network, &mut inner).ok()?;
             let bounds = format!("{} {} 0 0 ", bounds[0], bounds[1]);
             Written { keyword: "wcsp", parameters: bounds + String::from_utf8(inner).ok()?.trim_end() }
         }
-        Style::Cfn { .. } => {
-            cfn::write(network, &mut inner).ok()?;
-            let text = Text { style: Style::Cfn { units: network.units() }, text: String::from("cfn: ") };
+        Style::Cfn { nested, .. } => {
+            nested(network, &mut inner).ok()?;
+            let text = Text { style: Style::Cfn { units: network.units(), nested }, text: String::from("cfn: ") };
             let text = text.plain(String::from_utf8(inner).ok()?).cost("lb", bounds[0]).cost("ub", bounds[1]);
             let text = text.number("duplicatehard", 0).number("strongduality", 0);
             Written { keyword: "cfnconstraint", parameters: text.text }
@@ -319,9 +323,9 @@ impl Text<'_> {
 
     fn cost(self, tag: &str, cost: Cost) -> Self {
         let shown = match self.style {
-            Style::Wcsp { top } => cost.min(top).to_string(),
+            Style::Wcsp { top, .. } => cost.min(top).to_string(),
             Style::Cfn { .. } if cost >= FORBIDDEN => "inf".into(),
-            Style::Cfn { units } => cfn::decimal(cost, units),
+            Style::Cfn { units, .. } => decimal::of_cost(cost, units),
         };
         self.tag(tag).plain(shown)
     }

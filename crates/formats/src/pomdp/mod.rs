@@ -11,7 +11,7 @@ mod table;
 mod tests;
 mod words;
 
-use super::{Source, read_text};
+use super::input::{Source, read_text};
 use crate::error::{Error, Warning};
 use crate::memory;
 use crate::model::{Agent, Pomdp};

@@ -1,7 +1,7 @@
 //! Writes `.qpbo` and `.sparse`: the coefficients of a sum of functions of one and two bits.
 
-use crate::as_tables;
 use crate::model::{FORBIDDEN, Network};
+use crate::writing::as_tables;
 use crate::writing::{decimal, entries, refuse, refuse_top, refuse_values};
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! Writes `.uai` and `.LG`: the file's own numbers where the network has them, otherwise its costs.
 
-use super::costs::Costing;
-use crate::as_tables;
 use crate::model::{Cost, FORBIDDEN, Network, Scale, Stated};
+use crate::potential_costs::Costing;
+use crate::writing::as_tables;
 use crate::writing::{decimal, refuse_large, refuse_top};
 use std::f64::consts::LOG10_E;
 use std::io::{self, Write};

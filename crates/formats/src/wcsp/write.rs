@@ -2,7 +2,7 @@
 
 use crate::global::Style;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Function, Network, Table};
-use crate::with_globals;
+use crate::writing::with_globals;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use std::io::{self, Write};
 /// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] where an entry reaches `top` and a negative one may
 /// compensate it, which the format cannot express, and for global functions that have neither a keyword nor a table.
 pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
-    let (network, globals) = with_globals(network, |network| Style::Wcsp { top: network.top() })?;
+    let (network, globals) = with_globals(network, |network| Style::Wcsp { top: network.top(), nested: write })?;
     refuse_compensated(network)?;
     let domains = network.domains();
     let largest = domains.iter().max().copied().unwrap_or(1);
