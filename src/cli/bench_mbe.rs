@@ -1,6 +1,6 @@
 //! `fangs bench mbe`: how fast single buckets and whole networks are eliminated.
 
-use super::bench::copy_bandwidth;
+use super::bench_fang::copy_bandwidth;
 use super::output::{self, Files, Rows};
 use super::{Exit, values};
 use clap::Args;

@@ -1,7 +1,7 @@
 //! `fangs bench search`: how fast the sweeps of the search are.
 
 use super::output::{self, Files, Rows};
-use super::{Exit, heuristics, values};
+use super::{Exit, chosen, values};
 use clap::Args;
 use fangs::Error;
 use fangs::device::{Choice, Cuda, DeviceError};
@@ -28,8 +28,8 @@ pub struct SearchFlags {
     #[arg(long, value_name = "N", value_delimiter = ',')]
     states: Vec<usize>,
     /// Sweep by this heuristic instead of annealing; give several to compare them with the first [default: none]
-    #[arg(long, value_name = "NAME|FILE", value_parser = heuristics::parse)]
-    heuristic: Vec<heuristics::Chosen>,
+    #[arg(long, value_name = "NAME|FILE", value_parser = chosen::parse)]
+    heuristic: Vec<chosen::Chosen>,
     /// Write the rows of the table to a file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -107,7 +107,7 @@ impl Row {
 /// Measures.
 pub fn run(flags: SearchFlags) -> Result<Exit, Error> {
     let reads = |files: Files, path: &PathBuf| files.reads("the network", Some(path));
-    let files = heuristics::reads(flags.files.iter().try_fold(Files::default(), reads)?, flags.heuristic.iter())?;
+    let files = chosen::reads(flags.files.iter().try_fold(Files::default(), reads)?, flags.heuristic.iter())?;
     let _ = files.writes("--csv", flags.csv.as_deref())?;
     let mut csv = Rows::create(flags.csv.clone())?;
     let opened = Choice::Auto.open().map_err(|error| Error::Usage(error.to_string()))?;

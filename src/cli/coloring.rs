@@ -1,6 +1,6 @@
 //! `info` and `check` for a graph without a given number of colors.
 
-use super::check::Monochromatic;
+use super::monochromatic::Monochromatic;
 use super::{Exit, output};
 use fangs::formats::{self, Graph};
 use fangs::record::seconds;

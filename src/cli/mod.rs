@@ -1,12 +1,14 @@
 //! The command line: one file a command. Raw flags become a checked config (`TryFrom`); nothing below reads flags.
 
 pub mod bench;
+mod bench_fang;
 mod bench_mbe;
 mod bench_search;
 pub mod bound;
 pub mod check;
 mod check_marginals;
 mod check_policy;
+mod chosen;
 mod coloring;
 pub mod convert;
 pub mod dcop;
@@ -24,6 +26,7 @@ mod leave;
 mod long_runs;
 pub mod manual;
 pub mod marginals;
+mod monochromatic;
 mod orders;
 mod output;
 pub mod plot;

@@ -4,7 +4,7 @@ use super::input::{Input, InputFlags};
 use super::long_runs::{LongRunFlags, Widths};
 use super::output::{self, OutputFlags};
 use super::ranks::Ranks;
-use super::{Exit, Known, help, heuristics, record_unloaded, signals, stopped_by, ticks, values, worker};
+use super::{Exit, Known, chosen, help, record_unloaded, signals, stopped_by, ticks, values, worker};
 use clap::Args;
 use fangs::device::{Choice, Opening};
 use fangs::formats::{self, Graph};
@@ -79,8 +79,8 @@ pub struct SolveFlags {
     /// Let a local heuristic take part in the portfolio, or search alone with --driver guided [default: none]
     ///
     /// One that is built in (`fangs heuristics` lists them) or a file of your own, in TOML or CUDA.
-    #[arg(long, value_name = "NAME|FILE", value_parser = heuristics::parse, help_heading = help::SEARCH)]
-    heuristic: Option<heuristics::Chosen>,
+    #[arg(long, value_name = "NAME|FILE", value_parser = chosen::parse, help_heading = help::SEARCH)]
+    heuristic: Option<chosen::Chosen>,
     /// Leave out the exact reductions that come before the search, but for variables that no function reads
     #[arg(long, help_heading = help::SEARCH)]
     no_reduce: bool,
@@ -121,7 +121,7 @@ pub struct SolveFlags {
 pub struct Config {
     input: Input,
     options: Options,
-    heuristic: Option<heuristics::Chosen>,
+    heuristic: Option<chosen::Chosen>,
     warm_starts: Vec<PathBuf>,
     output: OutputFlags,
     plot: Option<PathBuf>,
@@ -183,7 +183,7 @@ impl TryFrom<Box<SolveFlags>> for Config {
         let input = Input::or_graph(flags.input)?;
         let needs_colors = [
             ("--certificate", flags.output.certificate.is_some()),
-            ("a heuristic of a file", matches!(flags.heuristic, Some(heuristics::Chosen::File(_)))),
+            ("a heuristic of a file", matches!(flags.heuristic, Some(chosen::Chosen::File(_)))),
         ];
         let named = needs_colors.iter().find(|(_, given)| *given).map(|(name, _)| *name);
         if let Some(what) = named.or(flags.long_run.needs_colors()).filter(|_| input.is_graph()) {
@@ -192,7 +192,7 @@ impl TryFrom<Box<SolveFlags>> for Config {
         let OutputFlags { solution, certificate, csv, .. } = &flags.output;
         let starts = || flags.warm_start.iter().map(PathBuf::as_path);
         let files = starts().try_fold(input.files()?, |files, path| files.reads("--warm-start", Some(path)))?;
-        let files = heuristics::reads(files, flags.heuristic.iter())?.writes("--solution", solution.as_deref())?;
+        let files = chosen::reads(files, flags.heuristic.iter())?.writes("--solution", solution.as_deref())?;
         let files = files.writes("--certificate", certificate.as_deref())?.writes("--csv", csv.as_deref())?;
         let _ = flags.long_run.files(files.writes("--plot", flags.plot.as_deref())?)?;
         let (heuristic, warm_starts) = (flags.heuristic, flags.warm_start);
@@ -310,7 +310,7 @@ fn record(
 /// What is read before a run begins.
 struct Loading {
     input: Input,
-    heuristic: Option<heuristics::Chosen>,
+    heuristic: Option<chosen::Chosen>,
     warm_starts: Vec<PathBuf>,
     keepers: Keepers,
     threads: usize,

@@ -2,7 +2,7 @@
 
 use super::input::{Input, InputFlags};
 use super::output::{self, Rows};
-use super::{Exit, help, heuristics, signals, values};
+use super::{Exit, chosen, help, signals, values};
 use clap::Args;
 use fangs::Error;
 use fangs::activity::Activity;
@@ -55,10 +55,10 @@ pub struct TryFlags {
 }
 
 /// A heuristic to compare; none is the search without one.
-type Candidate = Option<heuristics::Chosen>;
+type Candidate = Option<chosen::Chosen>;
 
 fn parse(text: &str) -> Result<Candidate, String> {
-    if text == "default" { Ok(None) } else { heuristics::parse(text).map(Some) }
+    if text == "default" { Ok(None) } else { chosen::parse(text).map(Some) }
 }
 
 /// A run, as a row of the CSV.
@@ -183,7 +183,7 @@ impl Trials<'_> {
 /// Compares.
 pub fn run(flags: TryFlags, started: Instant) -> Result<Exit, Error> {
     let input = Input::try_from(flags.input)?;
-    let files = heuristics::reads(input.files()?, flags.heuristic.iter().flatten())?;
+    let files = chosen::reads(input.files()?, flags.heuristic.iter().flatten())?;
     let _ = files.writes("--plot", flags.plot.as_deref())?.writes("--csv", flags.csv.as_deref())?;
     let picture = flags.plot.as_deref().map(|path| output::as_usage(PictureFile::new(path))).transpose()?;
     let mut csv = Rows::create(flags.csv)?;
@@ -241,7 +241,7 @@ pub fn run(flags: TryFlags, started: Instant) -> Result<Exit, Error> {
 }
 
 fn name(candidate: &Candidate) -> String {
-    candidate.as_ref().map_or_else(|| "default".into(), heuristics::Chosen::name)
+    candidate.as_ref().map_or_else(|| "default".into(), chosen::Chosen::name)
 }
 
 fn row(name: &str, run: &Measured, best: Option<f64>, ends: Ends) -> Row {

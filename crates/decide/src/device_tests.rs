@@ -4,10 +4,12 @@ use super::tests::{TIGER, process, random_process, tiger_idid};
 use super::*;
 use crate::check::worth_in_pomdp;
 use crate::elimination::Gpu;
+use crate::model::Policy;
 use crate::model::{Idid, Pomdp};
 use crate::rng::Rng;
 use crate::stop::Stop;
 use std::fmt::Write;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 /// A process on a ring of `states`, with slips of several states and observations that are near.

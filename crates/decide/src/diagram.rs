@@ -3,8 +3,9 @@
 use super::first;
 use super::limid::{Found, Given, Limited, reachable};
 use super::magnitude::in_units;
+use super::options::{Method, Options};
 use super::pairs::{Pairs, Place, Plan, execute, plan};
-use super::{Method, Options, Solution};
+use super::solution::Solution;
 use crate::error::Error;
 use crate::model::{Diagram, DiagramKind, Policy, Potential, Rules, scale};
 use crate::stop::Stop;

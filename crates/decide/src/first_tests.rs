@@ -2,6 +2,7 @@
 
 use super::tests::{best_policy, diagram, process, random_diagram, random_process};
 use super::*;
+use crate::model::Policy;
 use crate::model::{DiagramKind, Pomdp};
 use crate::rng::Rng;
 use crate::stop::{Cause, Stop};

@@ -1,6 +1,6 @@
 //! Processes as the influence diagrams that they stand for, a copy of each variable a step.
 
-use super::Device;
+use super::device::Device;
 use super::idid::Models;
 use super::tree::Room;
 use crate::error::Error;

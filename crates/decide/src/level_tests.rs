@@ -5,6 +5,7 @@ use super::*;
 use crate::check::{best_in_idid, worth_in_idid};
 use crate::formats::{parse_idid, parse_pomdp};
 use crate::generate::generate_diagram;
+use crate::model::Policy;
 use crate::model::{Agent, Idid, Other, Pomdp};
 use crate::rng::Rng;
 use crate::stop::Stop;

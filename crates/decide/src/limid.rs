@@ -1,7 +1,7 @@
 //! Diagrams whose decisions forget: single policy updating, exact where the diagram is soluble, and a search over all
 //! policies where there are few.
 
-use super::Options;
+use super::options::Options;
 use super::pairs::{Outcome, Pairs, Place, Plan, execute, plan};
 use super::process::best_beside;
 use super::tuning::POLICY_TABLE;

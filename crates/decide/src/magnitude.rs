@@ -1,7 +1,7 @@
 //! Problems whose utilities are very small or very large are solved in units of a power of two, in which the largest is
 //! from 1 to 2: then neither tolerances nor the range of doubles matter, and no digit changes.
 
-use super::Solution;
+use super::solution::Solution;
 use crate::error::Error;
 use crate::model::{Diagram, Idid, Other, Pomdp, scale};
 

@@ -4,6 +4,7 @@ use super::tests::{best_policy, cases, diagram, expectation, in_time, near, rand
 use super::*;
 use crate::check::worth_in_diagram;
 use crate::error::Error;
+use crate::model::Policy;
 use crate::model::{DiagramKind, Potential};
 use crate::rng::Rng;
 use crate::stop::Stop;

@@ -1,15 +1,17 @@
 //! Processes: the way that has room, and bounds where none has.
 
 use super::alpha::Vectors;
+use super::diagram::solve_diagram;
 use super::first;
 use super::flat::{flat, flat_pomdp};
 use super::idid::{Faced, Models};
 use super::magnitude::{in_units, others_in_units};
+use super::options::{Method, Options};
 use super::process::{Bounds, Process, bounds, dot};
+use super::solution::Solution;
 use super::team::solve_team;
 use super::tree::{Leaf, Room, Tree};
 use super::tuning::{AT_ONCE, FIRST};
-use super::{Method, Options, Solution, solve_diagram};
 use crate::error::Error;
 use crate::model::{Idid, Policy, PolicyGraph, Pomdp};
 use crate::stop::Stop;

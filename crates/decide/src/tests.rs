@@ -5,6 +5,7 @@ use crate::check::{worth_in_diagram, worth_in_idid, worth_in_pomdp};
 use crate::error::Error;
 use crate::formats::{parse_idid, parse_pomdp};
 use crate::generate::generate_diagram;
+use crate::model::Policy;
 use crate::model::{Diagram, DiagramKind, Idid, Node, Pomdp, Potential};
 use crate::rng::Rng;
 use crate::stop::Stop;

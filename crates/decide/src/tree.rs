@@ -1,7 +1,7 @@
 //! Belief trees, level by level, in which equal beliefs of a level are one node.
 
-use super::Device;
 use super::beliefs::Remote;
+use super::device::Device;
 use super::front::{Edge, Front, Grown, Level, Local, NONE};
 use super::process::{Process, best, dot};
 use crate::elimination::Gpu;

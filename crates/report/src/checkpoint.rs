@@ -1,6 +1,6 @@
 //! Checkpoints in a file, replaced as a whole.
 
-use super::ReplacedFile;
+use super::file::ReplacedFile;
 use crate::error::Error;
 use crate::search::{Checkpoint, Extent, Keeper};
 use std::path::Path;

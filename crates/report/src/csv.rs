@@ -1,9 +1,11 @@
 //! The convergence CSV: written row by row, read back for charts.
 
+use super::file::{AppendedFile, ReplacedFile, insist};
 use super::plot::{Curve, Point};
+use super::rows::RowWriter;
 use super::rows::original;
 use super::short_lines::ShortLines;
-use super::{AppendedFile, ReplacedFile, RowWriter, insist, seconds};
+use super::text::seconds;
 use crate::error::{Error, ParseError};
 use crate::files::{self, cannot_read};
 use crate::model::Number;

@@ -1,7 +1,7 @@
 //! Runs that share what they know through a folder. Each process has one file there, replaced as a whole, and reads
 //! those of the others: none waits for another one, and one that dies or comes late is nothing special.
 
-use super::ReplacedFile;
+use super::file::ReplacedFile;
 use crate::error::Error;
 use crate::files;
 use crate::model::Network;

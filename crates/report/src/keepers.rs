@@ -1,6 +1,7 @@
 //! What a run leaves for later and for others, and what it goes on from.
 
-use super::{CheckpointFile, ExchangeFolder};
+use super::checkpoint::CheckpointFile;
+use super::exchange::ExchangeFolder;
 use crate::error::Error;
 use crate::model::Network;
 use crate::search::{Checkpoint, Keeper, Keeping};

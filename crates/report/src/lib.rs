@@ -57,8 +57,4 @@ pub use recorder::{Ended, Recorder};
 pub use report::{BoundReport, SolveReport};
 pub use rows::RowWriter;
 pub use solutions::{LIST, SolutionsFolder};
-
-/// Seconds to the microsecond, so that rows and summaries show the same short number.
-pub fn seconds(exact: f64) -> f64 {
-    (exact * 1e6).round() / 1e6
-}
+pub use text::seconds;

@@ -1,8 +1,11 @@
 //! Sends the events of a run to its outputs.
 
+use super::console::{Console, end_progress};
+use super::csv::CsvFile;
+use super::file::ReplacedFile;
 use super::page::RunPage;
 use super::plot::Curve;
-use super::{Console, CsvFile, ReplacedFile, SolutionsFolder, end_progress};
+use super::solutions::SolutionsFolder;
 use crate::error::Error;
 use crate::search::{Event, EventKind};
 use crate::stop::Stop;

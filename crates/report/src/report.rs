@@ -1,6 +1,6 @@
 //! The summaries: one JSON object, or a few lines of text.
 
-use super::seconds;
+use super::text::seconds;
 use super::text::{assignment, counted, ended, grouped, or_dash, per_cent, sense};
 use crate::device::Compiled;
 use crate::elimination::spill_folder;

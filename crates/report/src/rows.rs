@@ -4,7 +4,7 @@
 //! variables, agents and files may do so. Such a text gets an apostrophe in front (OWASP, "CSV Injection"); numbers
 //! stay as they are.
 
-use super::AppendedFile;
+use super::file::AppendedFile;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::io;

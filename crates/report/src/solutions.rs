@@ -1,6 +1,8 @@
 //! A folder with every better solution of a run, a file each, and a list of them.
 
-use super::{AppendedFile, ReplacedFile, RowWriter, insist, seconds};
+use super::file::{AppendedFile, ReplacedFile, insist};
+use super::rows::RowWriter;
+use super::text::seconds;
 use crate::error::Error;
 use crate::model::Number;
 use crate::search::Event;

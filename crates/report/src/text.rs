@@ -82,6 +82,11 @@ pub fn assignment(values: &[u32], file: Option<&std::path::Path>) -> String {
     }
 }
 
+/// Seconds to the microsecond, so that rows and summaries show the same short number.
+pub fn seconds(exact: f64) -> f64 {
+    (exact * 1e6).round() / 1e6
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

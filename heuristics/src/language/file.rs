@@ -1,6 +1,6 @@
 //! The TOML file of a heuristic: its keys, and the place of each expression.
 
-use super::resolve::{CONSTANTS, FUNCTIONS};
+use super::names::{CONSTANTS, EXPRESSIONS, FUNCTIONS};
 use super::syntax::{Expr, KEYWORDS, parse};
 use super::tables::{Group, Table, Variables};
 use crate::INPUTS;
@@ -14,9 +14,6 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 type Value<'a> = Spanned<DeValue<'a>>;
-
-/// The expressions that a file may have.
-pub(super) const EXPRESSIONS: [&str; 5] = ["active", "allowed", "rating", "weight", "largest"];
 
 const OTHERS: [&str; 4] = ["about", "let", "tables", "groups"];
 

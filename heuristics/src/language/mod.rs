@@ -13,6 +13,7 @@ pub mod arithmetic;
 mod cuda;
 mod dag;
 mod file;
+mod names;
 mod program;
 mod resolve;
 mod syntax;
@@ -20,8 +21,8 @@ mod tables;
 
 pub(super) use crate::text::names;
 pub use cuda::sources;
+pub use names::{CONSTANTS, FUNCTIONS, Function};
 pub use program::{Numbers, Scratch};
-pub use resolve::{CONSTANTS, FUNCTIONS, Function};
 pub use tables::Table;
 
 use super::{INPUTS, Input, Kind, Needs};

@@ -22,7 +22,7 @@ pub mod walk;
 pub use plan::{Group, Plan, Step, plan};
 pub use walk::{Maker, Outcome, Picks, Sums, Table, begin, finish, walk};
 
-use super::Device;
+use super::device::Device;
 use crate::elimination::executor::Failure;
 use crate::error::Error;
 use crate::model::Potential;
