@@ -10,9 +10,10 @@ mod write;
 
 pub(super) use write::write;
 
+use super::cost_units::{Range, Unit};
+use super::decimal::{Real, is_at_least};
 use super::limits::ANNOUNCED;
 use super::options::ReadOptions;
-use super::real::{Range, Real, Unit, is_at_least};
 use super::repeated::Repeated;
 use super::tokens::Tokens;
 use crate::error::Error;

@@ -1,10 +1,11 @@
 //! Maximum cut: graphs with weights as `.rud` (of the generator rudy; the G set, the Biq Mac library) and as symmetric
 //! matrices in `.mtx` (Matrix Market). The value of an assignment is the weight of the edges whose ends differ.
 
+use super::cost_units::Range;
+use super::decimal::Real;
 use super::limits::ANNOUNCED;
 use super::options::ReadOptions;
 use super::quadratic::vertex;
-use super::real::{Range, Real};
 use super::repeated::Repeated;
 use super::tokens::{Place, Tokens};
 use crate::error::Error;

@@ -2,8 +2,8 @@
 //! B(p(i), p(j)) of any permutation p: variables that all differ, of which i has the value p(i). Entries may be
 //! decimals; costs have the digits of both matrices together, so that all products are exact.
 
+use super::decimal::Real;
 use super::options::ReadOptions;
-use super::real::Real;
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::memory;

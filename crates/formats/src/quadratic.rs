@@ -5,9 +5,10 @@ mod write;
 
 pub(super) use write::{write, write_sparse};
 
+use super::cost_units::{Range, Unit};
+use super::decimal::Real;
 use super::limits::ANNOUNCED;
 use super::options::{ReadOptions, Vartype};
-use super::real::{Range, Real, Unit};
 use super::tokens::{Reach, Tokens};
 use crate::error::Error;
 use crate::model::{Builder, Network, Variable};

@@ -3,8 +3,9 @@
 //!
 //! A variable for each warehouse (1: open) and one for each customer, whose value is the warehouse that serves it.
 
+use super::cost_units::Range;
+use super::decimal::Real;
 use super::options::ReadOptions;
-use super::real::{Range, Real};
 use super::repeated::Repeated;
 use super::tokens::Tokens;
 use crate::error::Error;

@@ -1,9 +1,10 @@
 //! Parameters of global functions as `.wcsp` and `.cfn` write them.
 
 use super::Names;
+use crate::decimal::{self, is_at_least};
 use crate::error::Error;
 use crate::model::{COST_LIMIT, Cost, FORBIDDEN, Measure, Network, Price, Target};
-use crate::{decimal, real::is_at_least, tokens::Tokens};
+use crate::tokens::Tokens;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The farthest bound of a sum: the distance from any sum to it exceeds every finite cost.

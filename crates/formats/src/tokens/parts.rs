@@ -2,11 +2,11 @@
 //! the whole text.
 
 use super::{COMMENT, Tokens};
+use crate::decimal::Real;
 use crate::encoding;
 use crate::error::Error;
 use crate::files::{LARGEST_TEXT, cannot_read, read_all};
 use crate::lax_json::LaxJson;
-use crate::real::{self, Real};
 use crate::text::Text;
 
 /// Bytes at the beginning of a text that show its format.
@@ -70,6 +70,6 @@ impl Tokens<'_> {
         }
         let end = self.find_word()?;
         self.next = end;
-        real::parse(&self.buffer[self.current..end]).ok_or_else(|| self.error(expected))
+        Real::parse(&self.buffer[self.current..end]).ok_or_else(|| self.error(expected))
     }
 }
