@@ -280,8 +280,8 @@ fn solve(mut config: Config, ranks: &Ranks, stop: &Stop, started: Instant) -> Re
     ending.write(recorder, certificate, picture, checkpoint, report)
 }
 
-/// Opens the files of rows, solutions and the page, and says what of the rows is lost. Returns also where the page looks
-/// for widths.
+/// Opens the files of rows, solutions and the page, and warns of lost rows. Returns also where the page looks for
+/// widths.
 fn record(
     config: &Config,
     solution: Option<ReplacedFile>,

@@ -1,85 +1,16 @@
 //! The campaign: cases by number, on some threads, until a limit; failures are shrunk and saved.
 
 use crate::call::{Call, Runner};
-use crate::task::{Case, Fault, Problem, Task};
+use crate::play::{Failure, SHRINKING};
+use crate::task::Fault;
 use crate::tasks::Entry;
-use fangs::rng::{Rng, mix};
+use fangs::rng::mix;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-/// How long a failure is shrunk.
-const SHRINKING: Duration = Duration::from_secs(20);
-
-/// A failure, shrunk.
-#[derive(Clone, Debug)]
-pub struct Failure {
-    /// The false claim of the shrunk case.
-    pub fault: Fault,
-    /// Its call.
-    pub call: Call,
-    /// How many times it became smaller.
-    pub steps: u32,
-}
-
-/// What a case came to.
-#[derive(Clone, Debug)]
-pub struct Played {
-    /// How it ended, in a word.
-    pub ended: &'static str,
-    /// Its failure, if it has one.
-    pub failure: Option<Failure>,
-}
-
-/// Plays the case of a seed: makes it, checks it, and shrinks it if it fails.
-pub fn play<T: Task>(seed: u64, runner: &dyn Runner) -> Played {
-    let case = T::random(&mut Rng::new(seed));
-    match T::check(&case, runner) {
-        Ok(ended) => Played { ended, failure: None },
-        Err(fault) => {
-            let (case, fault, steps) = shrink::<T>(case, fault, runner, Instant::now() + SHRINKING);
-            Played { ended: "failed", failure: Some(Failure { fault, call: case.call(), steps }) }
-        }
-    }
-}
-
-/// Returns the call of the case of a seed.
-pub fn call<T: Task>(seed: u64) -> Call {
-    T::random(&mut Rng::new(seed)).call()
-}
-
-/// Makes a failing case smaller as long as it fails in the same way.
-fn shrink<T: Task>(
-    mut case: Case<T::Problem>,
-    mut fault: Fault,
-    runner: &dyn Runner,
-    until: Instant,
-) -> (Case<T::Problem>, Fault, u32)
-where
-    T::Problem: Problem,
-{
-    let mut steps = 0;
-    'smaller: loop {
-        for smaller in case.smaller() {
-            if Instant::now() >= until {
-                break 'smaller;
-            }
-            match T::check(&smaller, runner) {
-                Err(found) if found.kind == fault.kind => {
-                    (case, fault) = (smaller, found);
-                    steps += 1;
-                    continue 'smaller;
-                }
-                _ => {}
-            }
-        }
-        break;
-    }
-    (case, fault, steps)
-}
 
 /// The limits of a campaign.
 #[derive(Clone, Copy, Debug)]

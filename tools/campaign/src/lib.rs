@@ -10,6 +10,7 @@ pub mod diagram;
 pub mod library;
 pub mod network;
 pub mod number;
+pub mod play;
 pub mod process;
 pub mod task;
 pub mod tasks;

@@ -11,8 +11,8 @@ mod solve;
 mod sums;
 
 use crate::call::{Call, File, Runner, Settings};
-use crate::campaign::{Played, call, play};
 use crate::network::Network;
+use crate::play::{Played, call, play};
 use crate::task::{Problem, Task};
 
 /// A line of the list of tasks.
