@@ -1,9 +1,9 @@
 //! The agent of one variable: its own functions, and what its children sent. It knows no more of the problem.
 
 use crate::algebra::MinSum;
+use crate::elimination::CostTable;
 use crate::elimination::cuda::{Execution, Gpu, Streamed};
 use crate::elimination::executor::{Executor, Failure, Progress, Task};
-use crate::elimination::run::CostTable;
 use crate::elimination::{EliminationPlan, Factors, Input, Placement, Plan, Source, Step, cpu};
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, Problem, add};
@@ -177,7 +177,7 @@ impl Agent {
     pub fn value<E: CostTable>(&self, received: &[Arc<Storage<E>>], values: &[u32]) -> u32 {
         let mut row = self.problem.unary[0].clone();
         for function in &self.problem.functions {
-            crate::elimination::decode::add_function(&self.problem, function, 0, values, &mut row);
+            crate::elimination::add_function(&self.problem, function, 0, values, &mut row);
         }
         for (message, table) in self.receives.iter().zip(received) {
             let (mut offset, mut stride) = (0, 1);

@@ -7,7 +7,7 @@
 
 use super::cycles::{CYCLES, LocalFound, LocalOptions, Penalties};
 use super::max_sum::MaxSum;
-use crate::elimination::decode::add_function;
+use crate::elimination::add_function;
 use crate::error::Error;
 use crate::graph::Graph;
 use crate::model::{Problem, Readers};

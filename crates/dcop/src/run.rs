@@ -2,8 +2,8 @@
 
 use super::agent::{Agent, Place, Sent};
 use crate::algebra::{MinSum, Semiring};
+use crate::elimination::CostTable;
 use crate::elimination::cuda::Gpu;
-use crate::elimination::run::CostTable;
 use crate::elimination::{Plan, Progress, Run, Width};
 use crate::error::Error;
 use crate::model::{Cost, Problem};

@@ -1,7 +1,8 @@
 //! The choice of a device, and opening it concurrently.
 
 use super::busy::{Busy, wait_at_exit};
-use super::{Cuda, DeviceError, Info, devices};
+use super::find::{devices, there};
+use super::{Cuda, DeviceError};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::threads;
@@ -177,15 +178,6 @@ impl Choice {
         let none = Opened { reason: Some(reason.clone()), ..Opened::default() };
         if *self == Choice::Auto { Ok(none) } else { Err(reason) }
     }
-}
-
-/// What devices there are, for messages about one that is not.
-pub(super) fn there() -> String {
-    let listed = |all: Vec<Info>| match all.len() {
-        1 => "the only one is cuda:0".into(),
-        count => format!("there are {}", Choice::Several((0..count).collect())),
-    };
-    devices().map_or_else(|error| error.to_string(), listed)
 }
 
 /// Opens each of a list, side by side: a context takes a tenth of a second.

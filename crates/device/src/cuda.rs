@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
-use super::choice::there;
-use super::find::{self, devices, failed};
+use super::driver::{driver, failed};
+use super::find::{devices, fits, there};
 use super::modules::Modules;
 use super::nvrtc::Nvrtc;
 use super::{DeviceError, Info};
@@ -30,7 +30,7 @@ impl Cuda {
     /// # Errors
     /// What is missing, in one line: the driver, the device, the compiler.
     pub fn open(ordinal: usize) -> Result<Arc<Cuda>, DeviceError> {
-        let _ = find::driver()?;
+        let _ = driver()?;
         // the compiler's library is large: it loads while the driver starts
         let (nvrtc, context) = std::thread::scope(|scope| {
             let nvrtc = threads::start_in(scope, "nvrtc", Nvrtc::get);
@@ -39,7 +39,7 @@ impl Cuda {
         });
         let (info, context) = context?;
         let nvrtc = nvrtc.unwrap_or_else(|_| Err(DeviceError::Unusable("the CUDA compiler does not load".into())))?;
-        find::fits(&info, nvrtc)?;
+        fits(&info, nvrtc)?;
         // SAFETY: all work of a `Cuda` goes through its stream in order; events order the work of a second stream.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(failed("making a CUDA stream"))?;

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign, and a recorded graph may move between threads")]
 
-use super::find::failed;
+use super::driver::failed;
 use super::{Cuda, DeviceError};
 use cudarc::driver::sys::CUgraphInstantiate_flags;
 use cudarc::driver::sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
-use super::find::failed;
+use super::driver::failed;
 use super::nvrtc::Nvrtc;
 use super::{Compiled, DeviceError, Source};
 use cudarc::driver::sys::CUfunction_attribute as FunctionAttribute;

@@ -10,7 +10,9 @@
 mod busy;
 mod cache;
 mod choice;
+mod compile;
 mod cuda;
+mod driver;
 mod find;
 mod graph;
 mod held;
@@ -21,6 +23,7 @@ pub mod nvrtc;
 mod paths;
 pub mod shared;
 mod source;
+mod survey;
 
 // other crates, by the names that their areas have everywhere
 use fangs_base::{VERSION, error, stop, terminal, threads};
@@ -28,10 +31,11 @@ use fangs_base::{VERSION, error, stop, terminal, threads};
 pub use busy::Busy;
 pub use choice::{Choice, Opened, Opening};
 pub use cuda::Cuda;
-pub use find::{devices, survey};
+pub use find::devices;
 pub use held::Held;
 pub use shared::DeviceStruct;
 pub use source::{Source, Text};
+pub use survey::survey;
 #[doc(hidden)]
 pub use {
     cudarc::driver::{

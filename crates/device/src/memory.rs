@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
-use super::find::failed;
+use super::driver::failed;
 use super::{Cuda, DeviceError, Memory};
 use cudarc::driver::{CudaEvent, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, ValidAsZeroBits, result};
 use std::ptr::NonNull;

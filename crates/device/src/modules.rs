@@ -1,102 +1,15 @@
-//! Kernels being compiled. That takes a second or two without the cache. Each source gets a thread, so several compile
-//! at the same time, and a caller that waits can do other work or stop.
+//! The modules of a device.
 
-use super::find::{driver, failed};
-use super::nvrtc::Nvrtc;
-use super::{Busy, Compiled, Cuda, DeviceError, Module, Source, cache};
-use crate::threads;
-use cudarc::nvrtc::Ptx;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use super::launch::Module;
+use super::{DeviceError, Source};
+use std::sync::{Arc, Condvar, Mutex};
 
 /// The outcome of a source; none while it compiles.
-type Fate = Option<Result<Arc<Module>, DeviceError>>;
+pub(super) type Fate = Option<Result<Arc<Module>, DeviceError>>;
 
 /// The modules that a device was asked to load.
 #[derive(Debug, Default)]
 pub(super) struct Modules {
-    known: Mutex<Vec<(Source, Fate)>>,
-    changed: Condvar,
-}
-
-impl Cuda {
-    /// The module of a source; `None` where that takes longer than `patience`. The first call starts compiling.
-    ///
-    /// # Errors
-    /// The compiler's or the driver's, again at each call.
-    #[doc(hidden)]
-    pub fn poll(self: &Arc<Self>, source: &Source, patience: Duration) -> Result<Option<Arc<Module>>, DeviceError> {
-        let place = |known: &[(Source, Fate)]| known.iter().position(|(other, _)| other == source);
-        let mut known = self.modules.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = place(&known).unwrap_or_else(|| {
-            known.push((source.clone(), self.begin(source)));
-            known.len() - 1
-        });
-        let waited = self.modules.changed.wait_timeout_while(known, patience, |known| known[index].1.is_none());
-        waited.unwrap_or_else(PoisonError::into_inner).0[index].1.clone().transpose()
-    }
-
-    /// Compiles a source, or takes it from the cache, and loads it; once.
-    #[doc(hidden)]
-    pub fn load(self: &Arc<Self>, source: &Source) -> Result<Arc<Module>, DeviceError> {
-        loop {
-            if let Some(module) = self.poll(source, Duration::from_secs(1))? {
-                return Ok(module);
-            }
-        }
-    }
-
-    /// Why compiled kernels are not cached, where the user should know.
-    pub fn cache_trouble(&self) -> Option<String> {
-        cache::Cache::of_user().trouble()
-    }
-
-    /// Starts compiling a source; the outcome is still open, unless no thread can be started.
-    fn begin(self: &Arc<Self>, source: &Source) -> Fate {
-        let (cuda, source, busy) = (self.clone(), source.clone(), Busy::new());
-        // the thread is detached: a compiler cannot be stopped
-        let begun = threads::start("compiler", move || {
-            let broken = |_| Err(DeviceError::Unusable(format!("compiling {} ended abnormally", source.name)));
-            let load = || cuda.compile_or_load(&source).map(Arc::new);
-            // waiting threads must get an outcome even if the compiler's binding panics
-            let fate = std::panic::catch_unwind(std::panic::AssertUnwindSafe(load)).unwrap_or_else(broken);
-            let mut known = cuda.modules.known.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((_, place)) = known.iter_mut().find(|(other, _)| *other == source) {
-                *place = Some(fate);
-            }
-            cuda.modules.changed.notify_all();
-            drop(busy);
-        });
-        begun.err().map(|error| Err(DeviceError::Unusable(format!("compiling kernels: {error}"))))
-    }
-
-    fn compile_or_load(&self, source: &Source) -> Result<Module, DeviceError> {
-        let began = Instant::now();
-        let nvrtc = Nvrtc::get()?;
-        let key = cache::key(source, self.info.architecture, nvrtc.version);
-        let cache = cache::Cache::of_user();
-        let load = |code: Vec<u8>| {
-            let what = || {
-                let (own, of_driver) = (nvrtc.version, driver().unwrap_or_default());
-                let shown = |(major, minor): (i32, i32)| format!("{major}.{minor}");
-                let (compiler, driver) = (shown(own), shown(of_driver));
-                let later = if own.0 > of_driver.0 { ", which is older" } else { "" };
-                format!("loading kernels of {} (compiler {compiler}, driver {driver}{later})", source.name)
-            };
-            // a copy with the driver's alignment; PTX ends in a NUL
-            self.context().load_module(Ptx::from_binary(code)).map_err(|error| failed(what())(error))
-        };
-        let module = |module, symbols, cached| {
-            let compiled = Compiled { seconds: began.elapsed().as_secs_f64(), cached };
-            Module { module, source: source.name.clone(), symbols, compiled }
-        };
-        if let Some(image) = cache.load(&key)
-            && let Ok(loaded) = load(image.code)
-        {
-            return Ok(module(loaded, image.symbols, true));
-        }
-        let image = nvrtc.compile(source, self.info.architecture)?;
-        cache.store(&key, &image);
-        Ok(module(load(image.code)?, image.symbols, false))
-    }
+    pub(super) known: Mutex<Vec<(Source, Fate)>>,
+    pub(super) changed: Condvar,
 }

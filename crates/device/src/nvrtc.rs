@@ -5,9 +5,10 @@
 
 #![allow(unsafe_code, reason = "calls of the compiler library are foreign")]
 
+use super::DeviceError;
+use super::driver::driver;
 use super::paths::{ROOTS, candidates};
 use super::source::Source;
-use super::{DeviceError, find};
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -140,7 +141,7 @@ impl Nvrtc {
             return Nvrtc::load(&path).map_err(|cause| DeviceError::Unusable(cannot(cause)));
         }
         // a driver may refuse code of a compiler of a later major version
-        let driver = find::driver().map_or(i32::MAX, |(major, _)| major);
+        let driver = driver().map_or(i32::MAX, |(major, _)| major);
         let mut later = None;
         for path in candidates(|name| std::env::var_os(name), &ROOTS) {
             match Nvrtc::load(&path) {

@@ -1,6 +1,7 @@
 //! Which heuristic serves which variable (variable types, sections 3 and 3.8).
 
-use super::{LocalHeuristic, Scratch, assign_variable};
+use super::LocalHeuristic;
+use super::engine::{Scratch, assign_variable};
 use crate::Error;
 
 /// Finds the heuristic of a variable. Resolved at compile time: the engine is instantiated for each heuristic, as

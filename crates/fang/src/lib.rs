@@ -21,6 +21,7 @@ mod engine;
 mod local_heuristic;
 pub mod manhattan;
 mod order;
+mod passes;
 #[doc(hidden)]
 pub mod speed;
 mod successors;
@@ -32,10 +33,10 @@ use fangs_kernels as kernels;
 
 pub use active::Active;
 pub use dispatch::{ByType, Dispatch, Heuristics, Uniform};
-pub use engine::choose;
-pub use engine::{Scratch, State, assign_active, assign_active_by, assign_variable, select};
+pub use engine::{Scratch, State, assign_variable, choose, select};
 pub use local_heuristic::LocalHeuristic;
 pub use order::Order;
 pub use order::gcd;
+pub use passes::{assign_active, assign_active_by};
 pub use successors::Pass;
 pub use successors::Population;

@@ -1,7 +1,9 @@
 //! Limits of the control groups of the process, of both generations: its own group's and those of all groups above.
 
-use super::Read;
 use std::path::{Path, PathBuf};
+
+/// Texts of the system by their path; tests provide their own.
+pub(super) type Read<'a> = &'a dyn Fn(&Path) -> Option<String>;
 
 /// The memory limits of a generation of control groups.
 struct Generation {

@@ -3,14 +3,12 @@
 mod groups;
 
 use crate::error::Error;
+use groups::Read;
 use std::cell::Cell;
 use std::path::Path;
 
 /// Memory assumed where the system does not tell: 4 GiB.
 const ASSUMED: u64 = 4 << 30;
-
-/// Texts of the system by their path; tests provide their own.
-type Read<'a> = &'a dyn Fn(&Path) -> Option<String>;
 
 /// Bytes of free main memory: Linux's figure, but no more than is left of the process's limits, which are those of its
 /// control groups, of its address space and of its data. 4 GiB without any figure.

@@ -18,6 +18,7 @@ mod cores;
 mod cost_shifting;
 pub mod early;
 mod join_graph;
+mod moved;
 mod network;
 mod proof;
 mod schedule;
@@ -26,22 +27,23 @@ mod shifting;
 mod solutions;
 mod step;
 mod sweep;
+mod trace;
 mod tuning;
 
 pub use bounder::Bounder;
-pub use branch::{Branch, BranchingTrace, Sent, Style};
-pub use branch::{Probe, Probed};
+pub use branch::{Branch, Probe, Probed, Sent, Style};
 #[cfg(feature = "sat")]
 pub use cores::Cores;
 pub use cost_shifting::Shift;
-pub use join_graph::{DeviceUse, Graphs, JoinGraph, Patience};
+pub use join_graph::{JoinGraph, Patience};
 pub use network::{News, Proved, Proving, ProvingOptions};
 pub use proof::{Proof, weaker};
-pub use schedule::{Attempt, BoundSchedule, SizeSchedule, Spent, Stage};
+pub use schedule::{Attempt, BoundSchedule, DeviceUse, Graphs, SizeSchedule, Spent, Stage};
 pub use search::{Begin, Begun, Search, Searcher, Steady};
 pub use shifting::Shifting;
 pub use solutions::{SolutionOptions, solutions};
 pub use step::{BoundResult, BounderOptions, Notice, Part, Step, TableSizes};
+pub use trace::BranchingTrace;
 
 use crate::device::Source;
 use crate::model::{Cost, Problem};

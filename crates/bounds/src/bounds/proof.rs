@@ -1,7 +1,8 @@
 //! The certificate of a bound, from the reductions, the shifts and the plan that led to it.
 
+use super::cost_shifting::Shift;
+use super::trace::BranchingTrace;
 use super::tuning::proof::{LEAST_BYTES, LEAST_WORK, LOOKS, MORE_DEPTH, MORE_PASSES, MORE_WORK};
-use super::{BranchingTrace, Shift};
 use crate::certificate::{
     Branch, Certificate, Cluster, Elimination, Ending, Graph, Join, Lemma, Rows, Search, Solution, Step,
 };

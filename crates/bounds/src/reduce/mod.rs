@@ -12,6 +12,7 @@
 
 mod components;
 mod consistency;
+mod departure;
 mod dominance;
 mod elimination;
 mod lift;
@@ -42,10 +43,9 @@ use crate::memory;
 use crate::model::{Cost, CostFunction, Costs, FORBIDDEN, Network, Problem, Scope, Table};
 use crate::stop::Stop;
 use crate::threads;
+use departure::{Departure, Tie};
 use rustc_hash::FxHashMap;
-use state::Departure;
 use std::sync::Arc;
-use ties::Tie;
 use tuning::{Limits, PAIR_BYTES};
 use worklist::Worklist;
 

@@ -1,6 +1,5 @@
 //! Statistics of the reductions.
 
-use super::Reducer;
 use crate::error::Error;
 use crate::graph::Graph;
 use crate::model::{Network, Problem, Table};
@@ -38,7 +37,7 @@ impl Size {
         self.functions.iter().sum()
     }
 
-    fn over(domains: impl Iterator<Item = u32>) -> Self {
+    pub(super) fn over(domains: impl Iterator<Item = u32>) -> Self {
         let mut size = Size::default();
         for domain in domains {
             size.variables += 1;
@@ -55,7 +54,7 @@ impl Size {
         self.functions[arity] += 1;
     }
 
-    fn count(&mut self, arity: usize, table: &Table) {
+    pub(super) fn count(&mut self, arity: usize, table: &Table) {
         self.of_arity(arity);
         self.entries += match table {
             Table::Dense(costs) => costs.len() as u64,
@@ -96,13 +95,4 @@ pub struct Reduction {
     pub dominated: usize,
     /// Connected components of the reduced problem.
     pub components: usize,
-}
-
-impl Reducer {
-    /// The size of the reduced problem, without functions of one variable.
-    pub(super) fn size<'a>(&self, functions: impl Iterator<Item = (&'a [u32], &'a Table)>) -> Size {
-        let mut size = Size::over(self.core.iter().map(|&v| self.domains[v as usize]));
-        functions.for_each(|(scope, table)| size.count(scope.len(), table));
-        size
-    }
 }

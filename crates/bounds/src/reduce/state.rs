@@ -1,5 +1,6 @@
 //! The working state: loading a network, and the few edits that all reductions use.
 
+use super::departure::Departure;
 use super::named::Named;
 use super::tuning::VALUE_BYTES;
 use super::{Function, Reducer, Reduction, Size, cheapest, table};
@@ -330,26 +331,11 @@ impl Normal {
     }
 }
 
-/// A removed variable. Whatever removed it (one value, elimination, a functional pair), its
-/// best value is a function of the variables it shared functions with, and that function is stored.
-#[derive(Clone, Debug)]
-pub(super) struct Departure {
-    variable: u32,
-    /// The variables that decide, each with the values it had then (ascending values of the network).
-    scope: Vec<(u32, Arc<[u32]>)>,
-    /// The value of the network for each combination, the last variable of the scope running fastest.
-    choice: Vec<u32>,
-}
-
-impl Departure {
-    /// Sets the variable in an assignment that has the scope's values already.
-    pub(super) fn undo(&self, assignment: &mut [u32]) {
-        let index = self.scope.iter().fold(0, |index, (variable, values)| {
-            let value = values
-                .binary_search(&assignment[*variable as usize])
-                .expect("a variable's values only become fewer, so a later value was there before");
-            index * values.len() + value
-        });
-        assignment[self.variable as usize] = self.choice[index];
+impl Reducer {
+    /// The size of the reduced problem, without functions of one variable.
+    pub(super) fn size<'a>(&self, functions: impl Iterator<Item = (&'a [u32], &'a Table)>) -> Size {
+        let mut size = Size::over(self.core.iter().map(|&v| self.domains[v as usize]));
+        functions.for_each(|(scope, table)| size.count(scope.len(), table));
+        size
     }
 }

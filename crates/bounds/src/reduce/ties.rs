@@ -6,6 +6,7 @@
 //! variables is the oldest way to a problem without cycles (join trees, Dechter and Pearl, "Tree clustering for
 //! constraint networks", 1989); here it is done only where it pays.
 
+use super::departure::Tie;
 use super::{Function, Reducer, table};
 use crate::certificate::Step;
 use crate::model::{Cost, Entry, FORBIDDEN, Table, on_entries};
@@ -14,29 +15,6 @@ use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-
-/// A variable in the place of two.
-#[derive(Clone, Debug)]
-pub(super) struct Tie {
-    pub(super) parts: [u32; 2],
-    /// The values of both, for each value of the new variable; ascending.
-    pairs: Arc<[(u32, u32)]>,
-}
-
-impl Tie {
-    /// The value for an assignment with values of both, or of the first pair that has one of them; `None` if there is
-    /// none.
-    fn value(&self, assignment: &[u32]) -> Option<u32> {
-        let [first, second] = self.parts.map(|v| assignment[v as usize]);
-        let place = match self.pairs.binary_search(&(first, second)) {
-            Ok(place) => Some(place),
-            Err(place) if self.pairs.get(place).is_some_and(|pair| pair.0 == first) => Some(place),
-            Err(place) if place > 0 && self.pairs[place - 1].0 == first => Some(place - 1),
-            Err(_) => self.pairs.iter().position(|pair| pair.1 == second),
-        };
-        place.map(|place| place as u32)
-    }
-}
 
 /// What merging two variables takes: each number before and after.
 #[derive(Default)]

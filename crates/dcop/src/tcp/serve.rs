@@ -3,7 +3,7 @@
 use super::gate::{self, Gate, Message};
 use super::wire::{Head, LONGEST_SETUP, Node, Setup, hear, say};
 use crate::agent::{Agent, Place};
-use crate::elimination::run::CostTable;
+use crate::elimination::CostTable;
 use crate::error::Error;
 use crate::model::Cost;
 use crate::stop::Stop;

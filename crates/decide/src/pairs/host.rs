@@ -3,8 +3,7 @@
 use super::plan::{Group, Plan, Step};
 use super::walk::{Maker, Picks, Table, not_regular, sweep};
 use crate::algebra::{OfNumbers, SumProduct};
-use crate::elimination::cpu::fill;
-use crate::elimination::cpu::kernel::{Join, Shape};
+use crate::elimination::cpu::{Join, Shape, fill};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::tensor::Storage;

@@ -1,10 +1,10 @@
 //! Exact elimination in slices, each by a run of its own; several devices take one after the other.
 
+use super::costs::{CostExecutor, CostMessages};
 use super::cuda::Gpu;
-use super::cutset::{Cutset, Slices};
 use super::executor::{Failure, Progress};
-use super::plan::{EliminationPlan, Limits, Placement, Plan};
-use super::run::{CostExecutor, CostMessages, Run};
+use super::plan::{Cutset, EliminationPlan, Limits, Placement, Plan, Slices};
+use super::run::Run;
 use crate::device::DeviceError;
 use crate::error::Error;
 use crate::model::{Cost, Problem};

@@ -1,11 +1,12 @@
 //! From messages back to values: the value-assignment phase and ratings of partial assignments.
 
+use super::costs::{Rows, Tables};
 use super::executor::Failure;
 use super::plan::{Plan, Source};
-use super::run::{Outcome, Tables};
-use super::sparse::Listed;
+use super::run::Outcome;
+use super::table::add_function;
 use crate::algebra::CostEntry;
-use crate::model::{Cost, CostFunction, Entry, FORBIDDEN, Problem, Table, add, on_entries};
+use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 
@@ -121,7 +122,7 @@ pub struct CostToGo<'a> {
 #[derive(Clone, Copy, Debug)]
 enum Lookup<'a> {
     Dense(Tables<'a>),
-    Rows(&'a Listed),
+    Rows(&'a dyn Rows),
 }
 
 impl<'a> CostToGo<'a> {
@@ -220,36 +221,4 @@ fn locate(plan: &Plan, scope: &[u32], assignment: &[u32]) -> (usize, usize) {
         stride *= plan.domains[p as usize] as usize;
     }
     (offset, stride)
-}
-
-/// Adds the costs of each value of `variable`, the others being assigned.
-pub fn add_function(problem: &Problem, function: &CostFunction, variable: u32, assignment: &[u32], row: &mut [Cost]) {
-    match &function.table {
-        Table::Dense(costs) => {
-            let (mut offset, mut stride, mut own) = (0, 1, 1);
-            for &v in function.scope.iter().rev() {
-                if v == variable {
-                    own = stride;
-                } else {
-                    offset += stride * assignment[v as usize] as usize;
-                }
-                stride *= problem.domains[v as usize] as usize;
-            }
-            on_entries!(costs, entries => {
-                for (sum, entry) in row.iter_mut().zip(entries[offset..].iter().step_by(own)) {
-                    *sum = add(*sum, Entry::cost(*entry));
-                }
-            });
-        }
-        Table::Sparse(table) => {
-            let mut values: Vec<u32> = function.scope.iter().map(|&v| assignment[v as usize]).collect();
-            let place = function.scope.iter().position(|&v| v == variable);
-            for (value, sum) in row.iter_mut().enumerate() {
-                if let Some(place) = place {
-                    values[place] = value as u32;
-                }
-                *sum = add(*sum, table.get(&values));
-            }
-        }
-    }
 }

@@ -1,10 +1,10 @@
 //! Who executes a plan: executors, an open set, for any semiring.
 
-use super::cuda::Resident;
 use super::plan::{EliminationPlan, Input, Placement, Source, Step};
 use crate::algebra::Semiring;
 use crate::device::DeviceError;
 use crate::error::Error;
+use crate::model::Problem;
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use std::fmt::Debug;
@@ -145,8 +145,9 @@ pub trait Messages<S: Semiring>: Debug + Send + Sync {
         false
     }
 
-    /// The messages, where a device has them.
-    fn on_device(&self) -> Option<&Resident<S>> {
+    /// An assignment of costs made where the messages are. `None` where no device has them, or one that cannot.
+    fn decode(&self, problem: &Problem, plan: &EliminationPlan) -> Option<Vec<u32>> {
+        let _ = (problem, plan);
         None
     }
 }

@@ -13,6 +13,7 @@ pub mod backward;
 mod conditioned;
 #[cfg(test)]
 mod conformance;
+mod costs;
 pub mod cpu;
 pub mod cuda;
 mod cutset;
@@ -22,12 +23,14 @@ pub mod executor;
 mod factors;
 mod limit;
 pub mod plan;
+mod planner;
 pub mod run;
-pub(crate) mod slices;
+mod sources;
 pub(crate) mod sparse;
 #[doc(hidden)]
 pub mod speed;
 pub(crate) mod spill;
+mod start;
 pub mod table;
 pub mod terms;
 #[doc(hidden)]
@@ -39,16 +42,17 @@ mod value_bounds;
 #[doc(hidden)]
 pub use cuda::{Back, EMULATED, EmulatedMachine};
 pub use cuda::{Chip, Content, DeviceTable, Expected, Machine, Made, Pairing, Program, Propagation, Running, Wanted};
-pub use cuda::{Gpu, Measured, measure, sources};
+pub use cuda::{Gpu, Measured, measure};
 pub use cutset::{Cut, MOST_WORK, cuts, widest};
-pub use cutset::{Cutset, Slices};
 pub use decode::CostToGo;
 pub use eliminate::{Count, count, eliminate};
 pub use executor::{Factors, Progress};
 pub use limit::cap;
-pub use plan::{CostRange, EliminationPlan, Input, Limits, Placement, Plan, Source, Step, Width};
+pub use plan::Width;
+pub use plan::{CostRange, Cutset, EliminationPlan, Input, Limits, Placement, Plan, RowLimits, Slices, Source, Step};
 pub use run::{Outcome, Run};
-pub use sparse::RowLimits;
+pub use sources::sources;
 pub use spill::{folder as spill_folder, room as spill_room};
-pub use table::scatter;
+pub use start::CostTable;
+pub use table::{add_function, scatter};
 pub use terms::{Entries, Term};

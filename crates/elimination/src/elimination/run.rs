@@ -1,89 +1,29 @@
 //! Elimination of costs: runs of plans, on the host or on a device, and what they find.
 
-use super::conditioned::Conditioned;
-use super::cpu::Dense;
-use super::cuda::{Decoder, Element, Execution, Gpu, Streamed};
-use super::executor::{Executor, Failure, Messages, Progress, Task};
-use super::plan::{CostRange, Placement, Plan, Width};
-use super::sparse::{Listed, Sparse};
-use super::spill::{Spilled, folder};
-use crate::algebra::{CostEntry, MinSum};
+use super::costs::{CostExecutor, CostMessages, Tables};
+use super::executor::{Failure, Progress};
+use super::plan::{CostRange, Plan};
 use crate::device::DeviceError;
 use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
-use crate::tensor::storage::Storage;
-use std::fmt::Debug;
 use std::sync::Arc;
 
 /// A plan on its way.
 #[derive(Debug)]
 pub struct Run {
-    problem: Arc<Problem>,
-    plan: Plan,
+    pub(super) problem: Arc<Problem>,
+    pub(super) plan: Plan,
     /// None where there is a failure.
-    executor: Option<Box<dyn CostExecutor>>,
-    done: bool,
-    streamed: bool,
-    failure: Option<Error>,
-    trouble: Option<DeviceError>,
+    pub(super) executor: Option<Box<dyn CostExecutor>>,
+    pub(super) done: bool,
+    pub(super) streamed: bool,
+    pub(super) failure: Option<Error>,
+    pub(super) trouble: Option<DeviceError>,
 }
 
 impl Run {
-    /// Prepares a run of `plan`, which must have been made for this problem, on the CPU.
-    pub fn new(problem: Arc<Problem>, plan: Plan) -> Run {
-        let mut run = Run { problem, plan, executor: None, done: false, streamed: false, failure: None, trouble: None };
-        run.begin_on_host();
-        run
-    }
-
-    /// Prepares a run on a device, if there is one: the same messages to the last bit. Where the device's memory does
-    /// not hold all tables they are streamed from the host's. Rows with keys that are too wide for a device stay on
-    /// the CPU. A plan that the host does not hold either, and whatever fails on the device later, leaves the work to
-    /// the CPU ([`Run::trouble`] says why).
-    pub fn on(gpu: Option<&Arc<Gpu>>, problem: Arc<Problem>, plan: Plan) -> Run {
-        Run::on_all(gpu.map_or(&[], std::slice::from_ref), problem, plan)
-    }
-
-    /// The same on several devices, which share the slices of a plan that has some; all else the first one does.
-    pub fn on_all(gpus: &[Arc<Gpu>], problem: Arc<Problem>, plan: Plan) -> Run {
-        let Some(gpu) = gpus.first() else { return Run::new(problem, plan) };
-        if let Some(cutset) = &plan.placement.cutset {
-            let executor: Option<Box<dyn CostExecutor>> = Some(Box::new(Conditioned::new(gpus, &plan, cutset)));
-            return Run { problem, plan, executor, done: false, streamed: false, failure: None, trouble: None };
-        }
-        let executor = match (plan.placement.rows, plan.costs.width) {
-            (Some(limits), _) => Sparse::on(gpu, &plan, limits)
-                .map(|rows| rows.map(|rows| (Box::new(rows) as Box<dyn CostExecutor>, false))),
-            (None, Width::I32) => on_device::<i32>(gpu, &problem, &plan),
-            (None, Width::I64) => on_device::<i64>(gpu, &problem, &plan),
-        };
-        match executor {
-            Ok(Some((executor, streamed))) => {
-                let executor = Some(executor);
-                Run { problem, plan, executor, done: false, streamed, failure: None, trouble: None }
-            }
-            Ok(None) => Run::new(problem, plan),
-            Err(error) => Run { trouble: Some(error), ..Run::new(problem, plan) },
-        }
-    }
-
-    /// The CPU, with files where the plan says so.
-    fn begin_on_host(&mut self) {
-        let (problem, plan) = (&self.problem, &self.plan);
-        let executor = match (&plan.placement, plan.costs.width) {
-            (Placement { rows: Some(limits), .. }, _) => Ok(Box::new(Sparse::new(plan, *limits)) as Box<_>),
-            (Placement { cutset: Some(cutset), .. }, _) => Ok(Box::new(Conditioned::new(&[], plan, cutset)) as Box<_>),
-            (_, Width::I32) => on_host::<i32>(problem, plan),
-            (_, Width::I64) => on_host::<i64>(problem, plan),
-        };
-        match executor {
-            Ok(executor) => self.executor = Some(executor),
-            Err(error) => self.fail(error),
-        }
-    }
-
-    fn fail(&mut self, error: Error) {
+    pub(super) fn fail(&mut self, error: Error) {
         (self.executor, self.failure, self.done) = (None, Some(error), true);
     }
 
@@ -176,85 +116,6 @@ impl Run {
     }
 }
 
-/// An executor of costs, whatever their entries are.
-pub(crate) trait CostExecutor: Debug + Send {
-    /// As [`Executor::advance`].
-    fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Failure>;
-    fn work_done(&self) -> u64;
-    fn on_device(&self) -> bool;
-    /// As [`Executor::restart`].
-    fn restart(&mut self, _: &Problem, _: &Plan) -> Result<Option<Cost>, Failure> {
-        Ok(None)
-    }
-    /// As [`Run::take_lost`].
-    fn take_lost(&mut self) -> Vec<(usize, DeviceError)> {
-        Vec::new()
-    }
-    /// The sum of the messages without variables, up to the cap, and all messages. The plan gets what was found only on
-    /// the way.
-    fn finish(self: Box<Self>, plan: &mut Plan) -> (Cost, Box<dyn CostMessages>);
-}
-
-/// Costs with entries of one type.
-#[derive(Debug)]
-struct Typed<E>(Box<dyn Executor<MinSum<E>>>);
-
-pub(super) fn task<'a, E: CostEntry>(problem: &'a Problem, plan: &'a Plan) -> Task<'a, MinSum<E>> {
-    let semiring = MinSum { cap: E::from_cost(plan.costs.cap) };
-    Task { plan: &plan.structure, placement: &plan.placement, factors: problem, semiring }
-}
-
-fn on_host<E: CostTable>(problem: &Problem, plan: &Plan) -> Result<Box<dyn CostExecutor>, Error> {
-    let task = task::<E>(problem, plan);
-    Ok(Box::new(Typed::<E>(match &plan.placement.spill {
-        Some(spill) => Box::new(Spilled::new(task, spill.clone(), folder())?),
-        None => Box::new(Dense::new(task)),
-    })))
-}
-
-/// On a device, and whether tables are streamed to it. `None` where the host does not hold all messages either.
-#[expect(clippy::type_complexity, reason = "two things in a result that may be nothing")]
-fn on_device<E: CostTable>(
-    gpu: &Arc<Gpu>,
-    problem: &Problem,
-    plan: &Plan,
-) -> Result<Option<(Box<dyn CostExecutor>, bool)>, DeviceError> {
-    let task = task::<E>(problem, plan);
-    if let Some(execution) = Execution::new(gpu.clone(), task)? {
-        if plan.placement.keep_messages {
-            Decoder::begin::<E>(gpu);
-        }
-        return Ok(Some((Box::new(Typed::<E>(Box::new(execution))), false)));
-    }
-    if plan.placement.spill.is_some() {
-        return Ok(None);
-    }
-    Ok(Some((Box::new(Typed::<E>(Box::new(Streamed::new(gpu, task)?))), true)))
-}
-
-impl<E: CostTable> CostExecutor for Typed<E> {
-    fn advance(&mut self, problem: &Problem, plan: &Plan, work: u64, stop: &Stop) -> Result<Progress, Failure> {
-        self.0.advance(task(problem, plan), work, stop)
-    }
-
-    fn work_done(&self) -> u64 {
-        self.0.work_done()
-    }
-
-    fn on_device(&self) -> bool {
-        self.0.on_device()
-    }
-
-    fn restart(&mut self, problem: &Problem, plan: &Plan) -> Result<Option<Cost>, Failure> {
-        Ok(self.0.restart(task(problem, plan))?.map(E::cost))
-    }
-
-    fn finish(self: Box<Self>, _: &mut Plan) -> (Cost, Box<dyn CostMessages>) {
-        let (total, messages) = self.0.finish();
-        (total.cost(), Box::new(TypedMessages(messages)))
-    }
-}
-
 /// What a run found.
 #[derive(Debug)]
 pub struct Outcome {
@@ -263,92 +124,6 @@ pub struct Outcome {
     pub plan: Plan,
     pub(crate) lower_bound: Cost,
     pub(crate) messages: Box<dyn CostMessages>,
-}
-
-/// The messages of costs, whatever their entries are.
-pub(crate) trait CostMessages: Debug + Send + Sync {
-    /// As dense tables on the host, copied there if need be. `None` where its memory does not take them, and where they
-    /// are rows.
-    fn tables(&self) -> Option<Tables<'_>> {
-        None
-    }
-
-    /// As rows.
-    fn rows(&self) -> Option<&Listed> {
-        None
-    }
-
-    /// As [`Messages::entries`].
-    fn entries(&self, wanted: &[(u32, u64)]) -> Result<Vec<Cost>, Failure>;
-
-    /// Whether single entries are had for less than all tables.
-    fn are_remote(&self) -> bool {
-        false
-    }
-
-    /// Whether some lie in files.
-    fn are_in_files(&self) -> bool {
-        false
-    }
-
-    /// An assignment made where they are, if they are on a device that can.
-    fn decode(&self, problem: &Problem, plan: &Plan) -> Option<Vec<u32>> {
-        let _ = (problem, plan);
-        None
-    }
-}
-
-/// Dense tables by step, of either entry type.
-#[derive(Clone, Copy, Debug)]
-pub enum Tables<'a> {
-    /// Of 32 bits.
-    I32(&'a [Storage<i32>]),
-    /// Of 64 bits.
-    I64(&'a [Storage<i64>]),
-}
-
-/// An entry type that costs may have.
-pub trait CostTable: CostEntry + Element {
-    /// These tables by the kind of their entries.
-    fn tables(messages: &[Storage<Self>]) -> Tables<'_>;
-}
-
-impl CostTable for i32 {
-    fn tables(messages: &[Storage<i32>]) -> Tables<'_> {
-        Tables::I32(messages)
-    }
-}
-
-impl CostTable for i64 {
-    fn tables(messages: &[Storage<i64>]) -> Tables<'_> {
-        Tables::I64(messages)
-    }
-}
-
-/// Messages with entries of one type.
-#[derive(Debug)]
-struct TypedMessages<E>(Box<dyn Messages<MinSum<E>>>);
-
-impl<E: CostTable> CostMessages for TypedMessages<E> {
-    fn tables(&self) -> Option<Tables<'_>> {
-        self.0.tables().map(E::tables)
-    }
-
-    fn entries(&self, wanted: &[(u32, u64)]) -> Result<Vec<Cost>, Failure> {
-        Ok(self.0.entries(wanted)?.into_iter().map(E::cost).collect())
-    }
-
-    fn are_remote(&self) -> bool {
-        self.0.are_remote()
-    }
-
-    fn are_in_files(&self) -> bool {
-        self.0.are_in_files()
-    }
-
-    fn decode(&self, problem: &Problem, plan: &Plan) -> Option<Vec<u32>> {
-        Decoder::new(self.0.on_device()?, problem, plan).ok()??.assign().ok()
-    }
 }
 
 impl Outcome {

@@ -1,7 +1,7 @@
 //! Functions of the problem as tables in the plan's layout.
 
 use crate::algebra::{CostEntry, MinSum, OfCosts, Semiring};
-use crate::model::{Cost, CostFunction, Entry, Table, on_entries};
+use crate::model::{Cost, CostFunction, Entry, Problem, Table, add, on_entries};
 use crate::tensor::storage::Storage;
 use crate::tensor::strides;
 
@@ -109,4 +109,36 @@ pub fn scatter<T: Copy, S: Semiring>(
         }
     }
     table
+}
+
+/// Adds the costs of each value of `variable`, the others being assigned.
+pub fn add_function(problem: &Problem, function: &CostFunction, variable: u32, assignment: &[u32], row: &mut [Cost]) {
+    match &function.table {
+        Table::Dense(costs) => {
+            let (mut offset, mut stride, mut own) = (0, 1, 1);
+            for &v in function.scope.iter().rev() {
+                if v == variable {
+                    own = stride;
+                } else {
+                    offset += stride * assignment[v as usize] as usize;
+                }
+                stride *= problem.domains[v as usize] as usize;
+            }
+            on_entries!(costs, entries => {
+                for (sum, entry) in row.iter_mut().zip(entries[offset..].iter().step_by(own)) {
+                    *sum = add(*sum, Entry::cost(*entry));
+                }
+            });
+        }
+        Table::Sparse(table) => {
+            let mut values: Vec<u32> = function.scope.iter().map(|&v| assignment[v as usize]).collect();
+            let place = function.scope.iter().position(|&v| v == variable);
+            for (value, sum) in row.iter_mut().enumerate() {
+                if let Some(place) = place {
+                    values[place] = value as u32;
+                }
+                *sum = add(*sum, table.get(&values));
+            }
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! What rates the values of a partial assignment, laid out flat for a device: which entries of which tables
 //! [`CostToGo::rate`] adds up.
 
+use super::costs::Tables;
 use super::decode::CostToGo;
 use super::plan::Source;
-use super::run::{Outcome, Tables};
+use super::run::Outcome;
 use crate::device::shared::{constants, device_structs};
 use crate::model::{Cost, CostFunction, Table};
 use rustc_hash::FxHashMap;

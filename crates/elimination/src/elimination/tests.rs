@@ -1,4 +1,5 @@
-use super::cpu::kernel;
+use super::costs::Tables;
+use super::cpu::{Join, Shape};
 use super::*;
 use crate::algebra::{CostEntry, MinSum};
 use crate::bounds::constant_bound;
@@ -150,10 +151,8 @@ fn cost_to_go_is_admissible() {
 
 pub(crate) fn messages(outcome: &Outcome) -> Vec<Vec<Cost>> {
     match outcome.messages.tables().expect("the host has room") {
-        run::Tables::I32(messages) => {
-            messages.iter().map(|table| table.iter().map(|&x| Cost::from(x)).collect()).collect()
-        }
-        run::Tables::I64(messages) => messages.iter().map(|table| table.to_vec()).collect(),
+        Tables::I32(messages) => messages.iter().map(|table| table.iter().map(|&x| Cost::from(x)).collect()).collect(),
+        Tables::I64(messages) => messages.iter().map(|table| table.to_vec()).collect(),
     }
 }
 
@@ -200,9 +199,9 @@ fn join_is_the_minimum_of_the_sums<E: CostEntry>(rng: &mut Rng, domains: &[u32],
             (scope, table)
         })
         .collect();
-    let shape = kernel::Shape::new(&output, domains, domains[0] as usize);
+    let shape = Shape::new(&output, domains, domains[0] as usize);
     let tables = inputs.iter().map(|(scope, table)| (&scope[..], &table[..]));
-    let join = kernel::Join::new(shape, &output, domains, tables, MinSum { cap: E::from_cost(cap) });
+    let join = Join::new(shape, &output, domains, tables, MinSum { cap: E::from_cost(cap) });
     let mut made = vec![E::default(); size(&output)];
     // in two parts, as threads do it
     let tiles = made.len() / join.tile();

@@ -5,8 +5,10 @@
 //! of the mini-buckets that have its variable is in no better solution.
 
 use super::backward::{Fold, WayBack, backward};
+use super::costs::Tables;
 use super::plan::Plan;
-use super::run::{Outcome, Tables, task};
+use super::run::Outcome;
+use super::start::task;
 use crate::algebra::{CostEntry, MinSum};
 use crate::model::{Cost, FORBIDDEN, Problem};
 use crate::stop::Stop;

@@ -1,6 +1,6 @@
 //! Elimination on the graph: add the edges between a variable's neighbours, take it out, count.
 
-use super::{Method, Order};
+use super::sequence::{Method, Order};
 use crate::error::Error;
 use crate::graph::Graph;
 use crate::rng::mix;

@@ -1,7 +1,8 @@
 //! The search for an order: repeated runs of rules with other tie breaks, in slices of counted steps.
 
 use super::eliminate::{EFFORT, Rule, eliminate};
-use super::{Method, Order, sweep};
+use super::sequence::{Method, Order};
+use super::sweep;
 use crate::graph::Graph;
 use crate::model::Problem;
 use crate::rng::mix;

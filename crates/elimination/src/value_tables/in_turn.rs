@@ -1,7 +1,9 @@
 //! The rows of a core, laid out one variable after the other.
 
+use super::orient::orient;
 use super::quantization::quantize;
-use super::{PADDING, Rows, ValueTables, orient};
+use super::rows::{PADDING, Rows};
+use super::tables::ValueTables;
 use crate::error::Error;
 use crate::model::{CostFunction, Costs, Readers, Table};
 use crate::stop::Stop;

@@ -1,10 +1,12 @@
 //! How costs of 64 bits become entries of 32 bits: the unit of the rows, and what a forbidden entry costs.
 
-use super::ROW_LIMIT;
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Problem, Table};
 use crate::stop::Stop;
 use rayon::prelude::*;
+
+/// A variable's row never sums to more than this, so that ratings and their differences fit i32.
+const ROW_LIMIT: Cost = 1 << 28;
 
 /// Functions or variables of a thread's turn, between two looks at the stop flag.
 const TURN: usize = 1 << 12;

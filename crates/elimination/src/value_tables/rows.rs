@@ -4,10 +4,13 @@ use crate::algebra::Entry;
 use crate::tensor::storage::Storage;
 use std::borrow::Cow;
 
+/// What the padded places of a row cost: more than any sum of entries.
+pub const PADDING: i32 = 1 << 29;
+
 /// The unary rows of all variables, then those of functions. Places count in entries.
 #[derive(Debug)]
 pub enum Rows {
-    /// Unary rows have [`PADDING`](super::PADDING), so they stand apart; bytes before those of functions are unused.
+    /// Unary rows have [`PADDING`], so they stand apart; bytes before those of functions are unused.
     Bytes(Storage<i32>, Storage<u8>),
     /// All in one.
     Words(Storage<i32>),

@@ -1,7 +1,9 @@
 //! The rows of a large core, laid out by all threads: those of one table once, whatever else is equal.
 
+use super::orient::orient;
 use super::quantization::quantize;
-use super::{Incidence, PADDING, RowEntry, ValueTables, orient};
+use super::rows::{PADDING, RowEntry};
+use super::tables::{Incidence, ValueTables};
 use crate::error::Error;
 use crate::model::{CostFunction, Readers, Table};
 use crate::rng::mix;

@@ -1,6 +1,6 @@
 //! How a pass is launched: arguments, group sizes, instances of the template.
 
-use super::Heuristic;
+use super::domain::Heuristic;
 use crate::device::shared::device_structs;
 
 device_structs! {

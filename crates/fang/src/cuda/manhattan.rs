@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "kernel arguments are laid out as the device reads them")]
 
-use super::{Domain, Heuristic};
+use super::domain::{Domain, Heuristic};
 use crate::Active;
 use crate::device::shared::device_structs;
 use crate::device::{Cuda, DeviceError, Held, Source};

@@ -2,9 +2,9 @@
 
 #![allow(unsafe_code, reason = "launches of kernels")]
 
+use super::domain::{Domain, Heuristic};
 use super::jumps::Jumps;
 use super::launch::{Pass, Shape};
-use super::{Domain, Heuristic};
 use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, Kernel, PushKernelArg};
 use crate::rng::Rng;
 use crate::{Active, Order, State};

@@ -1,10 +1,12 @@
 //! Finite automata that read the variables of a scope one after the other, and their tables.
 
-use super::NUMBERS;
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Odometer, Part, Parts, SparseTable, Table, add};
 use crate::stop::Stop;
 use rustc_hash::FxHashMap;
+
+/// Numbers that the states of a layer of a chain hold, at most: 256 MiB with those that look them up.
+const NUMBERS: usize = 1 << 24;
 
 /// What an automaton remembers.
 pub(super) type State = Box<[i64]>;

@@ -21,21 +21,18 @@ use crate::model::{
 };
 use crate::stop::Stop;
 use machine::{Layers, Machine};
+use pairs::WHOLE_PAIR;
 
 /// Combinations of values up to which a function becomes a single table: 8 MiB of costs.
 const WHOLE: u64 = 1 << 20;
 /// The same for sums, whose chains have few states: as many as twelve bits have.
 const WHOLE_SUM: u64 = 1 << 12;
-/// The same for two variables, whose functions have no smaller form: 128 MiB.
-const WHOLE_PAIR: u64 = 1 << 24;
 /// Entries of all single tables of a network: 256 MiB of costs. Beyond, functions become chains where that is smaller.
 const ENTRIES: u64 = 1 << 25;
 /// Transitions of a chain: its tables take about 20 bytes for each.
 const TRANSITIONS: usize = 1 << 22;
 /// The same for the chain of a weighted sum: about 1.5 GB.
 const LONGEST: usize = 1 << 26;
-/// Numbers that the states of a layer of a chain hold, at most: 256 MiB with those that look them up.
-const NUMBERS: usize = 1 << 24;
 /// Different sums of a chain, at most; a coarser one stands for more. Other numbers were not tried.
 const SUMS: usize = 256;
 

@@ -1,8 +1,11 @@
 //! Functions that are sums over pairs of variables.
 
-use super::WHOLE_PAIR;
 use crate::model::{Cost, CountCost, FORBIDDEN, GlobalKind, Measure, Part, Parts, Table, Target};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Combinations of values up to which a function of two variables becomes a single table, as it has no smaller form:
+/// 128 MiB of costs.
+pub(super) const WHOLE_PAIR: u64 = 1 << 24;
 
 /// The pairs of a function that consists of them: forbidden or priced equal values, forbidden pairs of values.
 pub(super) fn of(kind: &GlobalKind, scope: &[u32], sizes: &[u32], limit: Cost) -> Option<Parts> {

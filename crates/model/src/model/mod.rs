@@ -30,11 +30,11 @@ pub use diagram::{Diagram, DiagramKind, Node, Potential};
 pub use function::Odometer;
 pub use function::{CostFunction, SparseTable, Table};
 pub use global::{
-    Arithmetic, Automaton, CountCost, Counting, Function, Global, GlobalKind, Grammar, Linear, Measure, Part, Parts,
-    Price, Repair, Same, Target, ValueCount,
+    Arithmetic, Automaton, CountCost, Counting, Grammar, Linear, Measure, Part, Parts, Price, Repair, Same, Target,
+    ValueCount,
 };
 pub use idid::{Idid, Other};
-pub use network::{Builder, Network, Notation, Variable};
+pub use network::{Builder, Function, Global, GlobalKind, Network, Notation, Variable};
 pub use number::Number;
 pub use policy::{DecisionRule, JointPolicy, Policy, PolicyFile, PolicyGraph, PolicyNode, Rules};
 pub use pomdp::{Agent, Pomdp, SparseRows};

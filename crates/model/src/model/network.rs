@@ -1,12 +1,13 @@
-//! A network as given by a file or a program, and the builder that checks it.
+//! A network as given by a file or a program, its global cost functions included, one of which may be about a network
+//! of its own; and the builder that checks it.
 
 mod builder;
 mod part;
 
 pub use builder::Builder;
 
-use super::global::{Function, Global, Globals};
-use super::{Agents, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Units};
+use super::global::{Arithmetic, Automaton, Counting, Grammar, Linear, Price, Same, Target};
+use super::{Agents, Cost, CostFunction, FORBIDDEN, Number, Reading, SparseTable, Table, Units, add};
 use crate::error::{ModelError, Warning};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -56,6 +57,84 @@ pub enum Notation {
     Mpe,
     /// A JSON object: the name of each variable and that of its value.
     Names,
+}
+
+/// A global cost function of a network.
+#[derive(Clone, Debug)]
+pub struct Global {
+    /// The variables it reads, all different.
+    pub scope: Box<[u32]>,
+    /// Its keyword in the file.
+    pub keyword: Box<str>,
+    /// What it computes.
+    pub kind: GlobalKind,
+    /// A cost from here on is forbidden: `top` in `.wcsp`, [`FORBIDDEN`] elsewhere.
+    pub limit: Cost,
+}
+
+/// What global cost functions compute of the values of their scope, x0 to x(n-1).
+#[derive(Clone, Debug)]
+pub enum GlobalKind {
+    /// A price for how far a sum of weights is from where it should be.
+    Linear(Linear),
+    /// A price for each pair of equal values.
+    EqualPairs {
+        /// The price of a pair.
+        price: Cost,
+    },
+    /// Prices for how far the numbers of variables that have certain values are from their bounds.
+    Counting(Counting),
+    /// Prices for how far the numbers of two groups of variables that have each value differ.
+    Same(Same),
+    /// A price for how far the number of positions in the first half of the scope that have the value, not 0, of their
+    /// counterpart in the second half is from where it should be.
+    Overlap {
+        /// Where the number should be.
+        target: Target,
+        /// The price of being away from it.
+        price: Price,
+    },
+    /// The least cost of a path of a finite automaton that the values label.
+    Regular(Automaton),
+    /// The least cost of deriving the values from a grammar.
+    Grammar(Grammar),
+    /// The largest of the costs that the values have.
+    Max {
+        /// The cost of each value of each variable.
+        costs: Vec<Vec<Cost>>,
+    },
+    /// 0 where the values are the parents of one tree, the root being its own; forbidden otherwise.
+    Tree,
+    /// A function of two numbers.
+    Arithmetic(Arithmetic),
+    /// 0 where the cost of a network of its own lies within bounds, forbidden otherwise.
+    Nested {
+        /// The network, whose variables are those of the scope.
+        network: Arc<Network>,
+        /// The least cost allowed.
+        low: Cost,
+        /// Costs from here on are not allowed.
+        high: Cost,
+    },
+}
+
+/// A function of a network, in the order of its file.
+#[derive(Clone, Copy, Debug)]
+pub enum Function<'a> {
+    /// One with a table.
+    Table(&'a CostFunction),
+    /// A global one.
+    Global(&'a Global),
+}
+
+impl<'a> Function<'a> {
+    /// The variables it reads.
+    pub fn scope(self) -> &'a [u32] {
+        match self {
+            Function::Table(function) => &function.scope,
+            Function::Global(global) => &global.scope,
+        }
+    }
 }
 
 impl Network {
@@ -282,5 +361,70 @@ impl Network {
     /// The name of a function in the file, if it has one. Several may have the same.
     pub fn function_name(&self, function: usize) -> Option<&str> {
         self.function_names.get(&(function as u32)).map(|name| &**name)
+    }
+}
+
+/// The global functions of a network, and the network of tables that stands for it where it is searched.
+#[derive(Clone, Debug)]
+struct Globals {
+    /// With the number of functions before them in the file.
+    pub functions: Vec<(u32, Global)>,
+    /// The variables of the network and the added ones; its tables and the parts.
+    pub expanded: Network,
+    /// The parts of each function that adds variables: places of tables in `expanded`, in the order of their chain.
+    pub chains: Vec<Vec<u32>>,
+    /// The places in `expanded` of the parts of each function.
+    pub parts: Vec<std::ops::Range<usize>>,
+    /// Whether parts of some function only bound its cost from below.
+    pub relaxed: bool,
+}
+
+impl Globals {
+    /// An assignment of the expanded network from one of the network: added variables take their best values.
+    pub fn extend(&self, assignment: &[u32], variables: usize) -> Vec<u32> {
+        let mut extended = assignment.to_vec();
+        extended.resize(self.expanded.domains().len(), 0);
+        for chain in &self.chains {
+            self.best_path(chain, variables, &mut extended);
+        }
+        extended
+    }
+
+    /// The states of a chain of tables, each of a state before, own variables, and a state after, by dynamic
+    /// programming.
+    fn best_path(&self, chain: &[u32], variables: usize, values: &mut [u32]) {
+        // for each table the least cost to each state after it, and the state before
+        let mut layers: Vec<Vec<(Cost, u32)>> = Vec::new();
+        let is_added = |v: u32| v as usize >= variables;
+        for &place in chain {
+            let function = &self.expanded.functions()[place as usize];
+            let Table::Sparse(table) = &function.table else { return };
+            let (before, after) = (is_added(function.scope[0]), function.scope.last().is_some_and(|&v| is_added(v)));
+            let states =
+                if after { self.expanded.domains()[function.scope[function.scope.len() - 1] as usize] } else { 1 };
+            let mut layer = vec![(FORBIDDEN, 0); states as usize];
+            for (tuple, cost) in table.iter() {
+                let own = function.scope.iter().zip(tuple).filter(|(v, _)| !is_added(**v));
+                if own.into_iter().any(|(&v, &value)| values[v as usize] != value) {
+                    continue;
+                }
+                let from = if before { tuple[0] } else { 0 };
+                let to = if after { tuple[tuple.len() - 1] } else { 0 };
+                let so_far = if before { layers.last().map_or(0, |layer| layer[from as usize].0) } else { 0 };
+                let cost = add(so_far, cost);
+                if cost < layer[to as usize].0 {
+                    layer[to as usize] = (cost, from);
+                }
+            }
+            layers.push(layer);
+        }
+        let mut state = 0;
+        for (&place, layer) in chain.iter().zip(&layers).rev() {
+            let scope = &self.expanded.functions()[place as usize].scope;
+            if let Some(&last) = scope.last().filter(|&&v| is_added(v)) {
+                values[last as usize] = state;
+            }
+            state = layer[state as usize].1;
+        }
     }
 }

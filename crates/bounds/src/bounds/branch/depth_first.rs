@@ -3,7 +3,7 @@
 use super::leaf::{Account, Budget, Elimination, Residual, Solved};
 use super::residual::State;
 use super::static_data::{Function, NEVER, StaticData};
-use super::trace::Branched;
+use crate::bounds::trace::{Branched, Choice};
 use crate::bounds::tuning::branch::{HUBS, NODE_PASSES};
 use crate::model::Cost;
 use crate::stop::Stop;
@@ -50,14 +50,6 @@ pub(crate) struct Node {
     /// Numbers the nodes as they were found.
     pub serial: u64,
     pub path: Option<Arc<Choice>>,
-}
-
-/// The values that a variable is left, after other choices.
-#[derive(Debug)]
-pub(crate) struct Choice {
-    pub variable: u32,
-    pub values: Box<[u32]>,
-    pub before: Option<Arc<Choice>>,
 }
 
 /// The least bound first, then the deepest, then the newest.

@@ -16,9 +16,9 @@ mod scan;
 mod static_data;
 #[cfg(test)]
 mod tests;
-mod trace;
 
 use super::{Begin, Begun, Proof, Search, Searcher, Steady};
+use crate::bounds::trace::{Branched, BranchingTrace};
 use crate::bounds::tuning::branch::{
     BATCH, DESCENT, DEVICE_MINI, DEVICE_SPEED, LEAF, LEAST_DIVE, LEAST_MINI, MINI_PART, MOST_DIVE, NODE, ROOT_PASSES,
     STATES,
@@ -40,8 +40,6 @@ use residual::State;
 use static_data::StaticData;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
-use trace::Branched;
-pub use trace::BranchingTrace;
 
 /// A search on its way.
 #[derive(Debug)]

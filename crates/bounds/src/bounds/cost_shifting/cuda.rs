@@ -7,9 +7,9 @@
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
 use super::amounts::Amounts;
-use super::cuda_words::{BlockWords, DigitWords, PieceWords, Tables, VisitWords, Words};
+use super::cuda_words::{BlockWords, DigitWords, PieceWords, THREADS, Tables, VisitWords, Words};
 use super::{Costs, Layout};
-use crate::bounds::join_graph::cuda::Moved;
+use crate::bounds::moved::Moved;
 use crate::bounds::tuning::STAGED;
 use crate::bounds::tuning::cost_shifting::ROWS;
 use crate::device::shared::{constants, device_structs};
@@ -23,7 +23,6 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub(super) const THREADS: u32 = 256;
 /// What every byte is of a least cost that nothing was read into: more than any cost.
 const UNSET: u8 = 0x3f;
 const TEXT: Text = Text::new(text);

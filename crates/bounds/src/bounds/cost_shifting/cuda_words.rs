@@ -1,7 +1,6 @@
 //! Visits of cost shifting as words for the kernel (kernels/shift.cu): which block of threads looks at what.
 
 use super::Layout;
-use super::cuda::THREADS;
 use super::layout::Place;
 use crate::bounds::tuning::cost_shifting::{PIECE, ROWS};
 use crate::device::shared::device_structs;
@@ -10,6 +9,8 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::ops::Range;
 
+/// Threads of a block.
+pub(super) const THREADS: u32 = 256;
 /// Pieces of a block of threads: two for each warp.
 const PIECES: usize = 2 * THREADS as usize / 32;
 

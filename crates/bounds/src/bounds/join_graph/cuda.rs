@@ -7,15 +7,15 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use super::Origin;
 use super::cuda_words::{LEVEL, LieWords, MoveWords, OperationWords, SHARE, Words};
 use super::schedule::{INPUTS, Kind, Layout, Operation, Separator, Wave};
-use super::tables::{Tables, lay_out, source, wide};
+use super::tables::{Given, Tables, lay_out, source, wide};
+use crate::bounds::moved::Moved;
 use crate::bounds::tuning::STAGED;
 use crate::bounds::tuning::join_graph::{BLOCKS, CHUNK};
 use crate::device::shared::{constants, device_structs};
 use crate::device::{self, Cuda, CudaSlice, DeviceError, Held, Kernel, PushKernelArg};
-use crate::elimination::cuda::execution::Element;
+use crate::elimination::cuda::Element;
 use crate::elimination::cuda::{Gpu, Text};
 use crate::elimination::plan::{Plan, Source};
 use crate::kernels;
@@ -43,10 +43,6 @@ device_structs! {
         constant: u64,
     }
 }
-
-/// An entry that costs move between on both sides.
-pub(crate) trait Moved: Movable + Element {}
-impl<E: Movable + Element> Moved for E {}
 
 const TEXT: Text = Text::new(text);
 
@@ -130,7 +126,7 @@ impl<E: Moved> Graph<E> {
     pub fn new(
         gpu: &Arc<Gpu>,
         layout: &Arc<Layout>,
-        origin: &Origin,
+        given: Given<'_>,
         plan: &Plan,
         range: Cost,
     ) -> Result<Option<Self>, DeviceError> {
@@ -170,7 +166,7 @@ impl<E: Moved> Graph<E> {
             passes: FxHashMap::default(),
             _held: held,
         };
-        graph.build(origin, plan, range)?;
+        graph.build(given, plan, range)?;
         Ok(Some(graph))
     }
 
@@ -179,7 +175,7 @@ impl<E: Moved> Graph<E> {
     }
 
     /// Sums up the functions; those that another graph has on the device are read there.
-    fn build(&mut self, origin: &Origin, plan: &Plan, range: Cost) -> Result<(), DeviceError> {
+    fn build(&mut self, given: Given<'_>, plan: &Plan, range: Cost) -> Result<(), DeviceError> {
         let gpu = self.gpu.clone();
         let (mut sources, mut addresses) = (Vec::new(), Vec::new());
         let mut missing: Vec<(usize, u32, usize)> = Vec::new();
@@ -190,7 +186,7 @@ impl<E: Moved> Graph<E> {
                 if matches!(input.source, Source::Message(_)) {
                     continue;
                 }
-                let known = origin.address(input.source, plan.sequence[input.scope[0] as usize]);
+                let known = given.address(input.source, plan.sequence[input.scope[0] as usize]);
                 let separator = source(cluster, &self.layout.clusters[cluster], plan, input);
                 match known {
                     Some((address, bytes)) if bytes == size_of::<E>() => addresses.push(address),
@@ -210,7 +206,7 @@ impl<E: Moved> Graph<E> {
                 waves[number].operations.push(operation);
             }
         }
-        let functions = self.upload(origin, plan, range, &missing)?;
+        let functions = self.upload(given, plan, range, &missing)?;
         let mut next = gpu.cuda().address(&functions);
         let mut entries = missing.iter().map(|&(_, _, entries)| entries);
         for address in addresses.iter_mut().filter(|address| **address == 0) {
@@ -228,7 +224,7 @@ impl<E: Moved> Graph<E> {
     /// Functions of the host, one after the other.
     fn upload(
         &self,
-        origin: &Origin,
+        given: Given<'_>,
         plan: &Plan,
         range: Cost,
         missing: &[(usize, u32, usize)],
@@ -238,7 +234,7 @@ impl<E: Moved> Graph<E> {
         let (mut staged, mut start) = (Vec::new(), 0);
         for &(cluster, number, _) in missing {
             let input = &plan.steps[cluster].inputs[number as usize];
-            if let Some(costs) = lay_out::<E>(origin, plan, input, range)? {
+            if let Some(costs) = lay_out::<E>(given, plan, input, range)? {
                 staged.extend_from_slice(&costs);
             }
             if staged.len() >= STAGED {

@@ -1,9 +1,8 @@
 //! What the kernels of kernels/joingraph.cu do with the words of a pass, on the host, against the host's own passes.
 
-use super::Origin;
 use super::cuda_words::Words;
 use super::schedule::{Kind, Layout};
-use super::tables::{Host, Tables};
+use super::tables::{Given, Host, Tables};
 use crate::elimination::plan::{Limits, Plan};
 use crate::elimination::testing::shuffled;
 use crate::model::Cost;
@@ -120,9 +119,9 @@ fn words_of_passes_say_what_the_host_does() {
         let plan = Plan::new(&problem, &order, &limits);
         let layout = Arc::new(Layout::new(&plan, &Stop::new()).expect("no stop is set"));
         let range = plan.cap().max(1);
-        let origin = Origin::Problem(problem.clone());
+        let given = Given::Problem(&problem);
         let mut host =
-            Host::<i32>::new(&layout, &origin, &plan, range, &Stop::new()).expect("no device").expect("no stop is set");
+            Host::<i32>::new(&layout, given, &plan, range, &Stop::new()).expect("no device").expect("no stop is set");
         // a place that nothing has, as no address is 0
         let mut device = Emulator { memory: vec![0], offsets: Vec::new(), constant: 0 };
         let (mut tables, mut separators) = (Vec::new(), Vec::new());

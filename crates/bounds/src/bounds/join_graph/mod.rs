@@ -14,21 +14,18 @@ pub(crate) mod cuda;
 #[cfg(test)]
 mod cuda_tests;
 mod cuda_words;
-mod orders;
 pub(crate) mod schedule;
-pub(crate) mod sequence;
 pub(crate) mod tables;
 
-pub use sequence::{DeviceUse, Graphs};
-
+use crate::bounds::moved::Moved;
 use crate::bounds::tuning::DEVICE_SPEED;
 use crate::bounds::tuning::join_graph::{DEVICE_POLL, LONG_PASSES, PASSES, POLL};
 use crate::certificate;
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
+use crate::elimination::Plan;
 use crate::elimination::Progress;
 use crate::elimination::table;
-use crate::elimination::{Plan, Source};
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Problem, SparseTable, Table};
 use crate::stop::Stop;
@@ -40,7 +37,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use schedule::{Kind, Layout, Wave};
 use std::sync::Arc;
-use tables::{Host, Tables};
+use tables::{Clusters, Given, Host, Tables};
 
 /// When to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,19 +51,20 @@ pub enum Patience {
     Long,
 }
 
+/// What a graph is made of.
 #[derive(Debug)]
-pub(crate) enum Origin {
+enum Origin {
     Problem(Arc<Problem>),
     /// The tables of another graph, along the same order of variables.
     Graph(Box<JoinGraph>),
 }
 
 impl Origin {
-    /// Where on a device the table of a function is, or that of a variable's unary costs, and bytes of an entry.
-    pub fn address(&self, source: Source, variable: u32) -> Option<(u64, usize)> {
+    /// What the first tables are sums of.
+    fn given(&self) -> Given<'_> {
         match self {
-            Origin::Problem(_) => None,
-            Origin::Graph(graph) => graph.tables()?.address(graph.cluster_of(source, variable)?),
+            Origin::Problem(problem) => Given::Problem(problem),
+            Origin::Graph(graph) => Given::Graph { tables: graph.tables(), clusters: &graph.clusters },
         }
     }
 }
@@ -80,9 +78,7 @@ pub struct JoinGraph {
     top: Cost,
     plan: Plan,
     layout: Arc<Layout>,
-    /// The clusters that are functions of the outline, and those that are variables' unary costs.
-    functions: Vec<usize>,
-    unary: FxHashMap<u32, usize>,
+    clusters: Clusters,
     /// Until the tables are made of it.
     origin: Option<Origin>,
     tables: Option<Box<dyn Tables>>,
@@ -175,8 +171,7 @@ impl JoinGraph {
             layout: Arc::new(Layout::new(&plan, stop).ok()?),
             range: plan.cap().max(1),
             plan,
-            functions,
-            unary,
+            clusters: Clusters { functions, unary },
             origin: Some(origin),
             tables: None,
             gpu: None,
@@ -292,10 +287,10 @@ impl JoinGraph {
 
     /// Sums up the functions of the mini-buckets.
     fn build(&mut self, stop: &Stop) -> Result<(), DeviceError> {
-        let Some(origin) = &self.origin else { return Ok(()) };
+        let Some(given) = self.origin.as_ref().map(Origin::given) else { return Ok(()) };
         self.tables = match self.is_short() {
-            true => self.make::<i32>(origin, stop)?,
-            false => self.make::<i64>(origin, stop)?,
+            true => self.make::<i32>(given, stop)?,
+            false => self.make::<i64>(given, stop)?,
         };
         if self.tables.is_some() {
             if let Some(Origin::Graph(graph)) = self.origin.take() {
@@ -308,11 +303,11 @@ impl JoinGraph {
         Ok(())
     }
 
-    fn make<E: cuda::Moved>(&self, origin: &Origin, stop: &Stop) -> Result<Option<Box<dyn Tables>>, DeviceError> {
+    fn make<E: Moved>(&self, given: Given<'_>, stop: &Stop) -> Result<Option<Box<dyn Tables>>, DeviceError> {
         let (layout, plan, range) = (&self.layout, &self.plan, self.range);
         Ok(match &self.gpu {
-            Some(gpu) => Device::<E>::new(gpu, layout, origin, plan, range)?.map(|tables| Box::new(tables) as _),
-            None => Host::<E>::new(layout, origin, plan, range, stop)?.map(|tables| Box::new(tables) as _),
+            Some(gpu) => Device::<E>::new(gpu, layout, given, plan, range)?.map(|tables| Box::new(tables) as _),
+            None => Host::<E>::new(layout, given, plan, range, stop)?.map(|tables| Box::new(tables) as _),
         })
     }
 
@@ -417,15 +412,6 @@ impl JoinGraph {
         }
         let top = self.top.min(self.problem.constant + self.range);
         Ok(Problem { domains: self.problem.domains.clone(), unary, functions, constant: self.constant(), top })
-    }
-
-    /// The cluster that is a function of the outline, or a variable's unary costs.
-    pub(crate) fn cluster_of(&self, source: Source, variable: u32) -> Option<usize> {
-        match source {
-            Source::Function(f) => self.functions.get(f as usize).copied(),
-            Source::Unary => self.unary.get(&variable).copied(),
-            Source::Message(_) => None,
-        }
     }
 
     /// The problem whose functions are the mini-buckets as they are; `None` before the tables are made, and within a

@@ -1,19 +1,19 @@
 //! The tables of a join graph in host memory, and its waves: any number of threads, with the same result.
 
-use super::Origin;
 use super::schedule::{Cluster, Kind, Layout, Move, Operation, Separator, Wave};
 use crate::bounds::tuning::join_graph::SHARED;
 use crate::device::DeviceError;
 use crate::elimination::plan::{Input, Plan, Source};
 use crate::elimination::table;
 use crate::error::Error;
-use crate::model::Cost;
+use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use crate::tensor::strides;
 use crate::tensor::tiles::{Movable, StrideMap, relax};
 use crate::threads::Large;
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
@@ -47,6 +47,45 @@ pub(crate) trait Tables: Debug + Send + Sync {
     }
 }
 
+/// The clusters of a graph that stand for what its outline has.
+#[derive(Debug)]
+pub(crate) struct Clusters {
+    /// The cluster of each function.
+    pub functions: Vec<usize>,
+    /// The cluster of each variable's unary costs.
+    pub unary: FxHashMap<u32, usize>,
+}
+
+impl Clusters {
+    /// The cluster that is a function of the outline, or a variable's unary costs.
+    pub fn of(&self, source: Source, variable: u32) -> Option<usize> {
+        match source {
+            Source::Function(f) => self.functions.get(f as usize).copied(),
+            Source::Unary => self.unary.get(&variable).copied(),
+            Source::Message(_) => None,
+        }
+    }
+}
+
+/// What the first tables of a graph are sums of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Given<'a> {
+    /// The functions of a problem.
+    Problem(&'a Problem),
+    /// The tables of another graph, along the same order of variables.
+    Graph { tables: Option<&'a dyn Tables>, clusters: &'a Clusters },
+}
+
+impl Given<'_> {
+    /// Where on a device the table of a function is, or that of a variable's unary costs, and bytes of an entry.
+    pub fn address(&self, source: Source, variable: u32) -> Option<(u64, usize)> {
+        match self {
+            Given::Problem(_) => None,
+            Given::Graph { tables, clusters } => (*tables)?.address(clusters.of(source, variable)?),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Host<E: Movable> {
     layout: Arc<Layout>,
@@ -73,7 +112,7 @@ impl<E: Movable> Host<E> {
     /// The sums of the functions of each mini-bucket; what costs `range` is forbidden. `None` once `stop` is set.
     pub fn new(
         layout: &Arc<Layout>,
-        origin: &Origin,
+        given: Given<'_>,
         plan: &Plan,
         range: Cost,
         stop: &Stop,
@@ -85,7 +124,7 @@ impl<E: Movable> Host<E> {
             let mut table = Storage::new(cluster.entries);
             let limit = E::from_cost(range.min(E::NEVER.cost()));
             for input in &plan.steps[index].inputs {
-                if let Some(costs) = lay_out::<E>(origin, plan, input, range)? {
+                if let Some(costs) = lay_out::<E>(given, plan, input, range)? {
                     let map = source(index, cluster, plan, input).map;
                     relax(&mut table, &cluster.tiles, &[(&map, &costs)], None, limit);
                 }
@@ -273,20 +312,20 @@ pub(crate) fn source(index: usize, cluster: &Cluster, plan: &Plan, input: &Input
 
 /// An input as a table; `None` for messages, which are never made.
 pub(crate) fn lay_out<E: Movable>(
-    origin: &Origin,
+    given: Given<'_>,
     plan: &Plan,
     input: &Input,
     range: Cost,
 ) -> Result<Option<Storage<E>>, DeviceError> {
     let entry = |cost: Cost| if cost >= range { E::NEVER } else { E::from_cost(cost) };
-    let cluster = match (input.source, origin) {
+    let cluster = match (input.source, given) {
         (Source::Message(_), _) => return Ok(None),
-        (source, Origin::Graph(graph)) => graph.cluster_of(source, plan.sequence[input.scope[0] as usize]),
-        (Source::Unary, Origin::Problem(problem)) => {
+        (source, Given::Graph { clusters, .. }) => clusters.of(source, plan.sequence[input.scope[0] as usize]),
+        (Source::Unary, Given::Problem(problem)) => {
             let costs = &problem.unary[plan.sequence[input.scope[0] as usize] as usize];
             return Ok(Some(costs.iter().map(|&cost| entry(cost)).collect()));
         }
-        (Source::Function(f), Origin::Problem(problem)) => {
+        (Source::Function(f), Given::Problem(problem)) => {
             let variables: Vec<u32> = input.scope.iter().map(|&p| plan.sequence[p as usize]).collect();
             let cap = E::NEVER.cost();
             let mut costs = table::costs(&problem.functions[f as usize], &variables, &problem.domains, cap);
@@ -294,7 +333,6 @@ pub(crate) fn lay_out<E: Movable>(
             return Ok(Some(costs));
         }
     };
-    let (Origin::Graph(graph), Some(cluster)) = (origin, cluster) else { return Ok(None) };
-    let Some(tables) = graph.tables() else { return Ok(None) };
+    let (Given::Graph { tables: Some(tables), .. }, Some(cluster)) = (given, cluster) else { return Ok(None) };
     Ok(Some(tables.table(cluster)?.into_iter().map(entry).collect()))
 }

@@ -70,3 +70,23 @@ impl Attempt {
         self.base.shift.is_none()
     }
 }
+
+/// What shifting, or the last join graph, left for exact elimination with sparse tables.
+#[derive(Debug)]
+pub(super) struct SparseStrategy {
+    pub base: Base,
+    /// What of its cost was constant at first, and what has become so.
+    pub begin: Cost,
+    pub constant: Cost,
+    /// How far the limit was above the constant when it was tried last, and what work that was allowed.
+    pub tried: Option<(Cost, u64)>,
+}
+
+impl SparseStrategy {
+    /// Whether to try with a gap and an allowance. Tables shrink with the gap by powers of it, so that one a little
+    /// smaller is no reason.
+    pub(super) fn is_worthwhile(&self, gap: Cost, work: u64) -> bool {
+        let closer = |last: Cost| gap < last && gap <= last - last / 4;
+        self.tried.is_none_or(|(last, allowed)| allowed < u64::MAX && (closer(last) || work / 4 >= allowed))
+    }
+}

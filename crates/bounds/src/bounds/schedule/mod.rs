@@ -5,23 +5,25 @@
 
 mod attempt;
 mod branching;
+mod graphs;
+mod orders;
 mod rows;
 pub(crate) mod sizes;
 #[cfg(test)]
 mod tests;
 
-use super::join_graph::sequence::GraphStrategy;
 use super::shifting::Between;
 use super::tuning::schedule::{BEHIND, BEYOND, FIRST_TURN, FREE, LONG_EXACT, ROW, SEARCH_MEMORY};
-use super::{DeviceUse, Graphs, Search, Searcher, Shift, Shifting, Steady, Strategies, constant_bound};
+use super::{Search, Searcher, Shift, Shifting, Steady, Strategies, constant_bound};
 use crate::elimination::{Gpu, Outcome, Plan};
 use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::stop::Stop;
 pub use attempt::Attempt;
-use attempt::Base;
+use attempt::{Base, SparseStrategy};
 pub use branching::Spent;
-use rows::SparseStrategy;
+use graphs::GraphStrategy;
+pub use graphs::{DeviceUse, Graphs};
 pub use sizes::SizeSchedule;
 use std::sync::Arc;
 

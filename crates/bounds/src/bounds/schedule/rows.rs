@@ -1,31 +1,10 @@
 //! The strategy of sparse tables: exact elimination of what shifting left, listing only entries below the limit.
 
-use super::attempt::Base;
 use super::{Attempt, BoundSchedule, Stage};
 use crate::bounds::tuning::schedule::SPARSE_MEMORY;
 use crate::elimination::{Plan, RowLimits};
 use crate::model::{Cost, FORBIDDEN};
 use crate::stop::Stop;
-
-/// What shifting, or the last join graph, left for exact elimination with sparse tables.
-#[derive(Debug)]
-pub(super) struct SparseStrategy {
-    pub base: Base,
-    /// What of its cost was constant at first, and what has become so.
-    pub begin: Cost,
-    pub constant: Cost,
-    /// How far the limit was above the constant when it was tried last, and what work that was allowed.
-    pub tried: Option<(Cost, u64)>,
-}
-
-impl SparseStrategy {
-    /// Whether to try with a gap and an allowance. Tables shrink with the gap by powers of it, so that one a little
-    /// smaller is no reason.
-    fn is_worthwhile(&self, gap: Cost, work: u64) -> bool {
-        let closer = |last: Cost| gap < last && gap <= last - last / 4;
-        self.tried.is_none_or(|(last, allowed)| allowed < u64::MAX && (closer(last) || work / 4 >= allowed))
-    }
-}
 
 impl BoundSchedule {
     /// Elimination with sparse tables, with as much work as all plans and searches so far, where the gap has become a

@@ -1,6 +1,6 @@
 //! Which tile of an output table is being made.
 
-use super::kernel::Join;
+use super::join::Join;
 use crate::algebra::Semiring;
 
 /// Where the tiles are: the outer digits and the offset of each input.

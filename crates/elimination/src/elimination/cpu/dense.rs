@@ -1,9 +1,10 @@
 //! Dense tables in the host's memory.
 
-use super::kernel::{Join, Shape};
+use super::join::Join;
+use super::shape::{Shape, temporary};
 use crate::algebra::Semiring;
 use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
-use crate::elimination::plan::{Source, Step, temporary};
+use crate::elimination::plan::{Source, Step};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::tensor::storage::{LARGE, Storage};

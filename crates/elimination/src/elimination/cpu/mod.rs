@@ -3,6 +3,11 @@
 mod cursor;
 mod dense;
 mod expand;
-pub mod kernel;
+mod join;
+mod kernel;
+mod shape;
 
 pub use dense::{Dense, Store, fill, poll};
+pub use join::Join;
+pub use shape::Shape;
+pub(crate) use shape::{THREADS, temporary};

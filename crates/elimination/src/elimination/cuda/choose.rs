@@ -5,7 +5,7 @@
 //! of three inputs on an H200, where kernels mostly wait for loads (results/notes/bucket-cuda.md). They decide
 //! nothing but speed.
 
-use super::tile::{Shape, TILE_THREADS, extent, waste, within};
+use super::shape::{Shape, TILE_THREADS, extent, waste, within};
 
 /// Register tiles: along three digits or two, and neighbours along the fastest digit. Sixteen bytes of neighbours are
 /// one load, where tables allow it.

@@ -7,13 +7,12 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use super::execution::{Element, Resident};
+use super::gpu::{Gpu, Text};
 use super::program::Program;
-use super::{DECODER, Gpu};
-use crate::algebra::{CostEntry, MinSum};
+use super::semiring::Element;
 use crate::device::shared::{constants, device_structs};
 use crate::device::{DeviceError, Held, Kernel, PushKernelArg, Source};
-use crate::elimination::plan::{self, Plan};
+use crate::elimination::plan::{self, EliminationPlan};
 use crate::elimination::table;
 use crate::kernels;
 use crate::model::{Cost, FORBIDDEN, Problem};
@@ -72,14 +71,7 @@ device_structs! {
 }
 
 /// The text of the kernel.
-pub(super) fn source() -> Source {
-    kernels::source("assign.cu")
-        .declare(&constants! { i64: FORBIDDEN; u32: FUNCTION, MESSAGE, SENT; })
-        .asserts::<Term>()
-        .asserts::<Digit>()
-        .asserts::<Place>()
-        .asserts::<Guide>()
-}
+const DECODER: Text = Text { source: Decoder::source, shared: Decoder::shared };
 
 /// What the kernel reads, before it goes up.
 #[derive(Debug, Default)]
@@ -93,7 +85,7 @@ struct Layout {
 
 impl Layout {
     /// `None` where the functions are too large.
-    fn new(problem: &Problem, plan: &Plan, program: &Program) -> Option<Layout> {
+    fn new(problem: &Problem, plan: &EliminationPlan, program: &Program) -> Option<Layout> {
         let size = |scope: &[u32]| {
             scope.iter().fold(1u64, |size, &v| size.saturating_mul(u64::from(problem.domains[v as usize])))
         };
@@ -142,7 +134,7 @@ impl Layout {
         Some(layout)
     }
 
-    fn message(&mut self, kind: u32, plan: &Plan, program: &Program, step: usize, place: u32) {
+    fn message(&mut self, kind: u32, plan: &EliminationPlan, program: &Program, step: usize, place: u32) {
         let table = &program.tables[program.messages[step]];
         let strides = table.strides(&plan.domains);
         self.term(kind, table.at, place, table.scope.iter().copied().zip(strides));
@@ -173,6 +165,16 @@ pub(crate) struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
+    /// The text of the kernel.
+    pub(crate) fn source() -> Source {
+        kernels::source("assign.cu")
+            .declare(&constants! { i64: FORBIDDEN; u32: FUNCTION, MESSAGE, SENT; })
+            .asserts::<Term>()
+            .asserts::<Digit>()
+            .asserts::<Place>()
+            .asserts::<Guide>()
+    }
+
     /// Begins to compile what it takes.
     pub(crate) fn begin<E: Element>(gpu: &Gpu) {
         gpu.begin(DECODER, &Self::expression(E::NAME));
@@ -188,20 +190,22 @@ impl<'a> Decoder<'a> {
         limit.saturating_sub(OWN)
     }
 
-    /// For messages on a device; `None` where functions or domains are too large for it.
-    pub(crate) fn new<E: CostEntry + Element>(
-        messages: &'a Resident<MinSum<E>>,
+    /// For messages of costs on a device, whose memory begins at `address`; `None` where functions or domains are too
+    /// large for it.
+    pub(crate) fn new<E: Element>(
+        gpu: &'a Arc<Gpu>,
+        program: &Program,
+        address: u64,
         problem: &Problem,
-        plan: &'a Plan,
+        plan: &'a EliminationPlan,
     ) -> Result<Option<Self>, DeviceError> {
-        let gpu = messages.gpu();
         let cuda = gpu.cuda();
         let row = plan.domains.iter().copied().max().unwrap_or(0);
         let fits = u64::from(row) * 8 <= u64::from(Self::shared(cuda.info.shared_memory));
-        let Some(mut layout) = Layout::new(problem, plan, messages.program()).filter(|_| fits) else { return Ok(None) };
+        let Some(mut layout) = Layout::new(problem, plan, program).filter(|_| fits) else { return Ok(None) };
         let kernel = gpu.kernel(DECODER, &Self::expression(E::NAME))?;
         let mut held = Held::default();
-        let (own, theirs) = (held.upload(cuda, &layout.functions)?, messages.address());
+        let (own, theirs) = (held.upload(cuda, &layout.functions)?, address);
         for term in &mut layout.terms {
             term.address = match term.kind {
                 FUNCTION => own + term.address * size_of::<Cost>() as u64,

@@ -2,15 +2,20 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use super::program::{Content, DeviceTable, Program, Room};
-use super::tile::{Chip, Variant};
-use super::words::BoxWords;
-use super::{BUCKET, Gpu, staging};
-use crate::algebra::Entry;
-use crate::algebra::{CostEntry, Counting, MinSum, Semiring, SumProduct};
-use crate::device::shared::{DeviceStruct, assertions, device_structs};
-use crate::device::{CudaSlice, CudaStream, DeviceError, DeviceRepr, Held, Kernel, PushKernelArg, ValidAsZeroBits};
+use super::decoder::Decoder;
+use super::gpu::Gpu;
+use super::program::{Content, DeviceTable, Launch, Program, Room};
+use super::semiring::{DeviceSemiring, Element};
+use super::shape::Chip;
+use super::staging;
+use super::texts::BUCKET;
+use super::variant::Variant;
+use super::words::{Addresses, BoxWords};
+use crate::algebra::Semiring;
+use crate::device::{CudaSlice, CudaStream, DeviceError, Held, Kernel, PushKernelArg};
 use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
+use crate::elimination::plan::EliminationPlan;
+use crate::model::Problem;
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use std::ops::Range;
@@ -18,104 +23,6 @@ use std::sync::{Arc, OnceLock};
 
 /// Combinations of a slice, at least: the device is far ahead of what callers count in cores.
 pub(crate) const SLICE: u64 = 1 << 35;
-
-/// An entry on both sides.
-pub trait Element: Entry + DeviceRepr + ValidAsZeroBits {
-    /// Its C type.
-    const NAME: &'static str;
-}
-impl Element for i32 {
-    const NAME: &'static str = "int";
-}
-impl Element for i64 {
-    const NAME: &'static str = "long long";
-}
-impl Element for u64 {
-    const NAME: &'static str = "unsigned long long";
-}
-impl Element for f64 {
-    const NAME: &'static str = "double";
-}
-
-/// A semiring that kernels know (kernels/semiring.cuh).
-pub trait DeviceSemiring: Semiring<Entry: Element> {
-    /// What kernels are given of it.
-    type Words: DeviceRepr;
-    /// Its type there.
-    fn name() -> String;
-    /// What kernels are given.
-    fn words(self) -> Self::Words;
-}
-
-#[doc(hidden)]
-// SAFETY: one number, as the kernels have it.
-unsafe impl<E: Element> DeviceRepr for MinSum<E> {}
-impl<E: CostEntry + Element> DeviceSemiring for MinSum<E> {
-    type Words = Self;
-    fn name() -> String {
-        format!("MinSum<{}>", E::NAME)
-    }
-    fn words(self) -> Self {
-        self
-    }
-}
-impl<E: CostEntry + Element> DeviceStruct for MinSum<E> {
-    fn assertions() -> String {
-        assertions(&Self::name(), size_of::<Self>(), &[("cap", std::mem::offset_of!(Self, cap))])
-    }
-}
-
-#[doc(hidden)]
-// SAFETY: one number, as the kernels have it.
-unsafe impl DeviceRepr for Counting {}
-impl DeviceSemiring for Counting {
-    type Words = Self;
-    fn name() -> String {
-        "Counting".into()
-    }
-    fn words(self) -> Self {
-        self
-    }
-}
-impl DeviceStruct for Counting {
-    fn assertions() -> String {
-        assertions(&Self::name(), size_of::<Self>(), &[("most", std::mem::offset_of!(Self, most))])
-    }
-}
-
-impl DeviceSemiring for SumProduct {
-    type Words = NoWords;
-    fn name() -> String {
-        "SumProduct".into()
-    }
-    fn words(self) -> NoWords {
-        NoWords::default()
-    }
-}
-
-device_structs! {
-    /// `SumProduct` of kernels/semiring.cuh.
-    #[derive(Clone, Copy, Debug, Default)]
-    pub struct NoWords as "SumProduct" {
-        unused: u64,
-    }
-
-    /// `Program` of kernels/bucket.cuh.
-    #[derive(Clone, Copy, Debug)]
-    pub(super) struct Addresses as "Program" {
-        memory: u64,
-        steps: u64,
-        map: u64,
-        digits: u64,
-        inputs: u64,
-        strides: u64,
-        folds: u64,
-        settled: u64,
-        settled_map: u64,
-        ranges: u64,
-        ended: u64,
-    }
-}
 
 /// The descriptors on the device, kept as long as something runs.
 #[derive(Debug)]
@@ -269,7 +176,7 @@ impl<S: DeviceSemiring> Execution<S> {
 
     /// Kernels and their blocks, for people.
     pub fn describe(&self) -> String {
-        let launch = |(index, launch): (usize, &super::program::Launch)| {
+        let launch = |(index, launch): (usize, &Launch)| {
             let kernel = self.loaded.kernel(index).ok()?;
             Some(format!("{} x {} ({} registers)", launch.blocks, kernel.name(), kernel.registers()))
         };
@@ -366,18 +273,8 @@ pub struct Resident<S: Semiring> {
 }
 
 impl<S: DeviceSemiring> Resident<S> {
-    /// The device.
-    pub(crate) fn gpu(&self) -> &Arc<Gpu> {
-        &self.gpu
-    }
-
-    /// How the tables lie in its memory.
-    pub(crate) fn program(&self) -> &Program {
-        &self.program
-    }
-
     /// Where its memory begins.
-    pub(crate) fn address(&self) -> u64 {
+    fn address(&self) -> u64 {
         self.gpu.cuda().address(&self.memory)
     }
 
@@ -429,7 +326,11 @@ impl<S: DeviceSemiring> Messages<S> for Resident<S> {
         self.host.get().and_then(Option::as_ref).is_none()
     }
 
-    fn on_device(&self) -> Option<&Resident<S>> {
-        Some(self)
+    fn decode(&self, problem: &Problem, plan: &EliminationPlan) -> Option<Vec<u32>> {
+        if !S::is_costs() {
+            return None;
+        }
+        let decoder = Decoder::new::<S::Entry>(&self.gpu, &self.program, self.address(), problem, plan);
+        decoder.ok()??.assign().ok()
     }
 }

@@ -6,9 +6,9 @@
 //! domains.
 
 use super::program::{ALIGNMENT, Program, Room};
-use super::tile::Chip;
+use super::shape::Chip;
 use crate::elimination::plan::EliminationPlan;
-use crate::elimination::slices::Cut;
+use crate::elimination::plan::slices::Cut;
 use std::ops::Range;
 
 /// Slices of a step that is cut, at least: while one is made the next is on its way to the device.

@@ -12,9 +12,11 @@ mod place;
 mod pre_join;
 mod table;
 
-use super::tile::{Chip, INPUTS, Role, Variant};
+use super::gpu::Gpu;
+use super::shape::{Chip, INPUTS};
+use super::variant::{Role, Variant};
 use super::words::{BoxWords, DigitWords, FoldWords, InputWords, SettledWords, StepWords};
-use crate::elimination::plan::{EliminationPlan, Source, Step};
+use crate::elimination::plan::{EliminationPlan, Plan, Source, Step};
 use crate::model::Scope;
 pub use back::{Back, BackStep, Made, Wanted};
 pub(crate) use describe::NEVER;
@@ -232,5 +234,25 @@ impl Program {
             }
         }
         variants
+    }
+}
+
+impl Gpu {
+    /// Bytes of device memory that a plan takes: its tables, all functions at a time, sums made beforehand.
+    pub fn bytes(plan: &Plan) -> u64 {
+        Gpu::bytes_of(plan, plan.placement.keep_messages, plan.costs.width.bytes())
+    }
+
+    /// Whether a device with so many bytes of free memory can hold a plan whose messages are not kept.
+    pub(crate) fn holds(plan: &EliminationPlan, entry_bytes: u64, bytes: u64) -> bool {
+        let room = Room { keep_messages: false, bytes: entry_bytes, entries: bytes / entry_bytes };
+        Program::new(plan, room, &Chip::default()).is_ok()
+    }
+
+    pub(super) fn bytes_of(plan: &EliminationPlan, keep_messages: bool, entry_bytes: u64) -> u64 {
+        let room = Room { keep_messages, bytes: entry_bytes, entries: 0 };
+        // it is laid out as far as its size
+        let program = Program::new(plan, room, &Chip::default());
+        program.map_or_else(|entries| entries, |program| program.entries).saturating_mul(entry_bytes)
     }
 }

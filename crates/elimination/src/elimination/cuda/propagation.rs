@@ -1,10 +1,10 @@
 //! Sums of products on a device in both directions: messages, and what all else comes to.
 
-use super::Gpu;
 use super::execution::lay_out;
+use super::gpu::Gpu;
 use super::program::{Back, BackStep, Room, Wanted};
 use super::running::{Bits, Machine, Running};
-use super::tile::Chip;
+use super::shape::Chip;
 use crate::algebra::SumProduct;
 use crate::device::DeviceError;
 use crate::elimination::executor::Task;

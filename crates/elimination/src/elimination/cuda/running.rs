@@ -3,8 +3,9 @@
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
 use super::execution::{Loaded, SLICE};
+use super::gpu::Gpu;
 use super::program::{DeviceTable, Program};
-use super::{Gpu, staging};
+use super::staging;
 use crate::algebra::SumProduct;
 use crate::device::{CudaSlice, CudaStream, DeviceError, Recorded};
 use crate::stop::Stop;

@@ -3,12 +3,10 @@
 //! The terms are those of kernels/staged.cu. The weights are fitted to some hundred boxes of buckets of three and four
 //! inputs on an H200 (results/notes/bucket-cuda.md). They decide nothing but speed.
 
-use super::tile::{Chip, Cuts, FEW, Geometry, Shape, TERMS, Variant, cut, waste, within};
+use super::cuts::{Cuts, Geometry, cut};
+use super::shape::{Chip, FEW, Shape, TERMS, waste, within};
+use super::variant::{ENTRY, GROUPS, STAGES, Staged, Variant};
 
-/// Stages that a block has in shared memory.
-pub(crate) const STAGES: u32 = 3;
-/// Bytes of an entry: the kernel is compiled for 32-bit costs only, as others are rare.
-pub(crate) const ENTRY: u32 = 4;
 /// Entries of a copy; boxes begin at multiples of so many along the fastest digit.
 pub(crate) const PIECE: u32 = 4;
 /// Register tiles.
@@ -52,58 +50,6 @@ const ROUND: f64 = 3600.0;
 const OUTPUT: f64 = 1.0;
 /// Bytes of shared memory that a block takes besides its stages.
 const RESERVED: u32 = 1024;
-
-/// A box as the kernel has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Staged {
-    /// Values of a tile along the digits x, y and z.
-    pub tile: [u32; 3],
-    /// Tiles along them.
-    pub tiles: [u32; 3],
-    /// Neighbours along the fastest digit, a thread each.
-    pub lanes: u32,
-    /// Blocks of a multiprocessor.
-    pub blocks: u32,
-}
-
-/// The digits that the groups xy, xz and yz read.
-pub(crate) const GROUPS: [[usize; 2]; 3] = [[0, 1], [0, 2], [1, 2]];
-
-impl Staged {
-    pub fn threads(&self) -> u32 {
-        self.tiles.iter().product::<u32>() * self.lanes
-    }
-
-    /// Outputs of a tile.
-    fn outputs(&self) -> u32 {
-        self.tile.iter().product()
-    }
-
-    /// Of each group, the entries of a tile and the tiles of a box.
-    fn groups(&self) -> [(u32, u32); 3] {
-        GROUPS.map(|[a, b]| (self.tile[a] * self.tile[b], self.tiles[a] * self.tiles[b]))
-    }
-
-    /// Rows that a stage holds, where the groups have so many inputs.
-    fn rows(&self, inputs: &[u32; 3]) -> u32 {
-        self.groups().into_iter().zip(inputs).map(|((entries, tiles), inputs)| inputs * entries * tiles).sum()
-    }
-
-    /// Bytes of dynamic shared memory.
-    pub fn shared(&self, inputs: &[u32; 3]) -> u32 {
-        STAGES * self.rows(inputs) * self.lanes * ENTRY
-    }
-
-    /// Loads of a thread from a stage.
-    fn loads(&self, inputs: &[u32; 3]) -> u32 {
-        self.groups().into_iter().zip(inputs).map(|((entries, _), inputs)| inputs * entries).sum()
-    }
-
-    /// Values of a box along a digit of so many.
-    fn values(&self, place: usize, size: u32) -> u32 {
-        (self.tile[place] * self.tiles[place]).min(size)
-    }
-}
 
 /// A tile along certain digits: a candidate.
 #[derive(Clone, Debug)]

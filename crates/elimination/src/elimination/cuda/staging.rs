@@ -3,11 +3,11 @@
 //! What goes at a time is a *window* of device memory: neighbouring tables, or a piece of a large one. Two buffers take
 //! turns: while one is copied by the device the host works on the other.
 
-use super::Gpu;
-use super::execution::Element;
+use super::gpu::Gpu;
 use super::program::{ALIGNMENT, Content, DeviceTable, Program};
+use super::semiring::Element;
 use crate::device::{Cuda, CudaSlice, CudaStream, DeviceError, Pinned};
-use crate::elimination::slices::Stretch;
+use crate::elimination::plan::slices::Stretch;
 use crate::error::Error;
 use crate::memory;
 use crate::stop::Stop;

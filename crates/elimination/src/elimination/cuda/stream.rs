@@ -5,17 +5,18 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use super::Gpu;
-use super::execution::{DeviceSemiring, Loaded, SLICE, lay_out};
+use super::execution::{Loaded, SLICE, lay_out};
+use super::gpu::Gpu;
 use super::parts::{Part, parts};
 use super::program::{Content, Program, Room};
+use super::semiring::DeviceSemiring;
+use super::shape::Chip;
 use super::staging::{Staging, Window, gather, room, scatter, windows};
-use super::tile::Chip;
 use crate::device::{CudaEvent, CudaSlice, CudaStream, DeviceError};
 use crate::elimination::cpu::Store;
 use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
 use crate::elimination::plan::EliminationPlan;
-use crate::elimination::slices::Stretch;
+use crate::elimination::plan::slices::Stretch;
 use crate::memory;
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;

@@ -1,9 +1,26 @@
 //! What the bucket kernels read of steps, as they declare it.
 
-use super::tile::{Cut, INPUTS, TILE_DIGITS};
+use super::cuts::Cut;
+use super::shape::{INPUTS, TILE_DIGITS};
 use crate::device::shared::device_structs;
 
 device_structs! {
+    /// `Program` of kernels/bucket.cuh.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Addresses as "Program" {
+        pub memory: u64,
+        pub steps: u64,
+        pub map: u64,
+        pub digits: u64,
+        pub inputs: u64,
+        pub strides: u64,
+        pub folds: u64,
+        pub settled: u64,
+        pub settled_map: u64,
+        pub ranges: u64,
+        pub ended: u64,
+    }
+
     /// `Step` of kernels/bucket.cuh, addresses counted from the memory's first byte.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct StepWords as "Step" {

@@ -5,137 +5,19 @@
 //! of its values the table holds one contiguous slice over the rest, which is what the kernel wants. The variables
 //! eliminated last, which most messages share, run fastest.
 
-mod planner;
+mod cutset;
+mod limits;
+pub(crate) mod slices;
+pub(crate) mod spill;
+mod structure;
 
-use super::cutset::{Cutset, Slices};
-use super::sparse::RowLimits;
-use super::spill::Spill;
-use crate::model::{Cost, Scope};
-use crate::threads::Large;
-pub(crate) use planner::{THREADS, temporary};
+use crate::model::Cost;
+pub use cutset::Cutset;
+pub use limits::{Limits, RowLimits, Slices};
+pub use spill::Spill;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-
-/// What a plan may take: `Limits::new(1 << 30).with(|limits| limits.z = Some(4))`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Most variables of a mini-bucket, the eliminated one included; a single function may be larger.
-    pub z: Option<u32>,
-    /// Bytes of all tables alive at a time.
-    pub max_bytes: u64,
-    /// Bytes of messages that files may take beyond that, for an exact plan that does not fit otherwise.
-    pub spill: u64,
-    /// Whether an exact plan that does not fit, or that several devices share, may be cut into slices.
-    pub slices: Option<Slices>,
-    /// Keep every message: needed to assign values or to rate partial assignments afterwards.
-    pub keep_messages: bool,
-    /// Only solutions below this are of interest, besides the problem's own `top`.
-    pub ub: Option<Cost>,
-}
-
-impl Limits {
-    /// Keeps messages within `max_bytes`.
-    pub fn new(max_bytes: u64) -> Self {
-        Limits { z: None, max_bytes, spill: 0, slices: None, keep_messages: true, ub: None }
-    }
-
-    /// These with a change.
-    pub fn with(mut self, change: impl FnOnce(&mut Limits)) -> Limits {
-        change(&mut self);
-        self
-    }
-}
-
-/// Where an input comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
-    /// The unary costs of the eliminated variable.
-    Unary,
-    /// A function of the problem.
-    Function(u32),
-    /// The message of an earlier step.
-    Message(u32),
-}
-
-/// A table that is joined.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Input {
-    /// Where it comes from.
-    pub source: Source,
-    /// Positions it reads, ascending; the first is the one eliminated.
-    pub scope: Scope,
-}
-
-/// One mini-bucket: join the inputs, take the minimum over the variable at `position`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Position of the eliminated variable.
-    pub position: u32,
-    /// What is joined.
-    pub inputs: Box<[Input]>,
-    /// Positions of the message, ascending; the message goes to the bucket of the first. Empty for a constant.
-    pub scope: Scope,
-    /// Entries of the message.
-    pub entries: u64,
-    /// Combinations looked at: entries times the domain size of the eliminated variable.
-    pub joint: u64,
-    /// The only input is a function too large to lay out: the message is its minimum over all positions that
-    /// are missing from `scope`, made from its own entries.
-    pub lowered: bool,
-}
-
-/// What is eliminated, in which order and how: nothing of what entries are or where tables lie.
-#[derive(Clone, Debug)]
-pub struct EliminationPlan {
-    /// The variables, the first eliminated first.
-    pub sequence: Vec<u32>,
-    /// Mini-buckets in the order of their execution; those of one variable follow each other.
-    pub steps: Large<Step>,
-    /// `steps[first[p]..first[p + 1]]` eliminate position `p`.
-    pub first: Vec<u32>,
-    /// Domain size at each position.
-    pub domains: Vec<u32>,
-    /// Most variables of a mini-bucket that was allowed; the most that there are where nothing was split.
-    pub z: u32,
-    /// No bucket was split and no function lowered: the result is that of the whole network.
-    pub exact: bool,
-    /// Work: value combinations of all mini-buckets together, in all slices.
-    pub joint_entries: u64,
-    /// Entries of the largest message.
-    pub largest_table: u64,
-}
-
-impl EliminationPlan {
-    /// `be` or `mbe(z)`.
-    pub fn name(&self) -> String {
-        if self.exact { "be".into() } else { format!("mbe({})", self.z) }
-    }
-
-    /// The plan of the bucket of position 0 alone, of the variables 0, 1, ...
-    pub fn of_bucket(domains: Vec<u32>, steps: Vec<Step>) -> Self {
-        let count = steps.len() as u32;
-        EliminationPlan {
-            sequence: (0..domains.len() as u32).collect(),
-            first: std::iter::once(0).chain(domains.iter().map(|_| count)).collect(),
-            domains,
-            z: steps.iter().map(|step| step.scope.len() as u32 + 1).max().unwrap_or(1),
-            exact: count <= 1,
-            joint_entries: steps.iter().map(|step| step.joint).fold(0, u64::saturating_add),
-            largest_table: steps.iter().map(|step| step.entries).max().unwrap_or(0),
-            steps: steps.into(),
-        }
-    }
-
-    /// All positions of a mini-bucket, ascending.
-    pub fn scope(&self, step: usize) -> Vec<u32> {
-        std::iter::once(self.steps[step].position).chain(self.steps[step].scope.iter().copied()).collect()
-    }
-
-    /// The steps that eliminate a position.
-    pub fn bucket(&self, position: usize) -> &[Step] {
-        &self.steps[self.first[position] as usize..self.first[position + 1] as usize]
-    }
-}
+pub use structure::{EliminationPlan, Input, Source, Step};
 
 /// Where tables lie and how long they stay.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! What an elimination by rows counts: which step is next, what tables cost at least, memory and work.
 
-use super::key::Key;
-use super::{Row, RowLimits, loader};
-use crate::elimination::plan::{Plan, Source};
+use super::key::{Key, Row};
+use super::loader;
+use crate::elimination::plan::{Input, Plan, RowLimits, Source};
 use crate::error::Error;
 use crate::model::{Cost, Problem, add};
 use crate::stop::Stop;
@@ -162,7 +162,7 @@ impl Accounting {
     /// What the next step begins with.
     pub fn open(&self, problem: &Problem, plan: &Plan) -> Open {
         let step = &plan.steps[self.step];
-        let of_input = |input: &crate::elimination::plan::Input| match input.source {
+        let of_input = |input: &Input| match input.source {
             Source::Message(from) => self.least[from as usize],
             _ => loader::least(problem, plan, step, input),
         };

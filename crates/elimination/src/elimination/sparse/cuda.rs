@@ -6,7 +6,10 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use super::{Accounting, JoinPlan, Operand, Projection, Row, StagePlan, loader};
+use super::accounting::Accounting;
+use super::join_plan::{JoinPlan, Operand, StagePlan};
+use super::key::{Projection, Row};
+use super::loader;
 use crate::device::shared::device_structs;
 use crate::device::{self, CudaSlice, DeviceError, Held, Kernel, PushKernelArg};
 use crate::elimination::cuda::{Gpu, Text};

@@ -13,9 +13,8 @@
 //! section IV) joins two tables at a time: both are sorted by what they share, all pairs are written, and what that
 //! gives is sorted once more. The joint table, which that needs memory for, is several times as large as the message.
 
-use super::Row;
 use super::join_plan::{JoinPlan, StagePlan};
-use super::key::{Key, Projection};
+use super::key::{Key, Projection, Row};
 use crate::model::Cost;
 use crate::stop::Stop;
 use rayon::prelude::*;

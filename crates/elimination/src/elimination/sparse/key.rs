@@ -4,9 +4,13 @@
 //! the order of dense tables, and the rows of one value of the variable that a table waits for are one run. Fields
 //! waste less than a bit a variable against mixed-radix numbers and are taken apart by shifts.
 
+use crate::model::Cost;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::{BitAnd, BitOr, Shl, Shr};
+
+/// A key and its cost.
+pub(crate) type Row<K> = (K, Cost);
 
 /// An integer that holds keys.
 pub(crate) trait Key:

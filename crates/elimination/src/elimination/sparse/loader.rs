@@ -1,7 +1,6 @@
 //! Functions of the problem as rows.
 
-use super::Row;
-use super::key::{Key, shifts};
+use super::key::{Key, Row, shifts};
 use crate::elimination::plan::{Input, Plan, Source, Step};
 use crate::model::{Cost, CostFunction, Problem, Table};
 

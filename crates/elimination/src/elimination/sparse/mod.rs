@@ -18,54 +18,33 @@ mod cuda;
 mod join;
 mod join_plan;
 mod key;
-pub(crate) mod loader;
-
-pub(crate) use accounting::Accounting;
-pub(crate) use join_plan::{JoinPlan, Operand, StagePlan};
-pub(crate) use key::Projection;
+mod loader;
 
 use crate::device::DeviceError;
-use crate::elimination::Gpu;
+use crate::elimination::costs::{CostExecutor, CostMessages, Rows};
+use crate::elimination::cuda::Gpu;
 use crate::elimination::executor::{Failure, Progress};
-use crate::elimination::plan::{Plan, Source};
-use crate::elimination::run::{CostExecutor, CostMessages};
+use crate::elimination::plan::{Plan, RowLimits, Source, Step};
+use crate::elimination::table::add_function;
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::stop::Stop;
 use crate::threads::Large;
-use accounting::Open;
+use accounting::{Accounting, Open};
 pub(crate) use cuda::DeviceRows;
 use join::{Join, Limits};
-use key::Key;
+use join_plan::{JoinPlan, Operand};
+use key::{Key, Row};
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-
-/// A key and its cost.
-pub(crate) type Row<K> = (K, Cost);
-
-/// What an elimination by rows may take.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RowLimits {
-    /// Bytes of all tables alive at a time, about.
-    pub bytes: u64,
-    /// Work, as a run counts it.
-    pub work: u64,
-}
-
-impl RowLimits {
-    /// Both.
-    pub fn new(bytes: u64, work: u64) -> RowLimits {
-        RowLimits { bytes, work }
-    }
-}
 
 /// Parts between two looks at the stop flag.
 const BATCH: usize = 64;
 
 /// Bits of the widest joint key of a plan.
 fn widest(plan: &Plan) -> u32 {
-    let joint = |step: &crate::elimination::plan::Step| {
+    let joint = |step: &Step| {
         key::bits(plan.domains[step.position as usize]).saturating_add(key::width(&step.scope, &plan.domains))
     };
     plan.steps.iter().map(joint).max().unwrap_or(0)
@@ -179,8 +158,8 @@ impl CostExecutor for Sparse {
 }
 
 impl CostMessages for Sparse {
-    fn rows(&self) -> Option<&Listed> {
-        if let Sparse::Host(rows) = self { Some(rows) } else { None }
+    fn rows(&self) -> Option<&dyn Rows> {
+        if let Sparse::Host(rows) = self { Some(&**rows) } else { None }
     }
 
     fn entries(&self, _: &[(u32, u64)]) -> Result<Vec<Cost>, Failure> {
@@ -203,18 +182,17 @@ impl Listed {
             Listed::Wide(elimination) => &elimination.accounting,
         }
     }
+}
 
-    /// Rises of the values at a position as [`CostToGo::rate`](crate::elimination::CostToGo::rate) has them. What is
-    /// not listed is forbidden.
-    pub fn rate(&self, problem: &Problem, plan: &Plan, position: usize, assignment: &[u32], row: &mut [Cost]) {
+impl Rows for Listed {
+    fn rate(&self, problem: &Problem, plan: &Plan, position: usize, assignment: &[u32], row: &mut [Cost]) {
         match self {
             Listed::Narrow(elimination) => elimination.rate(problem, plan, position, assignment, row),
             Listed::Wide(elimination) => elimination.rate(problem, plan, position, assignment, row),
         }
     }
 
-    /// All entries of a message in the plan's layout, the cap where none is listed.
-    pub fn message(&self, plan: &Plan, step: usize) -> Option<Vec<Cost>> {
+    fn message(&self, plan: &Plan, step: usize) -> Option<Vec<Cost>> {
         match self {
             Listed::Narrow(elimination) => elimination.message(plan, step),
             Listed::Wide(elimination) => elimination.message(plan, step),
@@ -375,7 +353,7 @@ impl<K: Key> Elimination<K> {
                     Source::Unary => {}
                     Source::Function(f) => {
                         let function = &problem.functions[f as usize];
-                        crate::elimination::decode::add_function(problem, function, variable, assignment, row);
+                        add_function(problem, function, variable, assignment, row);
                     }
                     Source::Message(from) => {
                         for (value, sum) in (0..).zip(row.iter_mut()) {

@@ -5,6 +5,7 @@ use crate::elimination::{Limits, Outcome, Progress, Run};
 use crate::model::{SparseTable, Table};
 use crate::order::Order;
 use crate::rng::Rng;
+use std::any::Any;
 use std::sync::Arc;
 
 const ROOMY: RowLimits = RowLimits { bytes: 1 << 30, work: u64::MAX };
@@ -20,7 +21,8 @@ fn some_ub(rng: &mut Rng, problem: &Problem) -> Option<Cost> {
 }
 
 fn rows_of(outcome: &Outcome) -> &Accounting {
-    outcome.messages.rows().expect("by rows").accounting()
+    let rows: &dyn Any = outcome.messages.rows().expect("by rows");
+    rows.downcast_ref::<Listed>().expect("by rows").accounting()
 }
 
 #[test]

@@ -14,44 +14,12 @@ mod spilling;
 #[cfg(test)]
 mod tests;
 
-use super::plan::{EliminationPlan, Source};
-use super::slices::Cut;
+use super::plan::Spill;
 use crate::error::Error;
 pub(crate) use share::share;
 pub(crate) use spilling::Spilled;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// Combinations that could be looked at while a byte is written and read back: two cores at 10^9 a second, a disk at
-/// 1 GB/s.
-const DISK_WORK: u64 = 4;
-
-/// What of a plan lies in files.
-#[derive(Debug)]
-pub struct Spill {
-    /// By step: whether its message does.
-    pub files: Vec<bool>,
-    /// By step: how it is cut, where it reads or makes such a message and does not fit as a whole.
-    cuts: Vec<Option<Cut>>,
-    /// Bytes of all of them.
-    pub bytes: u64,
-}
-
-impl Spill {
-    /// The work of writing and reading it, in combinations.
-    pub fn work(&self) -> u64 {
-        self.bytes.saturating_mul(DISK_WORK)
-    }
-
-    /// Whether a step reads or makes a message that lies in a file.
-    fn concerns(&self, plan: &EliminationPlan, index: usize) -> bool {
-        self.files[index] || plan.steps[index].inputs.iter().any(|input| self.reads(input.source))
-    }
-
-    fn reads(&self, source: Source) -> bool {
-        matches!(source, Source::Message(from) if self.files[from as usize])
-    }
-}
 
 /// Bytes that tables may take in files: no more than `limit`, or half of what is free where there is none, and than
 /// is free in the folder for temporary files. None where that folder cannot be used or lies in memory itself.

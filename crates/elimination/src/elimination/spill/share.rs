@@ -1,9 +1,8 @@
 //! What of a plan goes to files, and how the steps that read or make it are cut.
 
-use super::Spill;
-use crate::elimination::cpu::kernel::Shape;
-use crate::elimination::plan::{EliminationPlan, Placement, Source, THREADS, temporary};
-use crate::elimination::slices::{Cut, entries};
+use crate::elimination::cpu::{Shape, THREADS, temporary};
+use crate::elimination::plan::slices::{Cut, entries};
+use crate::elimination::plan::{EliminationPlan, Placement, Source, Spill};
 use crate::error::Error;
 use crate::stop::Stop;
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! A run whose large messages lie in files.
 
-use super::{DISK_WORK, Spill, disk, failed, has_room};
+use super::{disk, failed, has_room};
 use crate::algebra::Entry;
 use crate::algebra::Semiring;
-use crate::elimination::cpu::kernel::{Join, Shape};
-use crate::elimination::cpu::{Store, fill, poll};
+use crate::elimination::cpu::{Join, Shape, Store, fill, poll};
 use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
-use crate::elimination::plan::{EliminationPlan, Source, Step};
-use crate::elimination::slices::{Cut, Stretch, entries};
+use crate::elimination::plan::slices::{Cut, Stretch, entries};
+use crate::elimination::plan::spill::DISK_WORK;
+use crate::elimination::plan::{EliminationPlan, Source, Spill, Step};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;

@@ -1,8 +1,8 @@
 //! The builder of networks, which checks them.
 
-use super::{Network, Notation, Variable};
+use super::{Global, Globals, Network, Notation, Variable};
 use crate::error::ModelError;
-use crate::model::global::{Global, Globals, Part, Parts};
+use crate::model::global::{Part, Parts};
 use crate::model::{
     Agents, COST_LIMIT, Cost, CostFunction, Costs, Entry, FORBIDDEN, Reading, SparseTable, Table, Tables, Units, add,
     on_entries,

@@ -1,7 +1,8 @@
 //! Both directions of a propagation as one program: messages to the roots, and what all else comes to on the way back.
 
 use super::{Program, Room, Settled, Task};
-use crate::elimination::cuda::tile::{BUSY, Chip, INPUTS, THREADS, split};
+use crate::elimination::cuda::shape::{BUSY, Chip, INPUTS, THREADS};
+use crate::elimination::cuda::tile::split;
 use crate::elimination::plan::{EliminationPlan, Source};
 use crate::model::Scope;
 use std::cmp::Reverse;

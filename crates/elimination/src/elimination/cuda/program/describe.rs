@@ -1,7 +1,9 @@
 //! What kernels are told of steps: descriptors and launches.
 
 use super::{Launch, Program, Settled, Task};
-use crate::elimination::cuda::tile::{BUSY, Chip, Digit, Geometry, Phase, SETTLED, Shape, Variant, merge};
+use crate::elimination::cuda::cuts::Geometry;
+use crate::elimination::cuda::shape::{BUSY, Chip, Digit, SETTLED, Shape, merge};
+use crate::elimination::cuda::variant::{Phase, Variant};
 use crate::elimination::cuda::words::{BoxWords, DigitWords, FoldWords, InputWords, SettledWords, StepWords};
 use rustc_hash::FxHashMap;
 

@@ -1,7 +1,8 @@
 //! Steps on pairs of probabilities and utilities: sums of products, expectations of sums, largest sums.
 
 use super::{Content, Pair, Program, Room, Task};
-use crate::elimination::cuda::tile::{Chip, INPUTS, Role};
+use crate::elimination::cuda::shape::{Chip, INPUTS};
+use crate::elimination::cuda::variant::Role;
 use crate::elimination::plan::Source;
 use crate::model::Scope;
 

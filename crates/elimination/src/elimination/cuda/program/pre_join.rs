@@ -1,7 +1,7 @@
 //! Products of inputs that are made before a step.
 
 use super::{Program, Task};
-use crate::elimination::cuda::tile::INPUTS;
+use crate::elimination::cuda::shape::INPUTS;
 use crate::model::Scope;
 use std::collections::BTreeMap;
 

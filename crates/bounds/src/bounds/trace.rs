@@ -1,6 +1,5 @@
 //! The branching trace of a search, kept for a certificate: the replay branches on the same variables.
 
-use super::depth_first::Choice;
 use crate::model::Cost;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,6 +13,14 @@ struct Log {
     branchings: Vec<Branched>,
     work: u64,
     mini: u64,
+}
+
+/// The values that a variable is left, after other choices.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    pub variable: u32,
+    pub values: Box<[u32]>,
+    pub before: Option<Arc<Choice>>,
 }
 
 #[derive(Clone, Debug)]

@@ -1,13 +1,11 @@
 //! Makes plans: simulates elimination along an order, splits buckets, and looks for the largest z that fits.
 
-use super::{CostRange, EliminationPlan, Input, Limits, Placement, Plan, Source, Step, Width};
+use super::cpu::temporary;
+use super::plan::slices::entries;
+use super::plan::{CostRange, EliminationPlan, Input, Limits, Placement, Plan, RowLimits, Source, Step, Width};
+use super::spill::share;
+use super::{cap, cutset, sparse, table};
 use crate::algebra::TERMS;
-use crate::elimination::cpu::kernel::Shape;
-use crate::elimination::cutset;
-use crate::elimination::slices::entries;
-use crate::elimination::sparse::{self, RowLimits};
-use crate::elimination::spill::share;
-use crate::elimination::{cap, table};
 use crate::error::Error;
 use crate::model::{Cost, Problem, Readers, Scope};
 use crate::order::Order;
@@ -18,9 +16,6 @@ use smallvec::{SmallVec, smallvec};
 /// Mini-buckets of one bucket that an input tries, newest first. Only hubs with thousands of functions ever
 /// have more.
 const TRIES: usize = 32;
-
-/// Threads that scratch memory is counted for. A fixed number, so that plans do not depend on the machine.
-pub(crate) const THREADS: u64 = 16;
 
 impl CostRange {
     /// What matters below a cost and the problem's own `top`.
@@ -399,15 +394,4 @@ impl<'a> Context<'a> {
         }
         (count, combinations)
     }
-}
-
-/// Entries that a step needs besides its message: laid out functions and scratch.
-pub(crate) fn temporary(step: &Step, domains: &[u32]) -> u64 {
-    if step.lowered {
-        return step.entries;
-    }
-    let functions = step.inputs.iter().filter(|input| matches!(input.source, Source::Function(_)));
-    let loaded = functions.map(|input| entries(&input.scope, domains)).fold(0, u64::saturating_add);
-    let shape = Shape::new(&step.scope, domains, domains[step.position as usize] as usize);
-    loaded.saturating_add((shape.scratch(&step.inputs) as u64).saturating_mul(THREADS))
 }

@@ -3,11 +3,12 @@
 //! orders ([`orders`]).
 
 use super::orders::{Next, Orders};
-use super::{JoinGraph, Patience};
-use crate::bounds::shifting::Between;
+use super::sizes::SizeSchedule;
+use crate::bounds::Shift;
+use crate::bounds::join_graph::{JoinGraph, Patience};
+use crate::bounds::shifting::{Between, Shifting};
 use crate::bounds::tuning::DEVICE_WORTHWHILE;
 use crate::bounds::tuning::join_graph::{CHECKED_LARGEST, DEVICE_LARGEST, FIRST_Z, GROWTH, LARGEST, LEADING};
-use crate::bounds::{Shift, Shifting, SizeSchedule};
 use crate::certificate;
 use crate::elimination::{Gpu, Limits, Plan};
 use crate::error::Error;

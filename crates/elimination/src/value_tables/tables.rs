@@ -1,36 +1,12 @@
-//! The core in the form that ratings read: for each variable and each function on it, the table with that variable
-//! running fastest, so that the costs of all its values under the others' values are one contiguous row.
-//!
-//! Entries are i32. Where a core's costs are too wide they are shifted right (a state's energy is still the exact sum
-//! in 64 bits, see [`ValueTables::energy`]); a forbidden entry costs [`ValueTables::hard`].
+//! The rows of a core and what is read of them: ratings, incidences, energies.
 
-mod in_turn;
-mod quantization;
-mod rows;
-mod together;
-
-use self::quantization::{Forbidding, Quantum, quantize, quantum};
-pub use self::rows::{Row, RowEntry, Rows, on_rows};
-use crate::device::shared::constants;
+use super::quantization::{Forbidding, quantize};
+use super::rows::{Row, RowEntry, Rows, on_rows};
 use crate::error::Error;
-use crate::model::{Cost, CostFunction, Costs, Entry, FORBIDDEN, Problem, Readers, on_entries};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Problem};
 use crate::stop::Stop;
 use crate::threads;
 use std::sync::Arc;
-
-/// A variable's row never sums to more than this, so that ratings and their differences fit i32.
-const ROW_LIMIT: Cost = 1 << 28;
-
-/// What the padded places of a row cost: more than any sum of entries.
-pub const PADDING: i32 = 1 << 29;
-
-/// What rows cost as kernels have it.
-pub fn declared() -> String {
-    constants! { i32: PADDING; i64: FORBIDDEN; }
-}
-
-/// A table is copied once for each of its variables; one with more entries than this is read where it is.
-const COPY_LIMIT: u64 = 1 << 22;
 
 /// A function as seen from one of its variables: where its rows begin and how the other values move the row.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,8 +22,8 @@ pub struct Incidence {
     /// Its stride.
     pub second_stride: u32,
     /// Further pairs in `ValueTables::further`.
-    further: u32,
-    further_len: u32,
+    pub(super) further: u32,
+    pub(super) further_len: u32,
 }
 
 /// All rows of a core.
@@ -63,60 +39,20 @@ pub struct ValueTables {
     pub hard: i32,
     /// What forbidden entries cost.
     pub forbidding: Forbidding,
-    rows: Rows,
-    unary: Vec<u32>,
-    ranges: Vec<u32>,
-    incidences: Vec<Incidence>,
+    pub(super) rows: Rows,
+    pub(super) unary: Vec<u32>,
+    pub(super) ranges: Vec<u32>,
+    pub(super) incidences: Vec<Incidence>,
     /// The function of each incidence.
-    functions: Vec<u32>,
-    further: Vec<(u32, u32)>,
+    pub(super) functions: Vec<u32>,
+    pub(super) further: Vec<(u32, u32)>,
     /// Functions read where they are, by variable.
-    in_place: Vec<Vec<u32>>,
+    pub(super) in_place: Vec<Vec<u32>>,
     /// Entries of a table that is copied, at most.
-    limit: u64,
+    pub(super) limit: u64,
 }
 
 impl ValueTables {
-    /// Lays out the rows of a core. A forbidden entry costs `price` (in the core's units) or less, where the rows
-    /// would not fit i32 otherwise, but then at least what the other costs of a variable add up to.
-    #[doc(hidden)]
-    pub fn new(problem: &Arc<Problem>, price: Cost) -> ValueTables {
-        ValueTables::until(problem, price, &Stop::new()).expect("no stop is set")
-    }
-
-    /// The same, or [`Error::Stopped`].
-    pub fn until(problem: &Arc<Problem>, price: Cost, stop: &Stop) -> Result<ValueTables, Error> {
-        ValueTables::copying(problem, price, COPY_LIMIT, stop)
-    }
-
-    /// The same, where tables are copied that have at most so many entries; variables have the rows of their own costs
-    /// alone where that is 0.
-    pub fn copying(problem: &Arc<Problem>, price: Cost, limit: u64, stop: &Stop) -> Result<ValueTables, Error> {
-        let n = problem.variables();
-        let incidence = || if limit > 0 { problem.incidence_until(stop) } else { Ok(Readers::of_none(n)) };
-        let (quantum, incidence) = rayon::join(|| quantum(problem, price, stop), incidence);
-        let (Quantum { shift, hard, forbidding, most }, incidence) = (quantum?, incidence?);
-        let mut tables = ValueTables {
-            problem: problem.clone(),
-            width: problem.domains.iter().map(|&d| padded(d)).collect(),
-            shift,
-            hard,
-            forbidding,
-            rows: Rows::default(),
-            unary: Vec::with_capacity(n),
-            ranges: Vec::with_capacity(n + 1),
-            incidences: Vec::new(),
-            functions: Vec::new(),
-            further: Vec::new(),
-            in_place: Vec::new(),
-            limit: limit.min(COPY_LIMIT),
-        };
-        if limit == 0 || !together::lay_out(&mut tables, &incidence, most, stop)? {
-            in_turn::lay_out(&mut tables, &incidence, stop)?;
-        }
-        Ok(tables)
-    }
-
     /// Bytes of all of it, the core's own tables not counted.
     pub fn bytes(&self) -> u64 {
         let of_variables = size_of_val(&self.width[..]) + size_of_val(&self.unary[..]) + size_of_val(&self.ranges[..]);
@@ -419,7 +355,7 @@ impl ValueTables {
     }
 
     /// A function as seen from one of its variables, whose rows begin at `base`; pairs beyond two go to `further`.
-    fn incidence_of(
+    pub(super) fn incidence_of(
         &self,
         function: &CostFunction,
         position: usize,
@@ -462,25 +398,4 @@ impl Energy {
             self.total = self.total.saturating_add(cost);
         }
     }
-}
-
-/// Row length for a domain: 4, which a device loads at once, or whole vectors of 8.
-fn padded(domain: u32) -> u32 {
-    match domain {
-        0..=4 => 4,
-        _ => domain.next_multiple_of(8),
-    }
-}
-
-/// Writes a table's rows as seen from a variable of `domain` values, `inner` entries apart, each row `width` entries.
-fn orient<E>(table: &Costs, [domain, inner, width]: [usize; 3], quantize: impl Fn(Cost) -> E, rows: &mut [E]) {
-    on_entries!(table, entries => {
-        for (before, block) in entries.chunks_exact(domain * inner).enumerate() {
-            for (value, entries) in block.chunks_exact(inner).enumerate() {
-                for (after, entry) in entries.iter().enumerate() {
-                    rows[(before * inner + after) * width + value] = quantize(Entry::cost(*entry));
-                }
-            }
-        }
-    });
 }

@@ -3,9 +3,9 @@
 //!
 //! As a message's digits are in the order of its inputs', a slice reads one stretch of an input for each value of the
 //! eliminated variable, and is a stretch of the message itself. So tables may lie where only slices of them are at
-//! hand: in the host's memory while a device computes (`cuda::stream`), in files ([`spill`](super::spill)).
+//! hand: in the host's memory while a device computes (`cuda::stream`), in files (`spill`).
 
-use super::plan::{EliminationPlan, Step};
+use super::structure::{EliminationPlan, Step};
 
 /// How a message is cut into slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

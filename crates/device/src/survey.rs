@@ -1,0 +1,16 @@
+//! What is installed and usable.
+
+use super::driver::driver;
+use super::find::devices;
+use super::nvrtc::Nvrtc;
+use super::{Cuda, Found, Info, Survey};
+
+/// The report of `fangs devices`. Opens each device.
+pub fn survey() -> Survey {
+    let compiler = Nvrtc::get().map(|nvrtc| (nvrtc.version, nvrtc.path.clone()));
+    let found = |info: Info| {
+        let usable = Cuda::open(info.ordinal).and_then(|cuda| cuda.memory());
+        Found { info, usable }
+    };
+    Survey { driver: driver(), compiler, devices: devices().map(|all| all.into_iter().map(found).collect()) }
+}

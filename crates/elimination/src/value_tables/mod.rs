@@ -1,0 +1,79 @@
+//! The core in the form that ratings read: for each variable and each function on it, the table with that variable
+//! running fastest, so that the costs of all its values under the others' values are one contiguous row.
+//!
+//! Entries are i32. Where a core's costs are too wide they are shifted right (a state's energy is still the exact sum
+//! in 64 bits, see [`ValueTables::energy`]); a forbidden entry costs [`ValueTables::hard`].
+
+mod in_turn;
+mod orient;
+mod quantization;
+mod rows;
+mod tables;
+mod together;
+
+use crate::device::shared::constants;
+use crate::error::Error;
+use crate::model::{Cost, FORBIDDEN, Problem, Readers};
+use crate::stop::Stop;
+use quantization::{Quantum, quantum};
+pub use rows::{PADDING, Row, RowEntry, Rows, on_rows};
+use std::sync::Arc;
+pub use tables::{Energy, Incidence, ValueTables};
+
+/// What rows cost as kernels have it.
+pub fn declared() -> String {
+    constants! { i32: PADDING; i64: FORBIDDEN; }
+}
+
+/// A table is copied once for each of its variables; one with more entries than this is read where it is.
+const COPY_LIMIT: u64 = 1 << 22;
+
+impl ValueTables {
+    /// Lays out the rows of a core. A forbidden entry costs `price` (in the core's units) or less, where the rows
+    /// would not fit i32 otherwise, but then at least what the other costs of a variable add up to.
+    #[doc(hidden)]
+    pub fn new(problem: &Arc<Problem>, price: Cost) -> ValueTables {
+        ValueTables::until(problem, price, &Stop::new()).expect("no stop is set")
+    }
+
+    /// The same, or [`Error::Stopped`].
+    pub fn until(problem: &Arc<Problem>, price: Cost, stop: &Stop) -> Result<ValueTables, Error> {
+        ValueTables::copying(problem, price, COPY_LIMIT, stop)
+    }
+
+    /// The same, where tables are copied that have at most so many entries; variables have the rows of their own costs
+    /// alone where that is 0.
+    pub fn copying(problem: &Arc<Problem>, price: Cost, limit: u64, stop: &Stop) -> Result<ValueTables, Error> {
+        let n = problem.variables();
+        let incidence = || if limit > 0 { problem.incidence_until(stop) } else { Ok(Readers::of_none(n)) };
+        let (quantum, incidence) = rayon::join(|| quantum(problem, price, stop), incidence);
+        let (Quantum { shift, hard, forbidding, most }, incidence) = (quantum?, incidence?);
+        let mut tables = ValueTables {
+            problem: problem.clone(),
+            width: problem.domains.iter().map(|&d| padded(d)).collect(),
+            shift,
+            hard,
+            forbidding,
+            rows: Rows::default(),
+            unary: Vec::with_capacity(n),
+            ranges: Vec::with_capacity(n + 1),
+            incidences: Vec::new(),
+            functions: Vec::new(),
+            further: Vec::new(),
+            in_place: Vec::new(),
+            limit: limit.min(COPY_LIMIT),
+        };
+        if limit == 0 || !together::lay_out(&mut tables, &incidence, most, stop)? {
+            in_turn::lay_out(&mut tables, &incidence, stop)?;
+        }
+        Ok(tables)
+    }
+}
+
+/// Row length for a domain: 4, which a device loads at once, or whole vectors of 8.
+fn padded(domain: u32) -> u32 {
+    match domain {
+        0..=4 => 4,
+        _ => domain.next_multiple_of(8),
+    }
+}
