@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "launches of kernels")]
 
-use fangs::device::{CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg, Source};
+use fangs::device::{Blocks, CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg, Source};
 use fangs_testing::gpu;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -31,7 +31,9 @@ fn source() -> Source {
 fn add(stream: &CudaStream, kernel: &Kernel, numbers: &mut CudaSlice<i32>) -> Result {
     let count = numbers.len() as u32;
     // SAFETY: the arguments are those of `add`.
-    unsafe { kernel.launch(stream, (count.div_ceil(128), 128, 0), |arguments| arguments.arg(numbers).arg(&count)) }
+    unsafe {
+        kernel.launch(stream, Blocks::new(count.div_ceil(128), 128), |arguments| arguments.arg(numbers).arg(&count))
+    }
 }
 
 #[test]
@@ -73,7 +75,7 @@ fn kernels_run_and_errors_name_them() -> Result {
     let error = module.kernel("add<5>", 10 << 20).expect_err("no block has 10 MiB").to_string();
     assert!(error.contains("add<5> of own.cu") && error.contains("shared memory"), "{error}");
     // SAFETY: it is not launched: no block has 4096 threads.
-    let refused = unsafe { kernel.launch(cuda.stream(), (1, 4096, 0), |arguments| arguments.arg(&numbers)) };
+    let refused = unsafe { kernel.launch(cuda.stream(), Blocks::new(1, 4096), |arguments| arguments.arg(&numbers)) };
     let error = refused.expect_err("no block has 4096 threads").to_string();
     assert!(error.starts_with("launching add<5> of own.cu with 1 blocks of 4096 threads"), "{error}");
     Ok(())
@@ -132,7 +134,7 @@ fn copies_run_beside_work() -> Result {
         cuda.wait(cuda.stream(), &cuda.mark(&copies)?)?;
         // SAFETY: the arguments are those of `spin`.
         unsafe {
-            kernel.launch(cuda.stream(), (count.div_ceil(256), 256, 0), |arguments| {
+            kernel.launch(cuda.stream(), Blocks::new(count.div_ceil(256), 256), |arguments| {
                 arguments.arg(&mut memory[turn]).arg(&count).arg(&rounds)
             })?;
         }

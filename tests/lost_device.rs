@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code, reason = "launches of kernels")]
 
-use fangs::device::{Choice, DeviceError, PushKernelArg};
+use fangs::device::{Blocks, Choice, DeviceError, PushKernelArg};
 use fangs_testing::gpu;
 
 type Result<T = ()> = std::result::Result<T, DeviceError>;
@@ -18,7 +18,7 @@ fn a_kernel_that_fails_is_an_error() -> Result {
     let numbers = cuda.upload(&[1])?;
     let launch = || {
         // SAFETY: none: the kernel writes where nothing is, which the device notices.
-        unsafe { kernel.launch(cuda.stream(), (1, 1, 0), |arguments| arguments.arg(&numbers)) }
+        unsafe { kernel.launch(cuda.stream(), Blocks::new(1, 1), |arguments| arguments.arg(&numbers)) }
     };
     let error = launch().and_then(|()| cuda.synchronize()).expect_err("it writes to address 8").to_string();
     eprintln!("{error}");

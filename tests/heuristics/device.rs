@@ -2,7 +2,7 @@
 
 use super::random::{INPUTS_AND_TABLES, Sample, Visit};
 use super::{DOMAINS, Setting};
-use fangs::device::{PushKernelArg, Source};
+use fangs::device::{Blocks, PushKernelArg, Source};
 use fangs::heuristics::INPUTS;
 use fangs::heuristics::language::{Heuristic, Scratch};
 use fangs::rng::Rng;
@@ -120,7 +120,7 @@ fn a_device_weighs_as_the_cpu_does() {
             let launched = module.kernel(kernel, 0).map(|kernel| {
                 // SAFETY: the arguments are those of `weigh`.
                 unsafe {
-                    kernel.launch(cuda.stream(), (1, 32, 0), |arguments| {
+                    kernel.launch(cuda.stream(), Blocks::new(1, 32), |arguments| {
                         arguments.arg(&fields).arg(&starts).arg(&count).arg(&mut weights).arg(&mut found)
                     })
                 }

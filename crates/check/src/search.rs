@@ -10,7 +10,7 @@
 use super::buckets::Rest;
 use super::state::State;
 use super::tables;
-use super::tuning::{ELIMINATED, PASSES, ROOT_PASSES, TRIES};
+use super::tuning::{ELIMINATED, PASSES, Passes, ROOT_PASSES, TRIES};
 use crate::certificate::Search;
 use crate::model::{Cost, Costs, FORBIDDEN};
 use rustc_hash::FxHashMap;
@@ -172,7 +172,7 @@ struct Task<'a> {
 impl Task<'_> {
     /// Lowers `least` to the cost of an assignment of the node, if one is cheaper: no better bound is proven then. The
     /// certificate decides the depth, so nodes are on a list, not on the stack.
-    fn node(&mut self, node: Node, hint: Option<u32>, least: &mut Cost, passes: (usize, Cost)) -> Result<(), String> {
+    fn node(&mut self, node: Node, hint: Option<u32>, least: &mut Cost, passes: Passes) -> Result<(), String> {
         let mut open = Vec::new();
         open.extend(self.branch(node, hint, least, passes)?);
         while let Some(parent) = open.last_mut() {
@@ -199,7 +199,7 @@ impl Task<'_> {
         mut node: Node,
         hint: Option<u32>,
         least: &mut Cost,
-        passes: (usize, Cost),
+        passes: Passes,
     ) -> Result<Option<Open>, String> {
         if !self.shift(&mut node, *least, passes)? {
             return Ok(None);
@@ -225,10 +225,10 @@ impl Task<'_> {
     }
 
     /// Moves costs to the constant by forward and backward passes; returns whether a cost below `limit` may be left.
-    fn shift(&mut self, node: &mut Node, limit: Cost, (passes, part): (usize, Cost)) -> Result<bool, String> {
+    fn shift(&mut self, node: &mut Node, limit: Cost, passes: Passes) -> Result<bool, String> {
         let variables: Vec<u32> =
             (0..node.values.len() as u32).filter(|&v| !node.values[v as usize].is_empty()).collect();
-        for pass in 0..passes {
+        for pass in 0..passes.most {
             let before = node.constant;
             for onward in [true, false] {
                 for at in 0..variables.len() {
@@ -242,7 +242,7 @@ impl Task<'_> {
                     }
                 }
             }
-            if (node.constant - before).saturating_mul(part) < limit - node.constant {
+            if (node.constant - before).saturating_mul(passes.part) < limit - node.constant {
                 break;
             }
         }

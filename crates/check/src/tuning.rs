@@ -18,9 +18,16 @@ pub(super) const PARTS: usize = 8;
 /// Visits of a table in a move.
 pub(super) const LOOKS: u64 = 2;
 
-/// Pairs of passes at a node and at the root, as long as each gains such a part of the distance to the limit.
-pub(super) const PASSES: (usize, Cost) = (10, 8);
-pub(super) const ROOT_PASSES: (usize, Cost) = (200, 1000);
+/// Pairs of passes: at most `most`, as long as each gains one part in `part` of the distance to the limit.
+#[derive(Clone, Copy)]
+pub(super) struct Passes {
+    pub most: usize,
+    pub part: Cost,
+}
+
+/// Pairs of passes at a node and at the root.
+pub(super) const PASSES: Passes = Passes { most: 10, part: 8 };
+pub(super) const ROOT_PASSES: Passes = Passes { most: 200, part: 1000 };
 /// Combinations up to which the residual problem of a node is eliminated.
 pub(super) const ELIMINATED: u64 = if cfg!(test) { 12 } else { 1 << 18 };
 /// The mini-buckets of a node first take small parts of the combinations allowed: most nodes need no more.

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::kernels;
 use crate::stop::Stop;
 use fangs_device::shared::{constants, device_structs};
-use fangs_device::{Cuda, CudaSlice, CudaView, DeviceError, PushKernelArg, Source};
+use fangs_device::{Blocks, Cuda, CudaSlice, CudaView, DeviceError, PushKernelArg, Source};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -295,7 +295,9 @@ impl Remote {
         }
         let kernel = self.gpu.kernel(TEXT, kernel)?;
         // SAFETY: the argument is that of all these kernels; the addresses are those of memory that is held meanwhile.
-        unsafe { kernel.launch(self.gpu.cuda().stream(), (blocks, THREADS, 0), |arguments| arguments.arg(words)) }
+        unsafe {
+            kernel.launch(self.gpu.cuda().stream(), Blocks::new(blocks, THREADS), |arguments| arguments.arg(words))
+        }
     }
 
     /// What vectors expect of rows.
@@ -314,10 +316,14 @@ impl Remote {
         let threads = (u64::from(number) * count as u64) << split;
         // SAFETY: the arguments are those of the kernel, and the memory is as large as it says.
         unsafe {
-            kernel.launch(cuda.stream(), (threads.div_ceil(THREADS.into()) as u32, THREADS, 0), |arguments| {
-                let arguments = arguments.arg(rows).arg(vectors).arg(&mut out).arg(&number);
-                arguments.arg(&many).arg(&width).arg(&split)
-            })?;
+            kernel.launch(
+                cuda.stream(),
+                Blocks::new(threads.div_ceil(THREADS.into()) as u32, THREADS),
+                |arguments| {
+                    let arguments = arguments.arg(rows).arg(vectors).arg(&mut out).arg(&number);
+                    arguments.arg(&many).arg(&width).arg(&split)
+                },
+            )?;
         }
         cuda.read(&out)
     }

@@ -1,6 +1,6 @@
 //! Compiled kernels on disk. If anything is wrong with the cache, kernels are compiled again.
 
-use super::nvrtc::Image;
+use super::nvrtc::{Image, Nvrtc};
 use super::source::Source;
 use crate::terminal;
 use serde::{Deserialize, Serialize};
@@ -59,10 +59,10 @@ fn hex(digest: impl AsRef<[u8]>) -> String {
 }
 
 /// What an image depends on: the texts, the constants, the kernels, the architecture, the compiler.
-pub(super) fn key(source: &Source, architecture: i32, compiler: (i32, i32)) -> String {
+pub(super) fn key(source: &Source, architecture: i32, nvrtc: &Nvrtc) -> String {
     let Source { text, constants, kernels, .. } = source;
     let included = source.includes();
-    format!("{}\n{architecture} {compiler:?} {constants:?} {kernels:?}\n{text}\n{included:?}", crate::VERSION)
+    format!("{}\n{architecture} {:?} {constants:?} {kernels:?}\n{text}\n{included:?}", crate::VERSION, nvrtc.version)
 }
 
 impl Cache {

@@ -64,7 +64,7 @@ impl Cuda {
     fn compile_or_load(&self, source: &Source) -> Result<Module, DeviceError> {
         let began = Instant::now();
         let nvrtc = Nvrtc::get()?;
-        let key = cache::key(source, self.info.architecture, nvrtc.version);
+        let key = cache::key(source, self.info.architecture, nvrtc);
         let cache = cache::Cache::of_user();
         let load = |code: Vec<u8>| {
             let what = || {

@@ -19,6 +19,24 @@ pub struct Module {
     pub(super) compiled: Compiled,
 }
 
+/// The thread blocks of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    /// Number of blocks.
+    pub count: u32,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Bytes of dynamic shared memory of a block.
+    pub shared: u32,
+}
+
+impl Blocks {
+    /// Blocks without dynamic shared memory.
+    pub const fn new(count: u32, threads: u32) -> Blocks {
+        Blocks { count, threads, shared: 0 }
+    }
+}
+
 /// A kernel that can be launched.
 #[derive(Clone, Debug)]
 pub struct Kernel {
@@ -105,7 +123,7 @@ impl Kernel {
         occupancy.map_err(failed(format!("occupancy of {}", self.name)))
     }
 
-    /// Launches it: `grid` blocks of `threads` threads with `shared` bytes of dynamic shared memory.
+    /// Launches some blocks of it.
     ///
     /// # Errors
     /// The launch's, or an earlier one's that the driver reports late.
@@ -116,12 +134,13 @@ impl Kernel {
     pub unsafe fn launch<'a>(
         &'a self,
         stream: &'a CudaStream,
-        (grid, threads, shared): (u32, u32, u32),
+        blocks: Blocks,
         arguments: impl for<'b> FnOnce(&'b mut LaunchArgs<'a>) -> &'b mut LaunchArgs<'a>,
     ) -> Result<(), DeviceError> {
-        let what = || format!("launching {} with {grid} blocks of {threads} threads and {shared} bytes", self.name);
+        let Blocks { count, threads, shared } = blocks;
+        let what = || format!("launching {} with {count} blocks of {threads} threads and {shared} bytes", self.name);
         fail_on_purpose(stream.context().ordinal(), what)?;
-        let config = LaunchConfig { grid_dim: (grid, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: shared };
+        let config = LaunchConfig { grid_dim: (count, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: shared };
         let mut builder = stream.launch_builder(&self.function);
         let _ = arguments(&mut builder);
         // SAFETY: the caller's promise.

@@ -43,7 +43,7 @@ pub use {
         PushKernelArg, ValidAsZeroBits,
     },
     graph::Recorded,
-    launch::{Kernel, Module, compiles},
+    launch::{Blocks, Kernel, Module, compiles},
     memory::Pinned,
 };
 

@@ -42,6 +42,13 @@ type Text = *const c_char;
 type Size = unsafe extern "C" fn(Handle, *mut usize) -> Status;
 type Get = unsafe extern "C" fn(Handle, *mut c_char) -> Status;
 
+/// The two functions that hand out a text or code of a program.
+#[derive(Clone, Copy, Debug)]
+struct Output {
+    size: Size,
+    get: Get,
+}
+
 /// The functions of nvrtc.h that are used, by their names there.
 #[derive(Clone, Copy, Debug)]
 struct Functions {
@@ -52,9 +59,9 @@ struct Functions {
     create_program: unsafe extern "C" fn(*mut Handle, Text, Text, c_int, *const Text, *const Text) -> Status,
     add_name_expression: unsafe extern "C" fn(Handle, Text) -> Status,
     compile_program: unsafe extern "C" fn(Handle, c_int, *const Text) -> Status,
-    log: (Size, Get),
-    cubin: (Size, Get),
-    ptx: (Size, Get),
+    log: Output,
+    cubin: Output,
+    ptx: Output,
     get_lowered_name: unsafe extern "C" fn(Handle, Text, *mut Text) -> Status,
     destroy_program: unsafe extern "C" fn(*mut Handle) -> Status,
 }
@@ -77,9 +84,12 @@ impl Functions {
                 create_program: get(library, c"nvrtcCreateProgram")?,
                 add_name_expression: get(library, c"nvrtcAddNameExpression")?,
                 compile_program: get(library, c"nvrtcCompileProgram")?,
-                log: (get(library, c"nvrtcGetProgramLogSize")?, get(library, c"nvrtcGetProgramLog")?),
-                cubin: (get(library, c"nvrtcGetCUBINSize")?, get(library, c"nvrtcGetCUBIN")?),
-                ptx: (get(library, c"nvrtcGetPTXSize")?, get(library, c"nvrtcGetPTX")?),
+                log: Output {
+                    size: get(library, c"nvrtcGetProgramLogSize")?,
+                    get: get(library, c"nvrtcGetProgramLog")?,
+                },
+                cubin: Output { size: get(library, c"nvrtcGetCUBINSize")?, get: get(library, c"nvrtcGetCUBIN")? },
+                ptx: Output { size: get(library, c"nvrtcGetPTXSize")?, get: get(library, c"nvrtcGetPTX")? },
                 get_lowered_name: get(library, c"nvrtcGetLoweredName")?,
                 destroy_program: get(library, c"nvrtcDestroyProgram")?,
             })
@@ -294,13 +304,13 @@ impl<'a> Program<'a> {
         Ok(Image { code: self.bytes(code, "the code")?, symbols })
     }
 
-    fn bytes(&self, (size, get): (Size, Get), what: &str) -> Result<Vec<u8>, DeviceError> {
+    fn bytes(&self, output: Output, what: &str) -> Result<Vec<u8>, DeviceError> {
         let mut length = 0;
         // SAFETY: the program is alive; the buffer has the length that the library asked for.
         unsafe {
-            self.check(size(self.handle, &mut length), what)?;
+            self.check((output.size)(self.handle, &mut length), what)?;
             let mut buffer = vec![0u8; length];
-            self.check(get(self.handle, buffer.as_mut_ptr().cast()), what)?;
+            self.check((output.get)(self.handle, buffer.as_mut_ptr().cast()), what)?;
             Ok(buffer)
         }
     }

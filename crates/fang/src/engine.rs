@@ -35,15 +35,15 @@ pub fn assign_variable<S: ?Sized, H: LocalHeuristic<S>>(
     // arrays fix the length of loops over the commonest rows at compile time: 0.7 to 0.85 of a sweep's time
     // (results/notes/cpu.md)
     match heuristic.possibilities(state, variable) {
-        4 => assign_in(heuristic, state, variable, draw, (&mut [H::Rating::default(); 4], &mut [0; 4])),
-        8 => assign_in(heuristic, state, variable, draw, (&mut [H::Rating::default(); 8], &mut [0; 8])),
-        16 => assign_in(heuristic, state, variable, draw, (&mut [H::Rating::default(); 16], &mut [0; 16])),
+        4 => assign_in(heuristic, state, variable, draw, &mut [H::Rating::default(); 4], &mut [0; 4]),
+        8 => assign_in(heuristic, state, variable, draw, &mut [H::Rating::default(); 8], &mut [0; 8]),
+        16 => assign_in(heuristic, state, variable, draw, &mut [H::Rating::default(); 16], &mut [0; 16]),
         n => {
             if scratch.weights.len() < n {
                 scratch.ratings.resize(n, H::Rating::default());
                 scratch.weights.resize(n, 0);
             }
-            assign_in(heuristic, state, variable, draw, (&mut scratch.ratings[..n], &mut scratch.weights[..n]))
+            assign_in(heuristic, state, variable, draw, &mut scratch.ratings[..n], &mut scratch.weights[..n])
         }
     }
 }
@@ -55,9 +55,10 @@ fn assign_in<S: ?Sized, H: LocalHeuristic<S>>(
     state: &mut S,
     variable: usize,
     draw: u64,
-    (ratings, weights): (&mut [H::Rating], &mut [u32]),
+    ratings: &mut [H::Rating],
+    weights: &mut [u32],
 ) -> Option<usize> {
-    let Some(possibility) = choose(heuristic, state, variable, draw, (ratings, weights)) else {
+    let Some(possibility) = choose(heuristic, state, variable, draw, ratings, weights) else {
         heuristic.could_not_assign(state, variable);
         return None;
     };
@@ -73,7 +74,8 @@ pub fn choose<S: ?Sized, H: LocalHeuristic<S>>(
     state: &S,
     variable: usize,
     draw: u64,
-    (ratings, weights): (&mut [H::Rating], &mut [u32]),
+    ratings: &mut [H::Rating],
+    weights: &mut [u32],
 ) -> Option<usize> {
     heuristic.rate_all(state, variable, ratings);
     let aggregate = heuristic.aggregate_all(ratings);

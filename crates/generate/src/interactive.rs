@@ -6,10 +6,10 @@ use crate::error::Error;
 use crate::rng::Rng;
 use std::fmt::Write;
 
-const MODELS: Parameter = whole("models", "Models of the other agent", 10, (1, 100_000));
-const T1: Parameter = whole("t1", "Steps of the first agent", 3, (1, 1000));
-const T0: Parameter = whole("t0", "Steps that the other agent has to go", 6, (1, 1000));
-const LEVEL: Parameter = whole("level", "Level: above 1 the other agent models the first one", 1, (1, 8));
+const MODELS: Parameter = whole("models", "Models of the other agent", 10, 1, 100_000);
+const T1: Parameter = whole("t1", "Steps of the first agent", 3, 1, 1000);
+const T0: Parameter = whole("t0", "Steps that the other agent has to go", 6, 1, 1000);
+const LEVEL: Parameter = whole("level", "Level: above 1 the other agent models the first one", 1, 1, 8);
 
 /// Every kind of interactive diagram.
 pub static DIAGRAMS: [Kind<String>; 2] = [
@@ -128,73 +128,105 @@ pub fn idid_uav(models: u32, t1: u32, t0: u32, rng: &mut Rng) -> Result<String, 
     );
     let belief = format!("[{}]", ["0.04"; 25].join(", "));
     header(&mut text, models, t1, t0, &belief);
-    text += "\n[frame.j]\ntext = \"\"\"\ndiscount: 1\nvalues: reward\nstates: 9\n";
-    put(&mut text, format_args!("actions: {}\nobservations: {}\nstart: uniform\n", MOVES.join(" "), SEEN.join(" ")));
-    let shift = |(x, y): (i64, i64), action: usize, most: i64| {
+    text += "\n[frame.j]\ntext = \"\"\"\n";
+    fugitive(&mut text, house, slip, right);
+    text += "\"\"\"\n\n[frame.i]\ntext = \"\"\"\n";
+    aircraft(&mut text, house, slip, right);
+    text += "\"\"\"\n";
+    Ok(text)
+}
+
+/// A square of a grid.
+#[derive(Clone, Copy)]
+struct Square {
+    x: i64,
+    y: i64,
+}
+
+impl Square {
+    fn of(index: usize, side: usize) -> Square {
+        Square { x: (index % side) as i64, y: (index / side) as i64 }
+    }
+
+    fn index(self, side: usize) -> usize {
+        self.y as usize * side + self.x as usize
+    }
+
+    /// Where a move leads within a grid of `side` squares a side.
+    fn moved(self, action: usize, side: usize) -> Square {
         let (dx, dy) = [(0, -1), (1, 0), (0, 1), (-1, 0), (0, 0)][action];
-        ((x + dx).clamp(0, most), (y + dy).clamp(0, most))
-    };
-    let place = |index: usize, side: usize| ((index % side) as i64, (index / side) as i64);
-    let index = |(x, y): (i64, i64), side: usize| y as usize * side + x as usize;
-    let (goal_x, goal_y) = place(house, SIDE);
-    // where the house is from a square
-    let bearing = |dx: i64, dy: i64| match (dx.abs() >= dy.abs(), dx.signum(), dy.signum()) {
+        let most = side as i64 - 1;
+        Square { x: (self.x + dx).clamp(0, most), y: (self.y + dy).clamp(0, most) }
+    }
+}
+
+/// The reading for something so far away.
+fn bearing(dx: i64, dy: i64) -> usize {
+    match (dx.abs() >= dy.abs(), dx.signum(), dy.signum()) {
         (_, 0, 0) => 4,
         (true, 1, _) => 1,
         (true, _, _) => 3,
         (false, _, 1) => 2,
         (false, _, _) => 0,
-    };
+    }
+}
+
+/// The fugitive's frame.
+fn fugitive(text: &mut String, house: usize, slip: u64, right: u64) {
+    *text += "discount: 1\nvalues: reward\nstates: 9\n";
+    put(text, format_args!("actions: {}\nobservations: {}\nstart: uniform\n", MOVES.join(" "), SEEN.join(" ")));
+    let goal = Square::of(house, SIDE);
     for action in 0..MOVES.len() {
         for square in 0..SIDE * SIDE {
-            let to = index(shift(place(square, SIDE), action, SIDE as i64 - 1), SIDE);
+            let to = Square::of(square, SIDE).moved(action, SIDE).index(SIDE);
             for (next, p) in outcomes(square, to, slip) {
-                put(&mut text, format_args!("T: {action} : {square} : {next} {p}\n"));
+                put(text, format_args!("T: {action} : {square} : {next} {p}\n"));
             }
         }
     }
     for square in 0..SIDE * SIDE {
-        let (x, y) = place(square, SIDE);
-        let true_one = bearing(goal_x - x, goal_y - y);
-        put(&mut text, format_args!("O: * : {square}\n{}\n", sensor(true_one, right)));
+        let Square { x, y } = Square::of(square, SIDE);
+        let true_one = bearing(goal.x - x, goal.y - y);
+        put(text, format_args!("O: * : {square}\n{}\n", sensor(true_one, right)));
         let gain = if square == house { 10 } else { -1 };
-        put(&mut text, format_args!("R: * : {square} : * : * {gain}\n"));
+        put(text, format_args!("R: * : {square} : * : * {gain}\n"));
     }
-    text +=
-        "\"\"\"\n\n[frame.i]\ntext = \"\"\"\nagents: i j\ndiscount: 1\nvalues: reward\nstates: 25\nstart: uniform\n";
+}
+
+/// The aircraft's frame.
+fn aircraft(text: &mut String, house: usize, slip: u64, right: u64) {
+    *text += "agents: i j\ndiscount: 1\nvalues: reward\nstates: 25\nstart: uniform\n";
     let (moves, seen) = (MOVES.join(" "), SEEN.join(" "));
-    put(&mut text, format_args!("actions:\n{moves}\n{moves}\nobservations:\n{seen}\n{seen}\n"));
+    put(text, format_args!("actions:\n{moves}\n{moves}\nobservations:\n{seen}\n{seen}\n"));
     let opposite = [2, 3, 0, 1, 4];
     for (mine, &against) in opposite.iter().enumerate() {
         for theirs in 0..MOVES.len() {
             for state in 0..25 {
                 // the fugitive moves as it likes, the aircraft against that
-                let moved = shift(place(state, 5), theirs, 4);
-                let to = index(shift(moved, against, 4), 5);
+                let to = Square::of(state, 5).moved(theirs, 5).moved(against, 5).index(5);
                 for (next, p) in outcomes(state, to, slip) {
-                    put(&mut text, format_args!("T: {mine} {theirs} : {state} : {next} : {p}\n"));
+                    put(text, format_args!("T: {mine} {theirs} : {state} : {next} : {p}\n"));
                 }
             }
         }
     }
+    let goal = Square::of(house, SIDE);
     for state in 0..25 {
-        let (x, y) = place(state, 5);
+        let Square { x, y } = Square::of(state, 5);
         let true_one = bearing(x - 2, y - 2);
-        put(&mut text, format_args!("O: * : {state} :\n"));
+        put(text, format_args!("O: * : {state} :\n"));
         for own in 0..SEEN.len() {
             // the fugitive's own sensor turns to its house, wherever the aircraft is
             let p = hundredths(own == true_one, right);
             for other in 0..SEEN.len() {
-                let q = hundredths(other == bearing(goal_x - 1, goal_y - 1), right);
-                put(&mut text, format_args!("{} ", p * q));
+                let q = hundredths(other == bearing(goal.x - 1, goal.y - 1), right);
+                put(text, format_args!("{} ", p * q));
             }
         }
         text.push('\n');
         let gain = if state == 12 { 20 } else { -1 };
-        put(&mut text, format_args!("R: * : {state} : * : * : {gain}\n"));
+        put(text, format_args!("R: * : {state} : * : * : {gain}\n"));
     }
-    text += "\"\"\"\n";
-    Ok(text)
 }
 
 fn check(t1: u32, t0: u32) -> Result<(), Error> {

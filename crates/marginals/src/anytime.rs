@@ -115,7 +115,7 @@ impl PreparedMap<'_> {
         let structure = tree.sliced.structure();
         let mut orders = vec![free];
         for most in tuning::LARGEST_CLIQUES {
-            let order = Order::constrained(&structure, (Method::WeightedMinFill, 1), &self.late, most, stop);
+            let order = Order::constrained(&structure, Method::WeightedMinFill, 1, &self.late, most, stop);
             stop.check()?;
             orders.push(tree.places(&order, n).into());
         }

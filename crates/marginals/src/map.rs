@@ -74,7 +74,7 @@ impl<'a> PreparedMap<'a> {
                 late = sliced.variables.iter().map(|v| maximised.contains(v)).collect();
                 let structure = sliced.structure();
                 let methods = [Method::MinFill, Method::WeightedMinFill, Method::MinDegree];
-                let order = |method| Order::constrained(&structure, (method, 1), &late, f64::INFINITY, stop);
+                let order = |method| Order::constrained(&structure, method, 1, &late, f64::INFINITY, stop);
                 let orders = methods.into_iter().map(order);
                 let best = orders.min_by(|a, b| a.joint_entries.total_cmp(&b.joint_entries));
                 let order = best.expect("there are methods");

@@ -442,7 +442,7 @@ fn maxima_before_sums_where_cliques_would_be_large() {
     let sliced =
         Sliced::new(&star, &Evidence::default(), |_| true, Keep::All, &stop).expect("it fits").expect("something");
     let late: Vec<bool> = (0..9).map(|v| v > 0).collect();
-    let order = |most| Order::constrained(&sliced.structure(), (Method::WeightedMinFill, 1), &late, most, &stop);
+    let order = |most| Order::constrained(&sliced.structure(), Method::WeightedMinFill, 1, &late, most, &stop);
     let (sums_first, maxima_first) = (order(f64::INFINITY), order(100.0));
     assert_eq!((sums_first.sequence[0], sums_first.width), (0, 8));
     assert_eq!(maxima_first.sequence.iter().position(|&v| v == 0), Some(5));

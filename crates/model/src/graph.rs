@@ -147,7 +147,7 @@ impl Graph {
     fn first_fit(&self, room: usize, stop: &Stop) -> Result<Vec<Vec<u32>>, Error> {
         let neighbours = |v: u32| self.neighbours(v as usize).iter().copied();
         let order = by_degree(self.len(), |v| neighbours(v).len());
-        Ok(first_fit(&order, neighbours, (room, usize::MAX), stop)?.unwrap_or_default())
+        Ok(first_fit(&order, neighbours, room, usize::MAX, stop)?.unwrap_or_default())
     }
 }
 
@@ -173,7 +173,8 @@ pub fn by_degree(n: usize, degree: impl Fn(u32) -> usize) -> Vec<u32> {
 pub fn first_fit<I: Iterator<Item = u32>>(
     order: &[u32],
     neighbours: impl Fn(u32) -> I,
-    (room, most): (usize, usize),
+    room: usize,
+    most: usize,
     stop: &Stop,
 ) -> Result<Option<Vec<Vec<u32>>>, Error> {
     let mut color = vec![u32::MAX; order.len()];

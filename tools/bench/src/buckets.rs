@@ -7,7 +7,7 @@
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
 use crate::algebra::{CostEntry, MinSum};
-use crate::device::{Cuda, CudaSlice, DeviceError, PushKernelArg, Source};
+use crate::device::{Blocks, Cuda, CudaSlice, DeviceError, PushKernelArg, Source};
 use crate::elimination::{self, Factors, Gpu, Plan, Width};
 use crate::error::Error;
 use crate::model::{Cost, Problem};
@@ -57,14 +57,14 @@ pub(super) fn join(
     for Aggregated { table, terms } in tables {
         // SAFETY: the arguments are aggregate's; the joint table has `rows` rows.
         unsafe {
-            aggregate.launch(cuda.stream(), (blocks(rows), THREADS, 0), |arguments| {
+            aggregate.launch(cuda.stream(), Blocks::new(blocks(rows), THREADS), |arguments| {
                 arguments.arg(&mut *joint).arg(table).arg(terms).arg(&rows)
             })?;
         }
     }
     // SAFETY: the arguments are eliminate's; the output has `outputs` rows.
     unsafe {
-        eliminate.launch(cuda.stream(), (blocks(outputs), THREADS, 0), |arguments| {
+        eliminate.launch(cuda.stream(), Blocks::new(blocks(outputs), THREADS), |arguments| {
             arguments.arg(out).arg(&*joint).arg(&domain).arg(&outputs)
         })
     }

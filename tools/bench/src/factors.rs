@@ -9,7 +9,7 @@
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
 use crate::device::shared::{constants, device_structs};
-use crate::device::{Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
+use crate::device::{Blocks, Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
 use crate::error::Error;
 use crate::kernels;
 use crate::stop::Stop;
@@ -299,11 +299,11 @@ impl OnDevice {
         let made = self.take(job.made)?;
         let Job { own, others, entries, times, .. } = job;
         let all = || [&made].into_iter().chain(factors.iter().copied()).filter_map(|factor| factor.memory.as_ref());
-        let shape = (entries.div_ceil(self.threads), self.threads, 0);
+        let blocks = Blocks::new(entries.div_ceil(self.threads), self.threads);
         // SAFETY: the arguments are those of both kernels, which differ in their factors; each has the entries that the
         // job's digits lead to.
         unsafe {
-            self.kernels[kernel].launch(self.cuda.stream(), shape, |arguments| {
+            self.kernels[kernel].launch(self.cuda.stream(), blocks, |arguments| {
                 let arguments = all().fold(arguments, |arguments, factor| arguments.arg(factor));
                 arguments.arg(own).arg(others).arg(entries).arg(times)
             })?;

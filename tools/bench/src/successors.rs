@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code, reason = "launches of kernels")]
 
-use crate::device::{Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
+use crate::device::{Blocks, Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
 use crate::error::Error;
 use crate::fang::Order;
 use crate::fang::cuda::launch::Pass;
@@ -115,9 +115,10 @@ impl Paper {
     fn run(&self, cuda: &Cuda, domain: &ManhattanOnDevice, pass: &Pass, which: usize) -> Result<(), DeviceError> {
         let (threads, kernel) = &self.kernels[which];
         let problem = domain.problem();
+        let blocks = Blocks { count: pass.clones, threads: *threads, shared: self.shared };
         // SAFETY: the pass is a population's; ratings and prefixes hold `possibilities` places for each of its states.
         unsafe {
-            kernel.launch(cuda.stream(), (pass.clones, *threads, self.shared), |arguments| {
+            kernel.launch(cuda.stream(), blocks, |arguments| {
                 arguments.arg(pass).arg(problem).arg(&self.ratings).arg(&self.prefixes).arg(&self.possibilities)
             })
         }

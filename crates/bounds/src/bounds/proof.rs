@@ -30,8 +30,17 @@ enum End {
     Plan(Plan, Vec<Box<[u32]>>),
     /// By sparse elimination, with a plan of its size.
     Rows(Plan),
-    /// By a search of costs multiplied by 2^`bits`; `bytes` of a node, and of all that it has.
-    Search { bits: u32, trace: BranchingTrace, bytes: (u64, u64) },
+    /// By a search of costs multiplied by 2^`bits`.
+    Search { bits: u32, trace: BranchingTrace, bytes: SearchBytes },
+}
+
+/// The memory that a branch and bound search has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SearchBytes {
+    /// Bytes of a node.
+    pub node: u64,
+    /// Bytes of all that it has.
+    pub all: u64,
 }
 
 impl Proof {
@@ -51,7 +60,7 @@ impl Proof {
     }
 
     /// A branch and bound search after the reductions. Branchings made later are recorded as well.
-    pub(crate) fn searched(self, bits: u32, trace: &BranchingTrace, bytes: (u64, u64)) -> Proof {
+    pub(crate) fn searched(self, bits: u32, trace: &BranchingTrace, bytes: SearchBytes) -> Proof {
         Proof { ending: Some(End::Search { bits, trace: trace.clone(), bytes }), ..self }
     }
 
@@ -192,7 +201,8 @@ impl Names<'_> {
         }
     }
 
-    fn search(&self, trace: &BranchingTrace, (node, all): (u64, u64), bound: Cost) -> Search {
+    fn search(&self, trace: &BranchingTrace, bytes: SearchBytes, bound: Cost) -> Search {
+        let SearchBytes { node, all } = bytes;
         let (list, deepest) = trace.list(bound);
         let mini = trace.mini();
         // a table of a mini-bucket is no larger than the combinations visited for it; the run's entries may be half as

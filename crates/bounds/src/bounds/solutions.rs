@@ -116,7 +116,7 @@ fn all(
     let (order, first) = order(&problem, &asked, stop)?;
     let mut walk = Walk::new(&problem, ub, first);
     let mut size = first_tables;
-    let mut outcome = eliminated(&problem, &order, (size.min(options.memory), ub), stop)?;
+    let mut outcome = eliminated(&problem, &order, size.min(options.memory), ub, stop)?;
     loop {
         let Some(guide) = outcome.cost_to_go() else { return Err(Error::Memory("messages of mini-buckets".into())) };
         // larger tables once the search by these has taken as long as they did
@@ -126,7 +126,7 @@ fn all(
             return Ok(end);
         }
         size = size.saturating_mul(GROWTH);
-        match eliminated(&problem, &order, (size.min(options.memory), ub), stop) {
+        match eliminated(&problem, &order, size.min(options.memory), ub, stop) {
             Ok(larger) => outcome = larger,
             // the search goes on by those that there are
             Err(Error::Memory(_)) => size = u64::MAX,
@@ -140,7 +140,10 @@ fn order(problem: &Problem, asked: &[bool], stop: &Stop) -> Result<(Order, usize
     let (rules, seeds) = ([Method::MinFill, Method::WeightedMinFill], restarts(problem));
     let mut order = if asked.contains(&false) {
         let runs = (1..=u64::from(seeds)).flat_map(|seed| rules.map(|rule| (rule, seed)));
-        let orders = stop.each(runs).map(|run| Ok(Order::constrained(problem, run?, asked, f64::INFINITY, stop)));
+        let orders = stop.each(runs).map(|run| {
+            let (rule, seed) = run?;
+            Ok(Order::constrained(problem, rule, seed, asked, f64::INFINITY, stop))
+        });
         let orders: Vec<Order> = orders.collect::<Result<_, Error>>()?;
         let best = orders.into_iter().min_by(|a, b| a.joint_entries.total_cmp(&b.joint_entries));
         best.expect("at least one seed")
@@ -199,7 +202,7 @@ fn determines(problem: &Problem, function: &CostFunction, place: usize) -> bool 
 }
 
 /// Mini-buckets of so many bytes, for what costs less than `ub`.
-fn eliminated(problem: &Arc<Problem>, order: &Order, (bytes, ub): (u64, Cost), stop: &Stop) -> Result<Outcome, Error> {
+fn eliminated(problem: &Arc<Problem>, order: &Order, bytes: u64, ub: Cost, stop: &Stop) -> Result<Outcome, Error> {
     let limits = Limits::new(bytes).with(|limits| limits.ub = Some(ub));
     let mut run = Run::new(problem.clone(), Plan::until(problem, order, &limits, stop)?);
     while run.advance(SLICE, stop) == Progress::More {

@@ -98,11 +98,20 @@ pub(super) mod branch {
     pub const STATES: u64 = 16;
     /// Bytes of an open node, about.
     pub const NODE: u64 = 256;
+    /// How long passes of cost shifting go on.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Passes {
+        /// Passes, at most.
+        pub most: u32,
+        /// A pair of them has to gain one part in this of what is missing to the limit.
+        pub part: Cost,
+    }
+
     /// Passes of cost shifting, and the part of the gap that a pair of them has to gain: at the root, at a node, and at
     /// the root of a neighbourhood.
-    pub const ROOT_PASSES: (u32, Cost) = (400, 1000);
-    pub const NODE_PASSES: (u32, Cost) = (20, 8);
-    pub const PROBE_PASSES: (u32, Cost) = (40, 32);
+    pub const ROOT_PASSES: Passes = Passes { most: 400, part: 1000 };
+    pub const NODE_PASSES: Passes = Passes { most: 20, part: 8 };
+    pub const PROBE_PASSES: Passes = Passes { most: 40, part: 32 };
     /// Bytes of the tables of a neighbourhood's leaf.
     pub const PROBE_MEMORY: u64 = 1 << 26;
     /// Work that the set-up of a variable or function takes, before the search of a neighbourhood.

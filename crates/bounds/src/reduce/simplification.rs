@@ -25,7 +25,7 @@ impl Reducer {
         let strides = [self.domains[second as usize] as usize, 1];
         let candidates = [(first, strides[0], second, strides[1]), (second, strides[1], first, strides[0])];
         let images = candidates.map(|(x, x_stride, y, y_stride)| {
-            let image = on_entries!(costs, entries => self.image(entries, (x, x_stride), (y, y_stride)))?;
+            let image = on_entries!(costs, entries => self.image(entries, x, x_stride, y, y_stride))?;
             Some((self.growth(x, y)?, x, y, image))
         });
         // on a tie (a bijection) the lower variable stays
@@ -38,12 +38,7 @@ impl Reducer {
     }
 
     /// The only value of `y` for each value of `x`, if there is just one for each.
-    fn image<T: Entry>(
-        &self,
-        entries: &[T],
-        (x, x_stride): (u32, usize),
-        (y, y_stride): (u32, usize),
-    ) -> Option<Vec<usize>> {
+    fn image<T: Entry>(&self, entries: &[T], x: u32, x_stride: usize, y: u32, y_stride: usize) -> Option<Vec<usize>> {
         let limit = self.limit();
         let (x_unary, y_unary) = (&self.unary[x as usize], &self.unary[y as usize]);
         let only = |a: usize| {

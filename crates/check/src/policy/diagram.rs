@@ -41,29 +41,7 @@ pub fn worth_in_diagram(
     }
     let seen = diagram.decisions();
     for (v, may_see) in &seen {
-        let mut own = rules.decisions.iter().filter(|rule| rule.decision == *v);
-        let (Some(rule), None) = (own.next(), own.next()) else {
-            return refused(format!("decision {} has no rule, or several", diagram.nodes[*v as usize].name));
-        };
-        // decisions of one block are made together, each may follow from those whose rules stand before its own
-        let block = diagram.blocks.iter().find(|block| block.contains(v));
-        let earlier = rules.decisions.iter().take_while(|other| other.decision != *v).map(|other| other.decision);
-        let together: Vec<u32> = earlier.filter(|other| block.is_some_and(|block| block.contains(other))).collect();
-        if let Some(hidden) = rule.sees.iter().find(|s| !may_see.contains(s) && !together.contains(s)) {
-            return refused(format!("decision {} does not see variable {hidden}", diagram.nodes[*v as usize].name));
-        }
-        let mut distinct = rule.sees.clone();
-        distinct.sort_unstable();
-        distinct.dedup();
-        let rows: usize = rule.sees.iter().map(|&s| domain(s)).fold(1, usize::saturating_mul);
-        let fits = rows == rule.choices.len() && distinct.len() == rule.sees.len();
-        if !fits || rule.choices.iter().any(|&choice| choice as usize >= domain(*v)) {
-            return refused(format!("the rule of decision {} does not fit it", diagram.nodes[*v as usize].name));
-        }
-        let row = |&choice: &u32| (0..domain(*v)).map(move |own| if own == choice as usize { 1.0 } else { 0.0 });
-        let probability = rule.choices.iter().flat_map(row).collect();
-        let scope = rule.sees.iter().copied().chain([*v]).collect();
-        functions.push(Weighted { scope, probability, utility: None });
+        functions.push(rule_of(diagram, rules, *v, may_see)?);
     }
     if rules.decisions.len() != seen.len() {
         return refused("the policy has rules of what is no decision");
@@ -98,6 +76,34 @@ pub fn worth_in_diagram(
         probability *= function.probability[0];
     }
     Ok((utility, probability))
+}
+
+/// The rule of a decision that may see some variables, as a function: 1 for what it chooses.
+fn rule_of(diagram: &Diagram, rules: &Rules, v: u32, may_see: &[u32]) -> Result<Weighted, Error> {
+    let domain = |v: u32| diagram.nodes[v as usize].domain as usize;
+    let mut own = rules.decisions.iter().filter(|rule| rule.decision == v);
+    let (Some(rule), None) = (own.next(), own.next()) else {
+        return refused(format!("decision {} has no rule, or several", diagram.nodes[v as usize].name));
+    };
+    // decisions of one block are made together, each may follow from those whose rules stand before its own
+    let block = diagram.blocks.iter().find(|block| block.contains(&v));
+    let earlier = rules.decisions.iter().take_while(|other| other.decision != v).map(|other| other.decision);
+    let together: Vec<u32> = earlier.filter(|other| block.is_some_and(|block| block.contains(other))).collect();
+    if let Some(hidden) = rule.sees.iter().find(|s| !may_see.contains(s) && !together.contains(s)) {
+        return refused(format!("decision {} does not see variable {hidden}", diagram.nodes[v as usize].name));
+    }
+    let mut distinct = rule.sees.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let rows: usize = rule.sees.iter().map(|&s| domain(s)).fold(1, usize::saturating_mul);
+    let fits = rows == rule.choices.len() && distinct.len() == rule.sees.len();
+    if !fits || rule.choices.iter().any(|&choice| choice as usize >= domain(v)) {
+        return refused(format!("the rule of decision {} does not fit it", diagram.nodes[v as usize].name));
+    }
+    let row = |&choice: &u32| (0..domain(v)).map(move |own| if own == choice as usize { 1.0 } else { 0.0 });
+    let probability = rule.choices.iter().flat_map(row).collect();
+    let scope = rule.sees.iter().copied().chain([v]).collect();
+    Ok(Weighted { scope, probability, utility: None })
 }
 
 /// The product of functions, summed over the last variable of a scope.

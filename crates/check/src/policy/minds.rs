@@ -188,7 +188,9 @@ impl<'a> Agent<'a> {
                             likely(&mut next, bits, mind, now.len())[to] += p;
                         }
                     };
-                    both(diagram, below, (of_other, now), (action, others(diagram, to_go)), stop, leads)?;
+                    let to_go = others(diagram, to_go);
+                    let now = Situation { mind: of_other, likely: now, action, to_go };
+                    both(diagram, below, now, stop, leads)?;
                 }
                 let sum: f64 = next.values().flat_map(|(_, likely)| likely).sum();
                 next.values_mut().flat_map(|(_, likely)| likely).for_each(|p| *p /= sum);
@@ -204,17 +206,29 @@ fn others(diagram: &Idid, to_go: usize) -> usize {
     diagram.other_horizon - (diagram.horizon - to_go)
 }
 
+/// Two agents before they act.
+#[derive(Clone, Copy)]
+pub(super) struct Situation<'a> {
+    /// What the other agent believes.
+    pub mind: &'a Mind,
+    /// How likely each state is, together with that.
+    pub likely: &'a [f64],
+    /// What the first agent does.
+    pub action: usize,
+    /// Steps that the other agent has to go.
+    pub to_go: usize,
+}
+
 /// Tells what the first agent sees, the next state, how likely both are, and what the other agent believes then, where
 /// the first one acts and the other one, with some mind and so many steps to go, does what is best.
 pub(super) fn both(
     diagram: &Idid,
     other: &mut Agent<'_>,
-    (mind, likely): (&Mind, &[f64]),
-    (action, to_go): (usize, usize),
+    now: Situation<'_>,
     stop: &Stop,
     mut leads: impl FnMut(usize, usize, f64, &(Vec<u64>, Mind)),
 ) -> Result<(), Error> {
-    let frame = &diagram.frame;
+    let (frame, Situation { mind, likely, action, to_go }) = (&diagram.frame, now);
     let [acts, seen] = [frame.agents[1].actions.len(), frame.agents[1].observations.len()];
     let chosen = other.chosen(mind, to_go, stop)?;
     for &theirs in &chosen {

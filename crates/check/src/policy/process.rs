@@ -1,6 +1,6 @@
 //! Policies of processes: how likely each state and node is, step by step.
 
-use super::minds::{Agent, Minds, beginning, both, likely};
+use super::minds::{Agent, Minds, Situation, beginning, both, likely};
 use super::refused;
 use crate::error::Error;
 use crate::model::{Idid, JointPolicy, PolicyGraph, Pomdp};
@@ -139,11 +139,10 @@ pub fn worth_in_idid(idid: &Idid, graph: &PolicyGraph, stop: &Stop) -> Result<f6
                     continue;
                 }
                 let mut missing = None;
-                both(idid, &mut other, (mind, now), (action, to_go), stop, |mine, to, p, (bits, mind)| {
-                    match after(graph, node, mine) {
-                        Ok(node) => likely(next.entry(node).or_default(), bits, mind, now.len())[to] += p,
-                        Err(error) => missing = Some(error),
-                    }
+                let situation = Situation { mind, likely: now, action, to_go };
+                both(idid, &mut other, situation, stop, |mine, to, p, (bits, mind)| match after(graph, node, mine) {
+                    Ok(node) => likely(next.entry(node).or_default(), bits, mind, now.len())[to] += p,
+                    Err(error) => missing = Some(error),
                 })?;
                 missing.map_or(Ok(()), Err)?;
             }

@@ -70,7 +70,7 @@ impl Maker for Writer<'_> {
         utilities: Vec<Table<usize>>,
         unsure: f64,
     ) -> Result<usize, Error> {
-        let (table, chosen) = self.pairing.largest(step.position, expected(group, &utilities), (TIE, unsure));
+        let (table, chosen) = self.pairing.largest(step.position, expected(group, &utilities), TIE, unsure);
         self.notes.chosen.push(chosen);
         Ok(table)
     }

@@ -24,7 +24,8 @@ pub(super) fn choose(
     whole: &EliminationPlan,
     slices: Slices,
     mut plan_without: impl FnMut(u32) -> Result<(EliminationPlan, Placement), Error>,
-    (entry_bytes, stop): (u64, &Stop),
+    entry_bytes: u64,
+    stop: &Stop,
 ) -> Result<Option<(EliminationPlan, Placement)>, Error> {
     // a device makes all steps of a level at a time
     let room = slices.bytes - slices.bytes / DESCRIPTORS;

@@ -96,7 +96,7 @@ impl EliminationPlan {
         high = high.min(context.most_variables(message).saturating_add(1)).max(1);
         let largest = context.plan(high, message, true)?;
         let is_exact = largest.as_ref().is_some_and(|(plan, _)| plan.exact);
-        let sliced = EliminationPlan::sliced(problem, order, limits, is_exact, (entry_bytes, stop))?;
+        let sliced = EliminationPlan::sliced(problem, order, limits, is_exact, entry_bytes, stop)?;
         let spilled = match is_exact {
             true => None,
             false => EliminationPlan::spilled(problem, order, limits, entry_bytes, stop)?,
@@ -136,7 +136,8 @@ impl EliminationPlan {
         order: &Order,
         limits: &Limits,
         fits: bool,
-        (entry_bytes, stop): (u64, &Stop),
+        entry_bytes: u64,
+        stop: &Stop,
     ) -> Result<Option<(EliminationPlan, Placement)>, Error> {
         let Limits { z: None, slices: Some(slices), .. } = *limits else { return Ok(None) };
         let is_worth_sharing = slices.devices > 1 && order.joint_entries >= cutset::WORTH_SHARING;
@@ -157,7 +158,7 @@ impl EliminationPlan {
             context.leave_out(position);
             exact(&context)
         };
-        let sliced = cutset::choose(&whole, slices, without, (entry_bytes, stop))?;
+        let sliced = cutset::choose(&whole, slices, without, entry_bytes, stop)?;
         Ok(sliced.map(|(plan, placement)| (plan, Placement { keep_messages, ..placement })))
     }
 
@@ -174,7 +175,7 @@ impl EliminationPlan {
         let context = Context::new(problem, order, &both, entry_bytes, stop)?;
         let plan = context.plan(order.width.saturating_add(1), both.max_bytes / entry_bytes, true)?;
         let Some((plan, mut placement)) = plan.filter(|(plan, _)| plan.exact) else { return Ok(None) };
-        let shared = share(&plan, &mut placement, entry_bytes, (max_bytes, room), stop)?;
+        let shared = share(&plan, &mut placement, entry_bytes, max_bytes, room, stop)?;
         Ok(shared.map(|()| (plan, placement)))
     }
 }

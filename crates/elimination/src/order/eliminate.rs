@@ -19,6 +19,22 @@ pub(super) enum Rule<'a> {
     Given(&'a [u32]),
 }
 
+impl<'a> Rule<'a> {
+    fn method(self) -> Option<Method> {
+        match self {
+            Rule::Greedy { method, .. } => Some(method),
+            Rule::Given(_) => None,
+        }
+    }
+
+    fn given(self) -> Option<&'a [u32]> {
+        match self {
+            Rule::Greedy { .. } => None,
+            Rule::Given(sequence) => Some(sequence),
+        }
+    }
+}
+
 /// Basic steps after which one run of a rule gives up following fill edges. Some tenths of a second; what is
 /// left then is a graph too dense for bucket elimination, and only its rough order matters to mini-buckets.
 pub(super) const EFFORT: u64 = 140_000_000;
@@ -34,24 +50,27 @@ pub(super) fn eliminate(
     effort: u64,
     stop: &Stop,
 ) -> (Option<Order>, u64) {
-    let (method, seed, given, late) = match rule {
-        Rule::Greedy { method, seed, late, most } => (Some(method), seed, None, (late, most)),
-        Rule::Given(sequence) => (None, 0, Some(sequence), (&[][..], f64::INFINITY)),
-    };
-    counted(graph, domains, (method, seed, given), late, (limit, effort), stop)
-        .unwrap_or_else(|_| (Some(Order { method, ..Order::uncounted(given, domains.len()) }), 0))
+    counted(graph, domains, rule, limit, effort, stop).unwrap_or_else(|_| {
+        let order = Order { method: rule.method(), ..Order::uncounted(rule.given(), domains.len()) };
+        (Some(order), 0)
+    })
 }
 
-/// The same; [`Error::Stopped`] instead of any order.
+/// Like [`eliminate`], but returns [`Error::Stopped`] instead of an arbitrary order.
 fn counted(
     graph: &Graph,
     domains: &[u32],
-    (method, seed, given): (Option<Method>, u64, Option<&[u32]>),
-    (late, most): (&[bool], f64),
-    (limit, effort): (f64, u64),
+    rule: Rule<'_>,
+    limit: f64,
+    effort: u64,
     stop: &Stop,
 ) -> Result<(Option<Order>, u64), Error> {
     stop.check()?;
+    let (method, given) = (rule.method(), rule.given());
+    let (seed, late, most) = match rule {
+        Rule::Greedy { seed, late, most, .. } => (seed, late, most),
+        Rule::Given(_) => (0, &[][..], f64::INFINITY),
+    };
     let mut left = Remaining::new(graph, domains, method, effort, stop)?;
     let sequence = Vec::with_capacity(domains.len());
     let mut order = Order { sequence, method, width: 0, joint_entries: 0.0, largest: 1.0 };

@@ -27,19 +27,13 @@ impl Order {
     /// One run of a rule, ties broken by `seed`.
     pub fn greedy(problem: &Problem, method: Method, seed: u64, stop: &Stop) -> Order {
         let graph = Graph::new(problem, stop).unwrap_or_default();
-        let order = search::ordered(&graph, &problem.domains, (method, seed), f64::INFINITY, stop);
+        let order = search::ordered(&graph, &problem.domains, method, seed, f64::INFINITY, stop);
         order.0.expect("no order costs more than infinity")
     }
 
     /// The same where the variables that `late` names come after all others whose cliques have at most `most` entries:
     /// sums before maxima, as far as tables allow. Independent parts may be interleaved, which changes no table.
-    pub fn constrained(
-        problem: &Problem,
-        (method, seed): (Method, u64),
-        late: &[bool],
-        most: f64,
-        stop: &Stop,
-    ) -> Order {
+    pub fn constrained(problem: &Problem, method: Method, seed: u64, late: &[bool], most: f64, stop: &Stop) -> Order {
         let graph = Graph::new(problem, stop).unwrap_or_default();
         let rule = Rule::Greedy { method, seed, late, most };
         let order = eliminate(&graph, &problem.domains, rule, f64::INFINITY, EFFORT, stop);

@@ -146,7 +146,7 @@ impl OrderSearch {
         let seed = mix(self.seed, u64::from(index));
         let worst = |orders: &[Order]| orders.get(self.keep - 1).map_or(f64::INFINITY, |order| order.joint_entries);
         let of_greedy = if self.greedy.contains(&method) { worst(&self.of_greedy) } else { 0.0 };
-        ordered(&self.graph, &self.domains, (method, seed), worst(&self.best).max(of_greedy), stop)
+        ordered(&self.graph, &self.domains, method, seed, worst(&self.best).max(of_greedy), stop)
     }
 }
 
@@ -154,7 +154,8 @@ impl OrderSearch {
 pub(super) fn ordered(
     graph: &Graph,
     domains: &[u32],
-    (method, seed): (Method, u64),
+    method: Method,
+    seed: u64,
     limit: f64,
     stop: &Stop,
 ) -> (Option<Order>, u64) {

@@ -5,7 +5,7 @@ use super::quantization::quantize;
 use super::rows::{PADDING, RowEntry};
 use super::tables::{Incidence, ValueTables};
 use crate::error::Error;
-use crate::model::{CostFunction, Readers, Table};
+use crate::model::{CostFunction, Problem, Readers, Table};
 use crate::rng::mix;
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
@@ -64,127 +64,215 @@ fn of_any(tables: &mut ValueTables, readers: &Readers, most: i32, stop: &Stop) -
 
 fn of_entries<E: RowEntry>(tables: &mut ValueTables, readers: &Readers, stop: &Stop) -> Result<bool, Error> {
     let problem = tables.problem.clone();
-    let (n, functions) = (problem.variables(), &problem.functions);
+    let functions = &problem.functions;
     let suits = |function: &CostFunction| {
         matches!(function.table, Table::Dense(_)) && function.combinations(&problem.domains) <= tables.limit
     };
     if !functions.par_iter().with_min_len(TURN).all(suits) {
         return Ok(false);
     }
-    let domain = |v: u32| problem.domains[v as usize] as usize;
-    let firsts = firsts(functions, domain, stop)?;
-    let (width, looks_for_equals) = (&tables.width, functions.len() <= COMPARED);
-    let quantize = |cost| quantize(cost, tables.shift, tables.hard);
-    // the table of a function as seen from a variable of it: its values, entries between two of them, width of a row
-    let view = |seen: &Seen| {
-        let function = &functions[seen.function as usize];
+    let firsts = firsts(functions, |v| problem.domains[v as usize] as usize, stop)?;
+    let (shift, hard) = (tables.shift, tables.hard);
+    let views = Views { problem: &problem, width: &tables.width, shift, hard, firsts };
+    let mut turns = views.turns(readers, stop)?;
+    let equals = if views.looks_for_equals() { equals::<E>(&mut turns, &views, stop)? } else { Vec::new() };
+    let of_unary: usize = tables.width.iter().map(|&width| width as usize).sum();
+    if of_unary + turns.iter().map(|turn| turn.entries).sum::<usize>() >= u32::MAX as usize {
+        return Ok(false);
+    }
+    let bases = Bases::new(&views, stop)?;
+    let (own, storage) = views.fill_all::<E>(&turns, &bases, of_unary, stop)?;
+    for (seen, earlier) in &equals {
+        bases.of(seen).store(bases.of(earlier).load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+    let incidences = incidences(tables, &turns, &bases, stop)?;
+    tables.rows = E::rows(own, storage);
+    take(tables, readers, &turns, incidences, stop)?;
+    Ok(true)
+}
+
+/// Functions as seen from their variables.
+struct Views<'a> {
+    problem: &'a Problem,
+    width: &'a [u32],
+    shift: u32,
+    hard: i32,
+    /// For each function the first one that has its table.
+    firsts: Vec<u32>,
+}
+
+impl Views<'_> {
+    /// Whether functions are few enough to look for rows of equal entries.
+    fn looks_for_equals(&self) -> bool {
+        self.problem.functions.len() <= COMPARED
+    }
+
+    fn domain(&self, v: u32) -> usize {
+        self.problem.domains[v as usize] as usize
+    }
+
+    /// The table of a function as seen from a variable of it: its values, entries between two of them, width of a row.
+    fn view(&self, seen: &Seen) -> (&Table, [usize; 3]) {
+        let function = &self.problem.functions[seen.function as usize];
         let (v, behind) = (function.scope[seen.position as usize], &function.scope[seen.position as usize + 1..]);
-        let inner = behind.iter().map(|&u| domain(u)).product();
-        (&function.table, [domain(v), inner, width[v as usize] as usize])
-    };
-    let fill = |seen: &Seen, rows: &mut [E]| {
-        if let (Table::Dense(table), sizes) = view(seen) {
-            orient(table, sizes, |cost| E::of(quantize(cost)), rows);
+        let inner = behind.iter().map(|&u| self.domain(u)).product();
+        (&function.table, [self.domain(v), inner, self.width[v as usize] as usize])
+    }
+
+    /// Writes the rows of a function as seen from a variable.
+    fn fill<E: RowEntry>(&self, seen: &Seen, rows: &mut [E]) {
+        let (shift, hard) = (self.shift, self.hard);
+        if let (Table::Dense(table), sizes) = self.view(seen) {
+            orient(table, sizes, |cost| E::of(quantize(cost, shift, hard)), rows);
         }
-    };
-    let hash = |seen: &Seen| {
+    }
+
+    /// A hash of some of the entries of these rows.
+    fn hash(&self, seen: &Seen) -> u64 {
         let mut hasher = FxHasher::default();
-        if let (Table::Dense(table), [values, inner, width]) = view(seen) {
+        if let (Table::Dense(table), [values, inner, width]) = self.view(seen) {
             for place in sample(seen.length as usize) {
                 let (row, value) = (place / width, place % width);
                 let at = (row / inner * values + value) * inner + row % inner;
-                hasher.write_i32(if value < values { quantize(table.get(at)) } else { 0 });
+                hasher.write_i32(if value < values { quantize(table.get(at), self.shift, self.hard) } else { 0 });
             }
         }
         hasher.finish()
-    };
-    let step = n.div_ceil(PARTS).clamp(1, TURN);
-    let turns = (0..n.div_ceil(step)).into_par_iter().map(|turn| {
-        stop.check()?;
-        let variables = turn * step..n.min((turn + 1) * step);
+    }
+
+    /// All variables with what is seen from them.
+    fn turns(&self, readers: &Readers, stop: &Stop) -> Result<Vec<Turn>, Error> {
+        let n = self.problem.variables();
+        let step = n.div_ceil(PARTS).clamp(1, TURN);
+        let turns = (0..n.div_ceil(step)).into_par_iter().map(|turn| {
+            stop.check()?;
+            Ok(self.turn(turn * step..n.min((turn + 1) * step), readers))
+        });
+        turns.collect()
+    }
+
+    fn turn(&self, variables: Range<usize>, readers: &Readers) -> Turn {
         let mut turn = Turn { variables: variables.clone(), seen: Vec::new(), entries: 0, hashes: Vec::new() };
         for v in variables {
             for &f in &readers[v] {
-                let scope = &functions[f as usize].scope;
+                let scope = &self.problem.functions[f as usize].scope;
                 let position = scope.iter().position(|&u| u as usize == v).unwrap_or(0);
-                let others = || scope.iter().filter(|&&u| u as usize != v).map(|&u| domain(u)).product::<usize>();
-                let length = if firsts[f as usize] == f { others() * width[v] as usize } else { 0 };
+                let others = || scope.iter().filter(|&&u| u as usize != v).map(|&u| self.domain(u)).product::<usize>();
+                let length = if self.firsts[f as usize] == f { others() * self.width[v] as usize } else { 0 };
                 let seen = Seen { function: f, position: position as u32, length: length as u32 };
-                if looks_for_equals && length > 0 {
-                    turn.hashes.push(hash(&seen));
+                if self.looks_for_equals() && length > 0 {
+                    turn.hashes.push(self.hash(&seen));
                 }
                 turn.entries += length;
                 turn.seen.push(seen);
             }
         }
-        Ok(turn)
-    });
-    let mut turns = turns.collect::<Result<Vec<Turn>, Error>>()?;
-    let equals = if looks_for_equals { equals(&mut turns, fill, stop)? } else { Vec::new() };
-    let of_unary: usize = width.iter().map(|&width| width as usize).sum();
-    let entries = of_unary + turns.iter().map(|turn| turn.entries).sum::<usize>();
-    if entries >= u32::MAX as usize {
-        return Ok(false);
+        turn
     }
-    // where the rows of each function begin, as seen from each of its variables
-    let mut places = Vec::with_capacity(functions.len());
-    let mut count = 0usize;
-    for function in stop.each(functions) {
-        places.push(count);
-        count += function?.scope.len();
-    }
-    let bases: Vec<AtomicU32> = std::iter::repeat_with(AtomicU32::default).take(count).collect();
-    let base = |seen: &Seen| &bases[places[firsts[seen.function as usize] as usize] + seen.position as usize];
-    let mut own = Storage::<i32>::try_new(of_unary)?;
-    let mut storage = Storage::<E>::try_new(entries)?;
-    let (mut unary, mut rest) = (&mut own[..], &mut storage[of_unary..]);
-    let mut begin = of_unary;
-    let mut rows = Vec::with_capacity(turns.len());
-    for turn in &turns {
-        let (own, own_unary);
-        (own, rest) = rest.split_at_mut(turn.entries);
-        let of_unary = &width[turn.variables.clone()];
-        (own_unary, unary) = unary.split_at_mut(of_unary.iter().map(|&width| width as usize).sum());
-        rows.push((turn, begin, own_unary, own));
-        begin += turn.entries;
-    }
-    rows.into_par_iter().try_for_each(|(turn, mut begin, mut unary, mut rows)| {
-        stop.check()?;
-        for v in turn.variables.clone() {
-            let own;
-            (own, unary) = unary.split_at_mut(width[v] as usize);
-            own.fill(PADDING);
-            own.iter_mut().zip(&problem.unary[v]).for_each(|(entry, &cost)| *entry = quantize(cost));
+
+    /// The unary rows of all variables, and the rows of all functions behind `of_unary` entries that stay free.
+    fn fill_all<E: RowEntry>(
+        &self,
+        turns: &[Turn],
+        bases: &Bases<'_>,
+        of_unary: usize,
+        stop: &Stop,
+    ) -> Result<(Storage<i32>, Storage<E>), Error> {
+        let entries = of_unary + turns.iter().map(|turn| turn.entries).sum::<usize>();
+        let mut own = Storage::<i32>::try_new(of_unary)?;
+        let mut storage = Storage::<E>::try_new(entries)?;
+        let (mut unary, mut rest) = (&mut own[..], &mut storage[of_unary..]);
+        let mut begin = of_unary;
+        let mut rows = Vec::with_capacity(turns.len());
+        for turn in turns {
+            let (own, own_unary);
+            (own, rest) = rest.split_at_mut(turn.entries);
+            let of_unary = &self.width[turn.variables.clone()];
+            (own_unary, unary) = unary.split_at_mut(of_unary.iter().map(|&width| width as usize).sum());
+            rows.push((turn, begin, own_unary, own));
+            begin += turn.entries;
         }
-        for seen in turn.seen.iter().filter(|seen| seen.length > 0) {
-            let own;
-            (own, rows) = rows.split_at_mut(seen.length as usize);
-            if own.len() > SAMPLE {
-                stop.check()?;
+        rows.into_par_iter().try_for_each(|(turn, mut begin, mut unary, mut rows)| {
+            stop.check()?;
+            for v in turn.variables.clone() {
+                let own;
+                (own, unary) = unary.split_at_mut(self.width[v] as usize);
+                own.fill(PADDING);
+                let costs = own.iter_mut().zip(&self.problem.unary[v]);
+                costs.for_each(|(entry, &cost)| *entry = quantize(cost, self.shift, self.hard));
             }
-            fill(seen, own);
-            base(seen).store(begin as u32, Ordering::Relaxed);
-            begin += seen.length as usize;
-        }
-        Ok::<(), Error>(())
-    })?;
-    for (seen, earlier) in &equals {
-        base(seen).store(base(earlier).load(Ordering::Relaxed), Ordering::Relaxed);
+            for seen in turn.seen.iter().filter(|seen| seen.length > 0) {
+                let own;
+                (own, rows) = rows.split_at_mut(seen.length as usize);
+                if own.len() > SAMPLE {
+                    stop.check()?;
+                }
+                self.fill(seen, own);
+                bases.of(seen).store(begin as u32, Ordering::Relaxed);
+                begin += seen.length as usize;
+            }
+            Ok::<(), Error>(())
+        })?;
+        Ok((own, storage))
     }
-    let seen = turns.par_iter().map(|turn| {
+}
+
+/// Where the rows of each function begin, as seen from each of its variables.
+struct Bases<'a> {
+    firsts: &'a [u32],
+    /// By function, the place of its first variable.
+    places: Vec<usize>,
+    bases: Vec<AtomicU32>,
+}
+
+impl<'a> Bases<'a> {
+    fn new(views: &'a Views<'_>, stop: &Stop) -> Result<Self, Error> {
+        let mut places = Vec::with_capacity(views.problem.functions.len());
+        let mut count = 0usize;
+        for function in stop.each(&views.problem.functions) {
+            places.push(count);
+            count += function?.scope.len();
+        }
+        let bases = std::iter::repeat_with(AtomicU32::default).take(count).collect();
+        Ok(Bases { firsts: &views.firsts, places, bases })
+    }
+
+    fn of(&self, seen: &Seen) -> &AtomicU32 {
+        let first = self.firsts[seen.function as usize];
+        &self.bases[self.places[first as usize] + seen.position as usize]
+    }
+}
+
+/// The incidences of a turn, and the pairs beyond the first two of each.
+type Incidences = (Vec<Incidence>, Vec<(u32, u32)>);
+
+/// The incidences of all turns, where pairs are numbered from the turn's first.
+fn incidences(tables: &ValueTables, turns: &[Turn], bases: &Bases<'_>, stop: &Stop) -> Result<Vec<Incidences>, Error> {
+    let functions = &tables.problem.functions;
+    let of_turn = |turn: &Turn| {
         stop.check()?;
         let mut further = Vec::new();
         let all = turn.seen.iter().map(|seen| {
-            let base = base(seen).load(Ordering::Relaxed);
+            let base = bases.of(seen).load(Ordering::Relaxed);
             tables.incidence_of(&functions[seen.function as usize], seen.position as usize, base, &mut further)
         });
         Ok((all.collect(), further))
-    });
-    let seen = seen.collect::<Result<Vec<(Vec<Incidence>, Vec<(u32, u32)>)>, Error>>()?;
-    tables.rows = E::rows(own, storage);
+    };
+    turns.par_iter().map(of_turn).collect()
+}
+
+/// Puts the incidences of all turns one after the other, and what is known of each variable beside them.
+fn take(
+    tables: &mut ValueTables,
+    readers: &Readers,
+    turns: &[Turn],
+    incidences: Vec<Incidences>,
+    stop: &Stop,
+) -> Result<(), Error> {
+    let count = incidences.iter().map(|(own, _)| own.len()).sum();
     tables.incidences.reserve_exact(count);
     tables.functions.reserve_exact(count);
-    for (turn, (incidences, further)) in turns.iter().zip(seen) {
+    for (turn, (incidences, further)) in turns.iter().zip(incidences) {
         stop.check()?;
         let before = tables.further.len() as u32;
         tables.further.extend(further);
@@ -194,14 +282,14 @@ fn of_entries<E: RowEntry>(tables: &mut ValueTables, readers: &Readers, stop: &S
     }
     let (mut unary, mut incidences) = (0, 0);
     tables.ranges.push(0);
-    for v in stop.each(0..n) {
+    for v in stop.each(0..tables.problem.variables()) {
         let v = v?;
         tables.unary.push(unary);
         unary += tables.width[v];
         incidences += readers[v].len() as u32;
         tables.ranges.push(incidences);
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Places in rows of so many entries, all where they are few.
@@ -211,11 +299,7 @@ fn sample(length: usize) -> impl Iterator<Item = usize> {
 }
 
 /// Finds rows whose entries are those of earlier ones, of which it returns both, and takes their length from them.
-fn equals<E: RowEntry>(
-    turns: &mut [Turn],
-    fill: impl Fn(&Seen, &mut [E]) + Sync,
-    stop: &Stop,
-) -> Result<Vec<(Seen, Seen)>, Error> {
+fn equals<E: RowEntry>(turns: &mut [Turn], views: &Views<'_>, stop: &Stop) -> Result<Vec<(Seen, Seen)>, Error> {
     let mut known: FxHashMap<u64, Seen> = FxHashMap::default();
     let mut alike = Vec::new();
     for (place, turn) in turns.iter().enumerate() {
@@ -233,7 +317,7 @@ fn equals<E: RowEntry>(
         let seen = turns[place].seen[index];
         let rows = |seen: &Seen| {
             let mut rows = vec![E::default(); seen.length as usize];
-            fill(seen, &mut rows);
+            views.fill(seen, &mut rows);
             rows
         };
         Ok(seen.length == earlier.length && rows(&seen) == rows(&earlier))

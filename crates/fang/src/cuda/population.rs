@@ -5,7 +5,7 @@
 use super::domain::{Domain, Heuristic};
 use super::jumps::Jumps;
 use super::launch::{Pass, Shape};
-use crate::device::{Cuda, CudaSlice, DeviceError, DeviceRepr, Kernel, PushKernelArg};
+use crate::device::{Blocks, Cuda, CudaSlice, DeviceError, DeviceRepr, Kernel, PushKernelArg};
 use crate::rng::Rng;
 use crate::{Active, Order, State};
 use std::sync::Arc;
@@ -221,11 +221,13 @@ impl<D: Domain> Population<D> {
         if pass.clones == 0 {
             return Ok(());
         }
-        let launch = (pass.clones.div_ceil(self.shape.groups()), self.shape.threads * self.shape.groups(), self.shared);
+        let groups = self.shape.groups();
+        let (count, threads) = (pass.clones.div_ceil(groups), self.shape.threads * groups);
+        let blocks = Blocks { count, threads, shared: self.shared };
         let problem = Problem(*self.domain.problem());
         // SAFETY: the buffers hold `words` words, active sets and streams for each state and clone; the rest is the
         // domain's promise.
-        unsafe { self.pass.launch(self.cuda.stream(), launch, |arguments| arguments.arg(pass).arg(&problem)) }
+        unsafe { self.pass.launch(self.cuda.stream(), blocks, |arguments| arguments.arg(pass).arg(&problem)) }
     }
 
     /// The arguments of a pass over the states, with a target that is large enough.

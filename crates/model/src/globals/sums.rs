@@ -186,19 +186,19 @@ impl Draft {
         match kind {
             GlobalKind::Linear(Linear { weights, target, price, at_most_one }) => {
                 let of = |place: usize, value: u32| weights[place][value as usize];
-                self.sum(Rule::Off(*target, *price), *limit, (scope, domains), of);
+                self.sum(Rule::Off(*target, *price), *limit, scope, domains, of);
                 for set in at_most_one {
                     let times = |place: usize, value: u32| {
                         set.iter().filter(|&&pair| pair == (place as u32, value)).count() as i64
                     };
                     let rule = Rule::Off(Target::Within(0, 1), Price::HARD);
-                    self.sum(rule, *limit, (scope, domains), times);
+                    self.sum(rule, *limit, scope, domains, times);
                 }
             }
             GlobalKind::EqualPairs { price } => {
                 for value in 0..largest(scope, domains) {
                     let is = |_: usize, own: u32| i64::from(own == value);
-                    self.sum(Rule::Pairs(*price), *limit, (scope, domains), is);
+                    self.sum(Rule::Pairs(*price), *limit, scope, domains, is);
                 }
             }
             GlobalKind::Counting(counting) => self.counts(counting, global, domains),
@@ -222,7 +222,7 @@ impl Draft {
                 None => value,
             };
             let is = |place: usize, value: u32| i64::from(class(place, value) == bound.value);
-            self.sum(rule, global.limit, (&global.scope, domains), is);
+            self.sum(rule, global.limit, &global.scope, domains, is);
         }
     }
 
@@ -232,18 +232,18 @@ impl Draft {
             let of = |own: u32, weight: i64| if own == value { weight } else { 0 };
             let target = Target::Within(if same.one_sided { i64::MIN } else { 0 }, 0);
             let apart = |place: usize, own: u32| of(own, times(&same.left, place) - times(&same.right, place));
-            self.sum(Rule::Off(target, same.price), global.limit, (&global.scope, domains), apart);
+            self.sum(Rule::Off(target, same.price), global.limit, &global.scope, domains, apart);
             for bound in same.bounds.iter().filter(|bound| bound.value == value) {
                 for group in [&same.left, &same.right] {
                     let rule = Rule::Within(bound.low, bound.high, same.price);
                     let in_group = |place: usize, own: u32| of(own, times(group, place));
-                    self.sum(rule, global.limit, (&global.scope, domains), in_group);
+                    self.sum(rule, global.limit, &global.scope, domains, in_group);
                 }
             }
         }
     }
 
-    fn sum(&mut self, rule: Rule, limit: Cost, (scope, domains): (&[u32], &[u32]), weight: impl Fn(usize, u32) -> i64) {
+    fn sum(&mut self, rule: Rule, limit: Cost, scope: &[u32], domains: &[u32], weight: impl Fn(usize, u32) -> i64) {
         let (number, first) = (self.sums.len() as u32, self.terms.len());
         for (place, &v) in scope.iter().enumerate() {
             for value in 0..domains[v as usize] {

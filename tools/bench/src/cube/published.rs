@@ -10,7 +10,7 @@ use super::schedule::{Act, Message, Schedule, Table};
 use super::tree::JunctionTree;
 use crate::algebra::SumProduct;
 use crate::device::shared::constants;
-use crate::device::{Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
+use crate::device::{Blocks, Cuda, CudaSlice, DeviceError, Kernel, PushKernelArg, Source};
 use crate::elimination::{Gpu, scatter};
 use crate::model::{ROUNDOFF, Scaled};
 use crate::stop::Stop;
@@ -180,10 +180,10 @@ impl<'a> Device<'a> {
 
     fn pass(&self, message: &Message, group: u32) -> Result<(), DeviceError> {
         let Message { from, to, separator, reduced, scattered } = message;
-        let grid = (self.schedule.separators[*separator] as u32, group, 0);
+        let blocks = Blocks::new(self.schedule.separators[*separator] as u32, group);
         // SAFETY: the arguments are those of reduce_scatter; each block has a row in both tables, and its entry.
         unsafe {
-            self.reduce_scatter.launch(self.cuda.stream(), grid, |arguments| {
+            self.reduce_scatter.launch(self.cuda.stream(), blocks, |arguments| {
                 let tables = arguments.arg(&self.tables[*from]).arg(&self.tables[*to]);
                 tables.arg(&self.separators[*separator]).arg(reduced).arg(scattered)
             })
@@ -194,7 +194,7 @@ impl<'a> Device<'a> {
         let entries = self.tree.cliques[self.schedule.tables[to].clique].entries as u32;
         // SAFETY: the arguments are those of rearrange; both tables have so many entries.
         unsafe {
-            self.rearrange.launch(self.cuda.stream(), (entries.div_ceil(THREADS), THREADS, 0), |arguments| {
+            self.rearrange.launch(self.cuda.stream(), Blocks::new(entries.div_ceil(THREADS), THREADS), |arguments| {
                 arguments.arg(&self.tables[from]).arg(&self.tables[to]).arg(terms).arg(&entries)
             })
         }

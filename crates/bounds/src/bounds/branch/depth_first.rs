@@ -176,9 +176,9 @@ impl Dive<'_> {
                         eliminated += work;
                         found.mini = found.mini.max(work);
                         self.offer(assignment, state, &mut found);
-                        points.push(self.choice_point(state, path, (bound.max(better), part), left, &mut found));
+                        points.push(self.choice_point(state, path, bound.max(better), part, left, &mut found));
                     }
-                    None => points.push(self.choice_point(state, path, (bound, part), left, &mut found)),
+                    None => points.push(self.choice_point(state, path, bound, part, left, &mut found)),
                 }
             }
             // the next child of the deepest branching that has one
@@ -192,13 +192,8 @@ impl Dive<'_> {
             let (v, part, left) = (point.variable, point.part, point.left);
             point.left = left.saturating_sub(1);
             let choice = Choice { variable: v as u32, values, before: point.path.clone() };
-            state.push();
-            found.nodes += 1;
-            if state.restrict(data, v, &choice.values) && self.propagate(state, stop) {
+            if self.enter(state, &choice, &mut found, stop) {
                 at = Some((Some(Arc::new(choice)), bound.max(state.constant), part, left));
-            } else {
-                state.pop(data);
-                found.pruned += 1;
             }
         }
         state.clear(data);
@@ -208,6 +203,19 @@ impl Dive<'_> {
         }
         found.work = state.work - begin + eliminated;
         found
+    }
+
+    /// Goes down to a child, and back up if no solution below the limit is left there; returns whether one may be.
+    fn enter(&self, state: &mut State, choice: &Choice, found: &mut Found, stop: &Stop) -> bool {
+        state.push();
+        found.nodes += 1;
+        let is_open =
+            state.restrict(self.data, choice.variable as usize, &choice.values) && self.propagate(state, stop);
+        if !is_open {
+            state.pop(self.data);
+            found.pruned += 1;
+        }
+        is_open
     }
 
     /// Keeps a solution if it is better: what does not cost less is of no interest any more.
@@ -275,7 +283,8 @@ impl Dive<'_> {
         &self,
         state: &mut State,
         path: Option<Arc<Choice>>,
-        (bound, part): (Cost, f64),
+        bound: Cost,
+        part: f64,
         left: usize,
         found: &mut Found,
     ) -> ChoicePoint {

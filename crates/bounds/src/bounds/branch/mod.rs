@@ -18,6 +18,7 @@ mod static_data;
 mod tests;
 
 use super::{Begin, Begun, Proof, Search, Searcher, Steady};
+use crate::bounds::proof::SearchBytes;
 use crate::bounds::trace::{Branched, BranchingTrace};
 use crate::bounds::tuning::branch::{
     BATCH, DESCENT, DEVICE_MINI, DEVICE_SPEED, LEAF, LEAST_DIVE, LEAST_MINI, MINI_PART, MOST_DIVE, NODE, ROOT_PASSES,
@@ -205,17 +206,7 @@ impl Branch {
             None
         });
         let gpu = self.gpu.clone();
-        let bytes = self.memory / 2 / batch as u64;
-        let light = Budget { joint_entries: self.leaf, bytes, message_entries: None, gpu: None };
-        let budget = match (self.style, room) {
-            (Style::Light, _) => light,
-            (Style::Cut { message_entries }, _) => Budget { message_entries: Some(message_entries), ..light },
-            (Style::Heavy, Some(bytes)) => {
-                let joint_entries = (mini * DEVICE_SPEED as f64).max(DEVICE_MINI);
-                Budget { joint_entries, bytes, gpu: gpu.as_ref(), ..light }
-            }
-            (Style::Heavy, None) => Budget { joint_entries: mini, ..light },
-        };
+        let budget = self.budget(gpu.as_ref(), room, mini, self.memory / 2 / batch as u64);
         let dive = Dive {
             data: &self.data,
             style: self.style,
@@ -232,6 +223,27 @@ impl Branch {
         };
         let nodes = nodes.into_par_iter().enumerate().with_max_len(1);
         let found: Vec<Found> = nodes.map_init(|| self.root.clone(), search).collect();
+        self.gather(found);
+        self.settle();
+    }
+
+    /// What a light node is eliminated for, or what mini-buckets of `mini` combinations of a heavy one may take: `bytes`
+    /// of the host, or the `room` of a device.
+    fn budget<'a>(&self, gpu: Option<&'a Arc<Gpu>>, room: Option<u64>, mini: f64, bytes: u64) -> Budget<'a> {
+        let light = Budget { joint_entries: self.leaf, bytes, message_entries: None, gpu: None };
+        match (self.style, room) {
+            (Style::Light, _) => light,
+            (Style::Cut { message_entries }, _) => Budget { message_entries: Some(message_entries), ..light },
+            (Style::Heavy, Some(bytes)) => {
+                let joint_entries = (mini * DEVICE_SPEED as f64).max(DEVICE_MINI);
+                Budget { joint_entries, bytes, gpu, ..light }
+            }
+            (Style::Heavy, None) => Budget { joint_entries: mini, ..light },
+        }
+    }
+
+    /// Takes what the dives of a batch have found.
+    fn gather(&mut self, found: Vec<Found>) {
         let (mut spent, mut replayed, mut mini) = (0, 0, 0);
         let mut branchings = Vec::new();
         for (at, found) in found.into_iter().enumerate() {
@@ -274,7 +286,6 @@ impl Branch {
         } else if replayed * 20 < spent {
             self.dive = (self.dive / 2).max(LEAST_DIVE);
         }
-        self.settle();
     }
 
     /// The CPU does from now on what the device was meant to.
@@ -392,7 +403,7 @@ impl Search for Branch {
     }
 
     fn proof(&self, reducer: &Arc<Reducer>) -> Option<Proof> {
-        let bytes = (StaticData::bytes_of(self.data.cells as u64), self.memory);
+        let bytes = SearchBytes { node: StaticData::bytes_of(self.data.cells as u64), all: self.memory };
         Some(Proof::reductions(reducer)?.searched(self.data.bits, self.trace.as_ref()?, bytes))
     }
 

@@ -2,7 +2,7 @@
 
 use super::scan::Pair;
 use super::static_data::{Entries, Function, NEVER, StaticData};
-use crate::bounds::tuning::branch::{FUNCTION_WORK, LATE};
+use crate::bounds::tuning::branch::{FUNCTION_WORK, LATE, Passes};
 use crate::model::Cost;
 use crate::stop::Stop;
 
@@ -275,9 +275,9 @@ impl State {
 
     /// Passes over all variables there and back while they raise the constant by a `part` of what is missing to the
     /// limit. Returns whether a solution below the limit may be left.
-    pub fn propagate(&mut self, data: &StaticData, (most, part): (u32, Cost), stop: &Stop) -> bool {
+    pub fn propagate(&mut self, data: &StaticData, passes: Passes, stop: &Stop) -> bool {
         let n = data.variables();
-        for pass in 0..most {
+        for pass in 0..passes.most {
             let before = self.constant;
             for at in 0..n {
                 let (v, give) = if pass % 2 == 0 { (at, Give::Forward) } else { (n - 1 - at, Give::Backward) };
@@ -285,7 +285,7 @@ impl State {
                     return false;
                 }
             }
-            let slow = (self.constant - before).saturating_mul(part) < self.limit - self.constant;
+            let slow = (self.constant - before).saturating_mul(passes.part) < self.limit - self.constant;
             if pass % 2 == 1 && slow || stop.is_set() {
                 break;
             }

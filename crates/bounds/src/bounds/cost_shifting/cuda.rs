@@ -13,7 +13,7 @@ use crate::bounds::moved::Moved;
 use crate::bounds::tuning::STAGED;
 use crate::bounds::tuning::cost_shifting::ROWS;
 use crate::device::shared::{constants, device_structs};
-use crate::device::{CudaSlice, DeviceError, Held, Kernel, PushKernelArg, Source};
+use crate::device::{Blocks, CudaSlice, DeviceError, Held, Kernel, PushKernelArg, Source};
 use crate::elimination::cuda::{Element, Gpu, Text};
 use crate::kernels;
 use crate::model::Cost;
@@ -144,7 +144,7 @@ impl ShiftDevice {
             let (first, count) = (blocks.start, blocks.len() as u32);
             // SAFETY: the arguments are the kernel's; all addresses lie in the memory of `self`.
             unsafe {
-                self.kernel.launch(stream, (count, THREADS, 0), |arguments| {
+                self.kernel.launch(stream, Blocks::new(count, THREADS), |arguments| {
                     arguments.arg(&addresses).arg(&first).arg(&step).arg(&back).arg(&range)
                 })?;
             }
@@ -189,7 +189,8 @@ fn upload<E: Moved>(gpu: &Gpu, layout: &Layout, tables: &Tables) -> Result<CudaS
             sum >= STAGED
         };
         let some = rest.iter().position(enough).map_or(rest.len(), |last| last + 1);
-        let staged: Vec<Vec<E>> = rest[..some].par_iter().map(|&own| Tables::table(layout, own)).collect();
+        let staged: Vec<Vec<E>> =
+            rest[..some].par_iter().map(|&(function, place)| Tables::table(layout, function, place)).collect();
         let staged = staged.concat();
         cuda.write(&staged, &mut memory.slice_mut(start..start + staged.len()))?;
         (rest, start) = (&rest[some..], start + staged.len());

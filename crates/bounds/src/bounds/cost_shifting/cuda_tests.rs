@@ -106,7 +106,11 @@ fn conforms(problem: Problem, rng: &mut Rng) -> u32 {
     let (tables, mut constant) = (Tables::new(&layout), shift.constant());
     let all = |amounts: &Amounts| amounts.part(0..amounts.len());
     let mut device = Emulator {
-        tables: tables.all.iter().flat_map(|&own| Tables::table::<i32>(&layout, own)).collect(),
+        tables: tables
+            .all
+            .iter()
+            .flat_map(|&(function, place)| Tables::table::<i32>(&layout, function, place))
+            .collect(),
         unary: all(&shift.costs().unary),
         taken: all(&shift.costs().taken),
         least: vec![Cost::MAX; shift.costs().taken.len()],

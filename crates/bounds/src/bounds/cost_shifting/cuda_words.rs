@@ -93,7 +93,7 @@ impl Tables {
         tables
     }
 
-    pub fn table<E: Movable>(layout: &Layout, (function, place): (u32, u32)) -> Vec<E> {
+    pub fn table<E: Movable>(layout: &Layout, function: u32, place: u32) -> Vec<E> {
         let (places, place) = (layout.places(function), place as usize);
         let size = places[place].size as usize;
         let run: usize = places[place + 1..].iter().map(|place| place.size as usize).product();

@@ -51,7 +51,7 @@ impl Journal {
         let known = lost.zip(&mut self.lost[v]).map(|(lost, known)| lost && !std::mem::replace(known, true));
         let values: Box<[u32]> = (0..).zip(known).filter(|&(_, new)| new).map(|(value, _)| value).collect();
         if !values.is_empty() {
-            self.tell_moves(taken, (variable, &values));
+            self.tell_moves(taken, variable, &values);
             self.steps.push(Step::TooDear { variable, values });
             // what it gives away from here on is still to be told
             self.visited.push(variable);
@@ -62,17 +62,17 @@ impl Journal {
     /// All steps, the moves since the last loss included.
     pub fn complete(&self, taken: impl Fn(u32, u32) -> Vec<Cost>) -> Vec<Step> {
         let mut journal = self.clone();
-        journal.tell_moves(taken, (0, &[]));
+        journal.tell_moves(taken, 0, &[]);
         journal.steps
     }
 
-    /// Tells what has changed about the values left. What a value that is lost now has paid makes no difference to what
+    /// Tells what has changed about the values left, `losing` being about to lose `values`. What a value that is lost now has paid makes no difference to what
     /// the others of its variable cost at least; it stands in the row all the same, as it leaves only afterwards.
-    fn tell_moves(&mut self, taken: impl Fn(u32, u32) -> Vec<Cost>, losing: (u32, &[u32])) {
+    fn tell_moves(&mut self, taken: impl Fn(u32, u32) -> Vec<Cost>, losing: u32, values: &[u32]) {
         for variable in std::mem::take(&mut self.visited) {
             let v = variable as usize;
             self.is_visited[v] = false;
-            let leaving = |value: usize| variable == losing.0 && losing.1.contains(&(value as u32));
+            let leaving = |value: usize| variable == losing && values.contains(&(value as u32));
             for (&(function, place), told) in self.incidence[v].iter().zip(&mut self.told[v]) {
                 let row = taken(function, place).into_iter().zip(told).enumerate();
                 let row = row.filter(|&(value, _)| !self.lost[v][value] || leaving(value));

@@ -40,6 +40,7 @@ pub(crate) use layout::{Costs, Layout};
 use layout::{Scale, Scratch};
 use rayon::prelude::*;
 use std::sync::Arc;
+use visit::{PassWave, visit};
 
 /// A scaled cost of a solution stays below this: tables of 32 bits take it, five of them summed (see `Plan::new`).
 pub(super) const SHORT: Cost = 1 << 28;
@@ -218,8 +219,8 @@ impl Shift {
                 let State { at, passes, mut constant, .. } = self.here;
                 let forward = passes.is_multiple_of(2);
                 let journal = self.journal.as_mut();
-                let visited =
-                    visit::visit(layout, &mut self.costs, (forward, at), &mut constant, self.range, journal, stop);
+                let wave = PassWave { forward, number: at };
+                let visited = visit(layout, &mut self.costs, wave, &mut constant, self.range, journal, stop);
                 match visited {
                     Ok(()) => self.here.advance(1, of, constant),
                     // nothing goes on from here, but the bound counts

@@ -36,18 +36,26 @@ impl pulp::WithSimd for Least<'_, '_> {
 /// Variables and cells of a wave that are looked at at a time: some megabytes, and some milliseconds of one thread.
 const PART: usize = if cfg!(test) { 1 << 6 } else { 1 << 20 };
 
+/// A wave of a pass.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PassWave {
+    pub forward: bool,
+    pub number: usize,
+}
+
 /// Visits the variables of a wave. What they all cost goes to the constant, which stays below `range` or comes to it
 /// where there is no solution. A wave that is stopped has visited some of them: costs and constant are as right as
 /// before.
 pub(crate) fn visit(
     layout: &Layout,
     costs: &mut Costs,
-    (forward, number): (bool, usize),
+    at: PassWave,
     constant: &mut Cost,
     range: Cost,
     mut journal: Option<&mut Journal>,
     stop: &Stop,
 ) -> Result<(), Error> {
+    let PassWave { forward, number } = at;
     let wave = layout.wave(forward, number);
     let (left, mut rest, mut own) = (range - *constant, &wave.variables[..], Own::default());
     while !rest.is_empty() {

@@ -14,7 +14,7 @@ use crate::bounds::moved::Moved;
 use crate::bounds::tuning::STAGED;
 use crate::bounds::tuning::join_graph::{BLOCKS, CHUNK};
 use crate::device::shared::{constants, device_structs};
-use crate::device::{self, Cuda, CudaSlice, DeviceError, Held, Kernel, PushKernelArg};
+use crate::device::{self, Blocks, Cuda, CudaSlice, DeviceError, Held, Kernel, PushKernelArg};
 use crate::elimination::cuda::Element;
 use crate::elimination::cuda::{Gpu, Text};
 use crate::elimination::plan::{Plan, Source};
@@ -284,15 +284,15 @@ impl<E: Moved> Graph<E> {
             // functions that the caller holds.
             unsafe {
                 if !operations.is_empty() {
-                    relax.launch(stream, (operations.len() as u32, THREADS, 0), |arguments| {
+                    relax.launch(stream, Blocks::new(operations.len() as u32, THREADS), |arguments| {
                         arguments.arg(&addresses).arg(&operations.start).arg(&range)
                     })?;
                 }
                 if !moves.is_empty() {
-                    lowest.launch(stream, (moves.len() as u32, THREADS, 0), |arguments| {
+                    lowest.launch(stream, Blocks::new(moves.len() as u32, THREADS), |arguments| {
                         arguments.arg(&addresses).arg(&moves.start)
                     })?;
-                    exchange.launch(stream, (moves.len() as u32, THREADS, 0), |arguments| {
+                    exchange.launch(stream, Blocks::new(moves.len() as u32, THREADS), |arguments| {
                         arguments.arg(&addresses).arg(&moves.start).arg(&range)
                     })?;
                 }

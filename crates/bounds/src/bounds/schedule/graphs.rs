@@ -90,7 +90,8 @@ impl GraphStrategy {
         shift: &Arc<Shift>,
         sizes: &SizeSchedule,
         graphs: Graphs,
-        (gpu, device_use): (Option<&Arc<Gpu>>, DeviceUse),
+        gpu: Option<&Arc<Gpu>>,
+        device_use: DeviceUse,
         checked: bool,
     ) -> Option<GraphStrategy> {
         let (problem, shift, order) = (problem.clone(), shift.clone(), sizes.order()?.clone());

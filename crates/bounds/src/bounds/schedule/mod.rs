@@ -402,9 +402,9 @@ impl BoundSchedule {
                     self.rows = Some(SparseStrategy { base, begin, constant, tried: None });
                 }
                 if self.strategies.graphs != Graphs::None {
-                    let device = (self.gpu.as_ref(), self.device_use);
-                    let graphs = self.strategies.graphs;
-                    self.graphs = GraphStrategy::new(&problem, &shift, &self.sizes, graphs, device, self.journal);
+                    let (graphs, gpu) = (self.strategies.graphs, self.gpu.as_ref());
+                    let (device_use, journal) = (self.device_use, self.journal);
+                    self.graphs = GraphStrategy::new(&problem, &shift, &self.sizes, graphs, gpu, device_use, journal);
                 }
                 // the same network, where nothing was gained
                 self.shifted = (self.strategies.shifted && self.gains).then(|| Strategy::new(base, &self.sizes));

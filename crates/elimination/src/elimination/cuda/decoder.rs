@@ -11,7 +11,7 @@ use super::gpu::{Gpu, Text};
 use super::program::Program;
 use super::semiring::Element;
 use crate::device::shared::{constants, device_structs};
-use crate::device::{DeviceError, Held, Kernel, PushKernelArg, Source};
+use crate::device::{Blocks, DeviceError, Held, Kernel, PushKernelArg, Source};
 use crate::elimination::plan::{self, EliminationPlan};
 use crate::elimination::table;
 use crate::kernels;
@@ -231,9 +231,8 @@ impl<'a> Decoder<'a> {
         // SAFETY: the arguments are grow's; `values` has a number for each position, and all that the guide points to
         // is held by `self`.
         unsafe {
-            self.kernel.launch(cuda.stream(), (1, 32, 8 * self.guide.row), |arguments| {
-                arguments.arg(&self.guide).arg(&mut values)
-            })?;
+            let blocks = Blocks { count: 1, threads: 32, shared: 8 * self.guide.row };
+            self.kernel.launch(cuda.stream(), blocks, |arguments| arguments.arg(&self.guide).arg(&mut values))?;
         }
         let mut assignment = vec![0; positions];
         for (&v, value) in self.sequence.iter().zip(cuda.read(&values)?) {

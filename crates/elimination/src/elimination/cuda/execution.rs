@@ -12,7 +12,7 @@ use super::texts::BUCKET;
 use super::variant::Variant;
 use super::words::{Addresses, BoxWords};
 use crate::algebra::Semiring;
-use crate::device::{CudaSlice, CudaStream, DeviceError, Held, Kernel, PushKernelArg};
+use crate::device::{Blocks, CudaSlice, CudaStream, DeviceError, Held, Kernel, PushKernelArg};
 use crate::elimination::executor::{Executor, Failure, Messages, Progress, Task};
 use crate::elimination::plan::EliminationPlan;
 use crate::model::Problem;
@@ -87,14 +87,15 @@ impl<S: DeviceSemiring> Loaded<S> {
     /// There must be room for the program's entries.
     pub unsafe fn launch(&self, stream: &CudaStream, index: usize, memory: u64) -> Result<(), DeviceError> {
         let launch = &self.program.launches[index];
-        let shape = (launch.blocks, launch.variant.threads(), launch.variant.shared());
+        let (threads, shared) = (launch.variant.threads(), launch.variant.shared());
+        let blocks = Blocks { count: launch.blocks, threads, shared };
         let addresses = Addresses { memory, ..self.descriptors.addresses };
         let tiled = launch.tiled.map(|step| BoxWords { first: launch.first, ..self.program.tiled[step] });
         let semiring = self.semiring.words();
         // SAFETY: the arguments are those of join_tile and join_staged, or of the others; all addresses lie in the
         // caller's memory and in that of the descriptors.
         unsafe {
-            self.kernel(index)?.launch(stream, shape, |arguments| {
+            self.kernel(index)?.launch(stream, blocks, |arguments| {
                 let arguments = match &tiled {
                     Some(words) => arguments.arg(&memory).arg(words),
                     None => arguments.arg(&addresses).arg(&launch.first),
@@ -289,7 +290,7 @@ impl<S: DeviceSemiring> Resident<S> {
         let mut entries = cuda.zeros::<S::Entry>(count as usize)?;
         // SAFETY: the arguments are gather's; the addresses lie within the memory.
         unsafe {
-            kernel.launch(stream, (count.div_ceil(128), 128, 0), |arguments| {
+            kernel.launch(stream, Blocks::new(count.div_ceil(128), 128), |arguments| {
                 arguments.arg(&addresses).arg(&mut entries).arg(&count)
             })?;
         }

@@ -127,11 +127,12 @@ impl<E: Element> Staging<E> {
         Ok(Staging { buffers: [buffer()?, buffer()?], turn: 0 })
     }
 
-    /// Gives copies to device memory to a stream; `fill` writes a window's entries. `false` where it was stopped.
+    /// Gives copies to device memory, `base` entries further on than windows say, to a stream; `fill` writes a window's entries. `false` where it was stopped.
     pub fn send(
         &mut self,
         windows: &[Window],
-        (memory, base): (&mut CudaSlice<E>, u64),
+        memory: &mut CudaSlice<E>,
+        base: u64,
         stream: &CudaStream,
         stop: &Stop,
         mut fill: impl FnMut(&Window, &mut [E]),
@@ -150,11 +151,12 @@ impl<E: Element> Staging<E> {
         Ok(true)
     }
 
-    /// Copies from device memory in the order of a stream; `take` has a window's entries. `false` where it was stopped.
+    /// Copies from device memory, `base` entries further on than windows say, in the order of a stream; `take` has a window's entries. `false` where it was stopped.
     pub fn fetch(
         &mut self,
         windows: &[Window],
-        (memory, base): (&CudaSlice<E>, u64),
+        memory: &CudaSlice<E>,
+        base: u64,
         stream: &CudaStream,
         stop: &Stop,
         mut take: impl FnMut(&Window, &[E]),
@@ -241,7 +243,7 @@ pub fn fill<E: Element>(
         return Ok(());
     }
     let mut staging = Staging::new(cuda)?;
-    staging.send(&windows, (memory, 0), cuda.stream(), &Stop::new(), fill).map(drop)
+    staging.send(&windows, memory, 0, cuda.stream(), &Stop::new(), fill).map(drop)
 }
 
 /// Some tables, copied to the host; none where its memory does not take them.
@@ -278,6 +280,6 @@ pub(super) fn download<E: Element>(
         return Ok(Some(copies));
     }
     let mut staging = Staging::new(cuda)?;
-    let _ = staging.fetch(&windows, (memory, 0), cuda.stream(), &Stop::new(), take)?;
+    let _ = staging.fetch(&windows, memory, 0, cuda.stream(), &Stop::new(), take)?;
     Ok(Some(copies))
 }

@@ -215,7 +215,7 @@ impl<S: DeviceSemiring> Streamed<S> {
                 gather(out, table, share.from, stretches[share.table], source);
             }
         };
-        if !self.staging.send(&windows, (&mut self.memory, base), &self.copies, stop, fill)? {
+        if !self.staging.send(&windows, &mut self.memory, base, &self.copies, stop, fill)? {
             return Ok(false);
         }
         for table in missing {
@@ -252,7 +252,7 @@ impl<S: DeviceSemiring> Streamed<S> {
                 scatter(own, table, share.from, stretch, &mut messages[step[share.table]]);
             }
         };
-        if !self.staging.fetch(&windows, (&self.memory, base), &self.copies, stop, take)? {
+        if !self.staging.fetch(&windows, &self.memory, base, &self.copies, stop, take)? {
             return Ok(false);
         }
         open.pending = None;

@@ -6,12 +6,12 @@
 
 #![allow(unsafe_code, reason = "launches of kernels are foreign")]
 
-use super::accounting::Accounting;
+use super::accounting::{Accounting, Open};
 use super::join_plan::{JoinPlan, Operand, StagePlan};
 use super::key::{Projection, Row};
 use super::loader;
 use crate::device::shared::device_structs;
-use crate::device::{self, CudaSlice, DeviceError, Held, Kernel, PushKernelArg};
+use crate::device::{self, Blocks, CudaSlice, DeviceError, Held, Kernel, PushKernelArg};
 use crate::elimination::cuda::{Gpu, Text};
 use crate::elimination::plan::{Plan, Source};
 use crate::kernels;
@@ -192,38 +192,17 @@ impl DeviceRows {
         Ok(bytes <= self.gpu.budget()?)
     }
 
+    /// Makes the message of the next step.
     fn step(&mut self, problem: &Problem, plan: &Plan, stop: &Stop) -> Result<(), DeviceError> {
         let step = &plan.steps[self.accounting.step()];
         let open = self.accounting.open(problem, plan);
         let room = self.accounting.room::<u64>();
-        // what the host has goes up together
-        let (mut keys, mut costs, mut ends) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, input) in step.inputs.iter().enumerate() {
-            if !matches!(input.source, Source::Message(_)) {
-                let Some(rows) = loader::rows::<u64>(problem, plan, step, input, open.limit_of(number), room) else {
-                    self.accounting.give_up();
-                    return Ok(());
-                };
-                keys.extend(rows.iter().map(|row| row.0));
-                costs.extend(rows.iter().map(|row| row.1));
-            }
-            ends.push(keys.len() as u64);
-        }
-        if step.inputs.is_empty() {
-            // a variable that nothing reads
-            (keys, costs, ends) = (vec![0], vec![0], vec![1]);
-        }
-        let (cuda, mut held) = (self.gpu.cuda(), Held::default());
-        let (keys, costs) = (held.upload(cuda, &keys)?, held.upload(cuda, &costs)?);
-        let list = |k: usize| match step.inputs.get(k).map(|input| input.source) {
-            Some(Source::Message(from)) => self.messages[from as usize].as_ref().map(|message| message.list),
-            _ => {
-                let begin = if k == 0 { 0 } else { ends[k - 1] };
-                Some(List { keys: keys + 8 * begin, costs: costs + 8 * begin, rows: ends[k] - begin })
-            }
+        // tables of the host, until the message is made
+        let mut held = Held::default();
+        let Some(lists) = self.lists(problem, plan, &open, &mut held)? else {
+            self.accounting.give_up();
+            return Ok(());
         };
-        let missing = || DeviceError::Unusable("a message is missing on the device".into());
-        let lists = (0..ends.len()).map(list).collect::<Option<Vec<List>>>().ok_or_else(missing)?;
         let alone = [step.position];
         let operand = |k: usize| Operand {
             scope: step.inputs.get(k).map_or(&alone[..], |input| &input.scope),
@@ -280,6 +259,45 @@ impl DeviceRows {
         Ok(())
     }
 
+    /// What the next step joins; `held` has what the host sends. `None` if that passes a limit.
+    fn lists(
+        &self,
+        problem: &Problem,
+        plan: &Plan,
+        open: &Open,
+        held: &mut Held,
+    ) -> Result<Option<Vec<List>>, DeviceError> {
+        let step = &plan.steps[self.accounting.step()];
+        let room = self.accounting.room::<u64>();
+        // what the host has goes up together
+        let (mut keys, mut costs, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, input) in step.inputs.iter().enumerate() {
+            if !matches!(input.source, Source::Message(_)) {
+                let Some(rows) = loader::rows::<u64>(problem, plan, step, input, open.limit_of(number), room) else {
+                    return Ok(None);
+                };
+                keys.extend(rows.iter().map(|row| row.0));
+                costs.extend(rows.iter().map(|row| row.1));
+            }
+            ends.push(keys.len() as u64);
+        }
+        if step.inputs.is_empty() {
+            // a variable that nothing reads
+            (keys, costs, ends) = (vec![0], vec![0], vec![1]);
+        }
+        let cuda = self.gpu.cuda();
+        let (keys, costs) = (held.upload(cuda, &keys)?, held.upload(cuda, &costs)?);
+        let list = |k: usize| match step.inputs.get(k).map(|input| input.source) {
+            Some(Source::Message(from)) => self.messages[from as usize].as_ref().map(|message| message.list),
+            _ => {
+                let begin = if k == 0 { 0 } else { ends[k - 1] };
+                Some(List { keys: keys + 8 * begin, costs: costs + 8 * begin, rows: ends[k] - begin })
+            }
+        };
+        let missing = || DeviceError::Unusable("a message is missing on the device".into());
+        (0..ends.len()).map(list).collect::<Option<Vec<List>>>().ok_or_else(missing).map(Some)
+    }
+
     /// Indexes the tables that extend keys.
     fn stages(&self, join_plan: &JoinPlan<u64>, lists: &[List]) -> Result<Stages, DeviceError> {
         let (cuda, mut held) = (self.gpu.cuda(), Held::default());
@@ -325,7 +343,7 @@ impl DeviceRows {
             let (of_table, added) = (placed(of_table), placed(added));
             // SAFETY: the arguments are index_rows's; all memory has the sizes that its words say.
             unsafe {
-                self.index.launch(cuda.stream(), (blocks(list.rows), THREADS, 0), |arguments| {
+                self.index.launch(cuda.stream(), Blocks::new(blocks(list.rows), THREADS), |arguments| {
                     arguments.arg(&stage).arg(&list.keys).arg(&list.rows).arg(&of_table).arg(&added)
                 })?;
             }
@@ -359,7 +377,7 @@ impl DeviceRows {
             // SAFETY: the arguments are join_rows's; what the words point to lives until the launch is over, which
             // `read` waits for.
             unsafe {
-                self.join.launch(cuda.stream(), (blocks(last - first), THREADS, 0), |arguments| {
+                self.join.launch(cuda.stream(), Blocks::new(blocks(last - first), THREADS), |arguments| {
                     arguments.arg(&join).arg(&found).arg(&first).arg(&last)
                 })?;
             }
@@ -381,7 +399,7 @@ impl DeviceRows {
         let (place, least) = (at + 24, at + 32);
         // SAFETY: the arguments are list_rows's; the lists have room for the rows that were counted.
         unsafe {
-            self.list.launch(cuda.stream(), (blocks(slots), THREADS, 0), |arguments| {
+            self.list.launch(cuda.stream(), Blocks::new(blocks(slots), THREADS), |arguments| {
                 arguments
                     .arg(&found.keys)
                     .arg(&found.costs)

@@ -21,7 +21,8 @@ pub(crate) fn share(
     plan: &EliminationPlan,
     placement: &mut Placement,
     entry_bytes: u64,
-    (memory, room): (u64, u64),
+    memory: u64,
+    room: u64,
     stop: &Stop,
 ) -> Result<Option<()>, Error> {
     let mut sizes: Vec<u64> = plan.steps.iter().map(|step| step.entries).collect();

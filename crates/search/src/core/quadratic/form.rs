@@ -46,7 +46,7 @@ impl SweepForm {
         let links = |v: u32| quadratic.links(v as usize).iter();
         let order = by_degree(n, |v| links(v).len());
         // narrow classes are not worth their order
-        let classes = first_fit(&order, |v| links(v).map(|&(other, _)| other), (usize::MAX, n / WARP), stop)?;
+        let classes = first_fit(&order, |v| links(v).map(|&(other, _)| other), usize::MAX, n / WARP, stop)?;
         let has_classes = classes.is_some();
         let (quadratic, order, ends) = match classes {
             Some(classes) => {

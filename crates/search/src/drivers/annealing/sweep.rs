@@ -128,7 +128,7 @@ fn pick_from(
     weights: &mut [u32],
 ) -> (usize, i64) {
     let own = usize::from(state.values[variable]);
-    let value = choose(&bath, state, variable, draw, (&mut *ratings, weights)).unwrap_or(own);
+    let value = choose(&bath, state, variable, draw, &mut *ratings, weights).unwrap_or(own);
     (value, i64::from(ratings[value]) - i64::from(ratings[own]))
 }
 

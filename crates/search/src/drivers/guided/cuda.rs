@@ -11,7 +11,7 @@ use super::round_context::RoundContext;
 use super::trajectory::Trajectory;
 use super::visit::Visit;
 use crate::core::watch::watch;
-use crate::device::{Compiled, Cuda, CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg};
+use crate::device::{Blocks, Compiled, Cuda, CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg};
 use crate::drivers::annealing::cpu::most_states;
 use crate::event::Picks;
 use crate::fang::cuda::{Heuristic, Shape};
@@ -184,12 +184,13 @@ impl Backend for CudaBackend {
             unused: 0,
         };
         let groups = self.shape.groups();
-        let launch = (argument.count.div_ceil(groups), self.shape.threads * groups, self.shared);
+        let (count, threads) = (argument.count.div_ceil(groups), self.shape.threads * groups);
+        let blocks = Blocks { count, threads, shared: self.shared };
         let problem: &NetworkProblem = &self.network.problem;
         // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and
         // number.
         unsafe {
-            self.run.launch(cuda.stream(), launch, |arguments| arguments.arg(&argument).arg(problem))?;
+            self.run.launch(cuda.stream(), blocks, |arguments| arguments.arg(&argument).arg(problem))?;
         }
         watch(cuda, &self.aside, &states.stop, stop)?;
         states.told = cuda.read(&states.progress)?;

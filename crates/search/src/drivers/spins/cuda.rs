@@ -9,7 +9,7 @@ use crate::core::quadratic::form::{SweepForm, WARP};
 use crate::core::quadratic::{Quadratic, Weight, on_weights};
 use crate::device::shared::device_structs;
 use crate::device::{
-    CudaSlice, CudaStream, DeviceError, DeviceRepr, Held, Info, Kernel, PushKernelArg, Source, ValidAsZeroBits,
+    Blocks, CudaSlice, CudaStream, DeviceError, DeviceRepr, Held, Info, Kernel, PushKernelArg, Source, ValidAsZeroBits,
 };
 use crate::kernels;
 use crate::stop::Stop;
@@ -266,11 +266,11 @@ impl<W: DeviceWeight> Anneals for CudaSpins<W> {
             sweeps: rules[0].len() as u32,
             guided: std::mem::take(&mut self.guided).into(),
         };
-        let shape = (self.count as u32, self.shape.threads, self.shape.shared);
+        let blocks = Blocks { count: self.count as u32, threads: self.shape.threads, shared: self.shape.shared };
         // SAFETY: the arguments are the kernel's; all places that it reads and writes were allocated for this form and
         // number of assignments.
         unsafe {
-            self.kernel.launch(cuda.stream(), shape, |arguments| arguments.arg(&self.form).arg(&states))?;
+            self.kernel.launch(cuda.stream(), blocks, |arguments| arguments.arg(&self.form).arg(&states))?;
         }
         crate::core::watch::watch(cuda, &self.aside, &self.stop, stop)?;
         let cycled = cuda.read(&self.cycled)?;

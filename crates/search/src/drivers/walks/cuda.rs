@@ -7,7 +7,7 @@ use crate::core::context::SearchContext;
 use crate::core::cuda::{Device, Uploads};
 use crate::device::shared::device_structs;
 use crate::device::{
-    CudaSlice, CudaStream, DeviceError, DeviceRepr, DeviceStruct, Held, Info, Kernel, PushKernelArg, Source,
+    Blocks, CudaSlice, CudaStream, DeviceError, DeviceRepr, DeviceStruct, Held, Info, Kernel, PushKernelArg, Source,
     ValidAsZeroBits,
 };
 use crate::stop::Stop;
@@ -174,11 +174,12 @@ impl<S: DeviceSearch> Walks<S::Progress> for CudaWalks<S> {
             }
         }
         let Program { kernel, together, threads, shared, .. } = &self.program;
-        let shape = (self.walks.count.div_ceil(*together), *threads, *shared);
+        let count = self.walks.count.div_ceil(*together);
+        let blocks = Blocks { count, threads: *threads, shared: *shared };
         // SAFETY: the arguments are the kernel's; every place that it reads and writes was allocated for this core and
         // number.
         unsafe {
-            kernel.launch(cuda.stream(), shape, |arguments| {
+            kernel.launch(cuda.stream(), blocks, |arguments| {
                 arguments.arg(&self.layout).arg(&self.walks).arg(&limit.steps)
             })?;
         }

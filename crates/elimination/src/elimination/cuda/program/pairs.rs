@@ -87,7 +87,7 @@ impl Pairing {
     }
 
     /// The largest sum of utilities, and a table of what was chosen: twice its number, and 1 where it is certain.
-    pub fn largest(&mut self, position: u32, expected: Expected<'_>, (tie, margin): (f64, f64)) -> (usize, usize) {
+    pub fn largest(&mut self, position: u32, expected: Expected<'_>, tie: f64, margin: f64) -> (usize, usize) {
         let Expected { tables, scope, output } = expected;
         let sums = self.added(tables, scope);
         let work = self.program.size(output).saturating_mul(self.program.size(&[position]));

@@ -16,7 +16,7 @@ use crate::core::context::SearchContext;
 use crate::core::cuda::{Device, DeviceCore};
 use crate::core::elite::Elite;
 use crate::core::watch::watch;
-use crate::device::{CudaSlice, CudaStream, DeviceError, Held, Kernel, PushKernelArg};
+use crate::device::{Blocks, CudaSlice, CudaStream, DeviceError, Held, Kernel, PushKernelArg};
 use crate::drivers::tuning::annealing::device::{CACHED_SPEED, FIRST_STATES, MOST_STATES, SPEED};
 use crate::drivers::tuning::annealing::{GROUP, STEPS, TREE_SWEEPS};
 use crate::fang::boltzmann::Boltzmann;
@@ -188,11 +188,12 @@ impl CudaPopulation {
         // states that go together are of one group, also where the slots begin amid one
         let together = if block.is_shared() { block.together } else { GROUP as u32 };
         let begin = first / together * together;
-        let grid = (last - begin).div_ceil(block.states());
+        let count = (last - begin).div_ceil(block.states());
+        let blocks = Blocks { count, threads: block.threads, shared: block.shared };
         cuda.set_bytes(&states.counters, 0)?;
         // SAFETY: the arguments are the kernel's; every place that it writes to was allocated for this many states.
         unsafe {
-            states.program.make_offspring.launch(cuda.stream(), (grid, block.threads, block.shared), |arguments| {
+            states.program.make_offspring.launch(cuda.stream(), blocks, |arguments| {
                 let arguments = arguments.arg(&core.argument).arg(generation).arg(&states.argument);
                 arguments.arg(&first).arg(&last)
             })?;
@@ -212,10 +213,10 @@ impl CudaPopulation {
         let (program, count) = (&states.program, states.argument.states);
         // SAFETY: as above.
         unsafe {
-            program.remember.launch(cuda.stream(), ((2 * count).div_ceil(256), 256, 0), |arguments| {
+            program.remember.launch(cuda.stream(), Blocks::new((2 * count).div_ceil(256), 256), |arguments| {
                 arguments.arg(&states.argument)
             })?;
-            program.replace.launch(cuda.stream(), (count.div_ceil(8), 256, 0), |arguments| {
+            program.replace.launch(cuda.stream(), Blocks::new(count.div_ceil(8), 256), |arguments| {
                 arguments.arg(&core.argument).arg(generation).arg(&states.argument)
             })?;
         }
@@ -234,7 +235,7 @@ impl CudaPopulation {
         let summary = states.argument.counters + to as u64;
         // SAFETY: the arguments are the kernel's; the slots are below the number of states.
         unsafe {
-            states.program.summarize.launch(self.cuda.stream(), (1, 1024, 0), |arguments| {
+            states.program.summarize.launch(self.cuda.stream(), Blocks::new(1, 1024), |arguments| {
                 arguments.arg(of).arg(&first).arg(&last).arg(&summary)
             })
         }
