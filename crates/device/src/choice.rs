@@ -1,8 +1,9 @@
 //! The choice of a device, and opening it concurrently.
 
 use super::busy::{Busy, wait_at_exit};
+use super::cuda::Cuda;
+use super::device_error::DeviceError;
 use super::find::{devices, there};
-use super::{Cuda, DeviceError};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::threads;

@@ -1,10 +1,16 @@
 //! Kernels being compiled. That takes a second or two without the cache. Each source gets a thread, so several compile
 //! at the same time, and a caller that waits can do other work or stop.
 
+use super::busy::Busy;
+use super::cache;
+use super::cuda::Cuda;
+use super::device_error::DeviceError;
 use super::driver::{driver, failed};
+use super::info::Compiled;
+use super::launch::Module;
 use super::modules::Fate;
 use super::nvrtc::Nvrtc;
-use super::{Busy, Compiled, Cuda, DeviceError, Module, Source, cache};
+use super::source::Source;
 use crate::threads;
 use cudarc::nvrtc::Ptx;
 use std::sync::{Arc, PoisonError};

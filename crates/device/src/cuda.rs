@@ -2,11 +2,12 @@
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
+use super::device_error::DeviceError;
 use super::driver::{driver, failed};
 use super::find::{devices, fits, there};
+use super::info::Info;
 use super::modules::Modules;
 use super::nvrtc::Nvrtc;
-use super::{DeviceError, Info};
 use crate::threads;
 use cudarc::driver::result::stream::get_priority_range;
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
-use super::DeviceError;
+use super::device_error::DeviceError;
 use cudarc::driver::{DriverError, sys};
 use libloading::Library;
 use std::ffi::c_int;

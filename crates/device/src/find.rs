@@ -2,9 +2,10 @@
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
+use super::device_error::DeviceError;
 use super::driver::{driver, failed};
+use super::info::Info;
 use super::nvrtc::Nvrtc;
-use super::{DeviceError, Info};
 use cudarc::driver::result::device;
 use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUresult};
 use cudarc::driver::{CudaContext, DriverError};

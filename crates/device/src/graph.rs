@@ -2,8 +2,9 @@
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign, and a recorded graph may move between threads")]
 
+use super::cuda::Cuda;
+use super::device_error::DeviceError;
 use super::driver::failed;
-use super::{Cuda, DeviceError};
 use cudarc::driver::sys::CUgraphInstantiate_flags;
 use cudarc::driver::sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
 use cudarc::driver::{CudaGraph, CudaStream, result};

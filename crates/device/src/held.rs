@@ -1,6 +1,8 @@
 //! Device memory that kernels are given by its addresses.
 
-use super::{Cuda, CudaSlice, DeviceError, DeviceRepr};
+use super::cuda::Cuda;
+use super::device_error::DeviceError;
+use super::{CudaSlice, DeviceRepr};
 use std::any::Any;
 use std::fmt;
 

@@ -2,9 +2,11 @@
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
+use super::device_error::DeviceError;
 use super::driver::failed;
+use super::info::Compiled;
 use super::nvrtc::Nvrtc;
-use super::{Compiled, DeviceError, Source};
+use super::source::Source;
 use cudarc::driver::sys::CUfunction_attribute as FunctionAttribute;
 use cudarc::driver::{CudaFunction, CudaModule, CudaStream, LaunchArgs, LaunchConfig};
 use std::sync::atomic::{AtomicU64, Ordering};

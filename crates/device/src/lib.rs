@@ -12,10 +12,12 @@ mod cache;
 mod choice;
 mod compile;
 mod cuda;
+mod device_error;
 mod driver;
 mod find;
 mod graph;
 mod held;
+mod info;
 mod launch;
 mod memory;
 mod modules;
@@ -31,8 +33,10 @@ use fangs_base::{VERSION, error, stop, terminal, threads};
 pub use busy::Busy;
 pub use choice::{Choice, Opened, Opening};
 pub use cuda::Cuda;
+pub use device_error::DeviceError;
 pub use find::devices;
 pub use held::Held;
+pub use info::{Compiled, Found, Info, Memory, Survey};
 pub use shared::DeviceStruct;
 pub use source::{Source, Text};
 pub use survey::survey;
@@ -47,10 +51,6 @@ pub use {
     memory::Pinned,
 };
 
-use serde::Serialize;
-use std::path::PathBuf;
-use thiserror::Error;
-
 /// Asks the driver for few work queues, unless the environment names a number. By default it makes eight, a third of
 /// the time to open a device; the streams of the search and of the bounds get separate queues by their priority
 /// (results/speed).
@@ -64,85 +64,4 @@ pub unsafe fn want_few_queues() {
         // SAFETY: the caller's promise.
         unsafe { std::env::set_var(QUEUES, "2") }
     }
-}
-
-/// What a device is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Info {
-    /// Its number.
-    pub ordinal: usize,
-    /// Its name.
-    pub name: String,
-    /// Compute capability as 10 * major + minor.
-    pub architecture: i32,
-    /// Multiprocessors.
-    pub multiprocessors: u32,
-    /// Bytes of shared memory that a block may ask for.
-    pub shared_memory: u32,
-    /// Bytes of memory.
-    pub memory: u64,
-}
-
-/// The time until kernels were ready.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Compiled {
-    /// Seconds, loading included.
-    pub seconds: f64,
-    /// Whether they came from the cache of an earlier run.
-    pub cached: bool,
-}
-
-/// The memory of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
-    /// Bytes that are free.
-    pub free: u64,
-    /// Bytes that there are.
-    pub total: u64,
-}
-
-/// The parts needed to run on a device, as far as they are installed.
-#[derive(Clone, Debug)]
-pub struct Survey {
-    /// The version of CUDA that the driver supports.
-    pub driver: Result<(i32, i32), DeviceError>,
-    /// The compiler's version and where it was found.
-    pub compiler: Result<((i32, i32), PathBuf), DeviceError>,
-    /// The devices.
-    pub devices: Result<Vec<Found>, DeviceError>,
-}
-
-/// A device and whether it can be used.
-#[derive(Clone, Debug)]
-pub struct Found {
-    /// What it is.
-    pub info: Info,
-    /// Its memory once it was opened, or why it does not open.
-    pub usable: Result<Memory, DeviceError>,
-}
-
-/// Why a device cannot be used, or failed.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum DeviceError {
-    /// There is no device to use, or something that it needs is missing.
-    #[error("{0}")]
-    Unusable(String),
-    /// A kernel that the compiler refused.
-    #[error("kernel {kernel} for {architecture}: {log}")]
-    Compile {
-        /// The source's name.
-        kernel: String,
-        /// The architecture compiled for.
-        architecture: String,
-        /// What the compiler said.
-        log: String,
-    },
-    /// A call that failed.
-    #[error("{what}: {cause}")]
-    Failed {
-        /// What was tried, with the kernel and its launch where there is one.
-        what: String,
-        /// What the driver said.
-        cause: String,
-    },
 }

@@ -2,8 +2,10 @@
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
+use super::cuda::Cuda;
+use super::device_error::DeviceError;
 use super::driver::failed;
-use super::{Cuda, DeviceError, Memory};
+use super::info::Memory;
 use cudarc::driver::{CudaEvent, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, ValidAsZeroBits, result};
 use std::ptr::NonNull;
 use std::slice;

@@ -1,7 +1,8 @@
 //! The modules of a device.
 
+use super::device_error::DeviceError;
 use super::launch::Module;
-use super::{DeviceError, Source};
+use super::source::Source;
 use std::sync::{Arc, Condvar, Mutex};
 
 /// The outcome of a source; none while it compiles.

@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code, reason = "calls of the compiler library are foreign")]
 
-use super::DeviceError;
+use super::device_error::DeviceError;
 use super::driver::driver;
 use super::paths::{ROOTS, candidates};
 use super::source::Source;

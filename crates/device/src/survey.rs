@@ -1,9 +1,10 @@
 //! What is installed and usable.
 
+use super::cuda::Cuda;
 use super::driver::driver;
 use super::find::devices;
+use super::info::{Found, Info, Survey};
 use super::nvrtc::Nvrtc;
-use super::{Cuda, Found, Info, Survey};
 
 /// The report of `fangs devices`. Opens each device.
 pub fn survey() -> Survey {

@@ -1,10 +1,13 @@
 //! The bounding loop in slices: what to do next, on which processor, and what each slice came to.
 
+use super::methods::BoundChoice;
+use super::schedule::{BoundSchedule, Stage};
+use super::search::{Search, Steady};
+use super::shifting::Shifting;
 use super::step::solved;
-use super::{
-    Attempt, BoundChoice, BoundResult, BoundSchedule, BounderOptions, DeviceUse, Notice, Search, Shifting,
-    SizeSchedule, Spent, Stage, Steady, Step, Strategies, TableSizes, tuning,
-};
+use super::step::{BoundResult, BounderOptions, Notice, Step, TableSizes};
+use super::strategies::Strategies;
+use super::{Attempt, DeviceUse, SizeSchedule, Spent, tuning};
 use crate::activity::Activity;
 use crate::device::DeviceError;
 use crate::elimination::{Gpu, Limits, Plan, Progress, Run, Slices, spill_folder};

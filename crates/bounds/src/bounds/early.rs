@@ -1,9 +1,11 @@
 //! Bounds of a large network as it is, before reductions, elimination orders and plans are made, which take many times
 //! as long as reading it: one sweep over its functions, then one pass of cost shifting along its variables.
 
+use super::cost_shifting::Shift;
 use super::shifting::{Between, Shifting};
+use super::step::{BoundResult, BounderOptions};
 use super::sweep::sweep;
-use super::{BoundResult, BounderOptions, Shift, tuning};
+use super::tuning;
 use crate::error::Error;
 use crate::model::{Cost, Network};
 use crate::reduce::{ReducedProblem, Reducer};

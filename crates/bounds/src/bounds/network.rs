@@ -1,10 +1,11 @@
 //! Bounds of a whole network by inference alone: reductions, an order, the bounding loop, and reductions again by what
 //! bounds forbid.
 
-use super::{
-    BoundChoice, BoundResult, Bounder, BounderOptions, CONSTANT, DeviceUse, Notice, Proof, REDUCTIONS, Step,
-    TableSizes, constant_bound, early,
-};
+use super::bounder::Bounder;
+use super::methods::{BoundChoice, CONSTANT, REDUCTIONS, constant_bound};
+use super::proof::Proof;
+use super::step::{BoundResult, BounderOptions, Notice, Step, TableSizes};
+use super::{DeviceUse, early};
 use crate::activity::Activity;
 use crate::certificate::Certificate;
 use crate::check;

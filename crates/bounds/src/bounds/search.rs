@@ -1,6 +1,6 @@
 //! What takes turns with plans and join graphs, each turn with as much work again as all before it.
 
-use super::Proof;
+use super::proof::Proof;
 use crate::device::DeviceError;
 use crate::elimination::{Gpu, Progress};
 use crate::error::Error;

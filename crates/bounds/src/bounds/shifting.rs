@@ -1,6 +1,8 @@
 //! Cost shifting of either kind as a stage: between the functions of a network, or between mini-buckets.
 
-use super::{JoinGraph, Proof, Shift};
+use super::cost_shifting::Shift;
+use super::join_graph::JoinGraph;
+use super::proof::Proof;
 use crate::device::DeviceError;
 use crate::elimination::Progress;
 use crate::error::Error;

@@ -1,6 +1,8 @@
 //! What the bounding loop may do, and what its steps come to.
 
-use super::{BoundChoice, Proof, REDUCTIONS};
+use super::methods::{BoundChoice, REDUCTIONS};
+use super::proof::Proof;
+use super::strategies::Part;
 use crate::device::DeviceError;
 use crate::elimination::Outcome;
 use crate::error::Error;
@@ -26,15 +28,6 @@ pub struct BounderOptions {
     pub repeatable: bool,
     /// What other processes leave to this one.
     pub part: Part,
-}
-
-/// The place of a process among those that deal out the methods of a choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// From 0 on.
-    pub place: usize,
-    /// How many there are.
-    pub of: usize,
 }
 
 impl Default for Part {

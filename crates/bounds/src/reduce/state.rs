@@ -2,8 +2,9 @@
 
 use super::departure::Departure;
 use super::named::Named;
+use super::report::{Reduction, Size};
 use super::tuning::VALUE_BYTES;
-use super::{Function, Reducer, Reduction, Size, cheapest, table};
+use super::{Function, Reducer, cheapest, table};
 use crate::Error;
 use crate::memory;
 use crate::model::{Cost, Costs, FORBIDDEN, Network, Scope, Table, add};

@@ -1,8 +1,9 @@
 //! The network as a problem without any reduction: what a search begins with where reductions take long. Tables stay
 //! those of the network, so that it takes little time and memory, and all threads make it.
 
+use super::report::{Reduction, Size};
 use super::tuning::VALUE_BYTES;
-use super::{Reducer, Reduction, Size, table};
+use super::{Reducer, table};
 use crate::Error;
 use crate::memory;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Scope, Table, add};

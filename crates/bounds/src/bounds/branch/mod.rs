@@ -17,7 +17,8 @@ mod static_data;
 #[cfg(test)]
 mod tests;
 
-use super::{Begin, Begun, Proof, Search, Searcher, Steady};
+use super::proof::Proof;
+use super::search::{Begin, Begun, Search, Searcher, Steady};
 use crate::bounds::proof::SearchBytes;
 use crate::bounds::trace::{Branched, BranchingTrace};
 use crate::bounds::tuning::branch::{

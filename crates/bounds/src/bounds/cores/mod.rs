@@ -12,8 +12,8 @@ mod solver;
 #[cfg(test)]
 mod tests;
 
+use super::search::{Begin, Search, Searcher, Steady};
 use super::tuning::cores::{LEAST_TICKS, TICK_WORK};
-use super::{Begin, Search, Searcher, Steady};
 use crate::elimination::Progress;
 use crate::error::Error;
 use crate::model::{Cost, Problem};

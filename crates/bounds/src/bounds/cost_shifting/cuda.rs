@@ -8,7 +8,7 @@
 
 use super::amounts::Amounts;
 use super::cuda_words::{BlockWords, DigitWords, PieceWords, THREADS, Tables, VisitWords, Words};
-use super::{Costs, Layout};
+use super::layout::{Costs, Layout};
 use crate::bounds::moved::Moved;
 use crate::bounds::tuning::STAGED;
 use crate::bounds::tuning::cost_shifting::ROWS;

@@ -1,6 +1,6 @@
 //! Visits of cost shifting as words for the kernel (kernels/shift.cu): which block of threads looks at what.
 
-use super::Layout;
+use super::layout::Layout;
 use super::layout::Place;
 use crate::bounds::tuning::cost_shifting::{PIECE, ROWS};
 use crate::device::shared::device_structs;

@@ -1,6 +1,7 @@
 //! An elimination plan of the schedule, and what its bound means for the original network.
 
-use crate::bounds::{Proof, Shift};
+use crate::bounds::cost_shifting::Shift;
+use crate::bounds::proof::Proof;
 use crate::certificate::Graph;
 use crate::elimination::Outcome;
 use crate::model::{Cost, Problem};

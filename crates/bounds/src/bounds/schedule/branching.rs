@@ -1,10 +1,10 @@
 //! Turns of searches, between plans and join graphs.
 
 use super::{BoundSchedule, Stage, is_behind, weight};
+use crate::bounds::search::{Begin, Search, Searcher, Steady};
 use crate::bounds::tuning::schedule::{
     BEHIND, ENDING, FIRST_TURN, HOPELESS, LESS_TIME, LIGHT_PART, LIGHT_TIME, MORE_TIME, SEARCH_MEMORY, TRIED,
 };
-use crate::bounds::{Begin, Search, Searcher, Steady};
 use crate::error::Error;
 use crate::model::Cost;
 use crate::stop::Stop;

@@ -4,9 +4,10 @@
 
 use super::orders::{Next, Orders};
 use super::sizes::SizeSchedule;
-use crate::bounds::Shift;
+use crate::bounds::cost_shifting::Shift;
 use crate::bounds::join_graph::{JoinGraph, Patience};
 use crate::bounds::shifting::{Between, Shifting};
+use crate::bounds::strategies::Graphs;
 use crate::bounds::tuning::DEVICE_WORTHWHILE;
 use crate::bounds::tuning::join_graph::{CHECKED_LARGEST, DEVICE_LARGEST, FIRST_Z, GROWTH, LARGEST, LEADING};
 use crate::certificate;
@@ -17,17 +18,6 @@ use crate::order::{Method, Order};
 use crate::rng::mix;
 use crate::stop::Stop;
 use std::sync::Arc;
-
-/// Which graphs are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Graphs {
-    /// None.
-    None,
-    /// Each of the original network and with one pass: mini-buckets with moment matching.
-    Matching,
-    /// Each of the tables that the last one left.
-    Growing,
-}
 
 /// A plan for the next graph.
 struct Grown {

@@ -12,9 +12,13 @@ pub(crate) mod sizes;
 #[cfg(test)]
 mod tests;
 
+use super::cost_shifting::Shift;
+use super::methods::constant_bound;
+use super::search::{Search, Searcher, Steady};
 use super::shifting::Between;
+use super::shifting::Shifting;
+use super::strategies::{Graphs, Strategies};
 use super::tuning::schedule::{BEHIND, BEYOND, FIRST_TURN, FREE, LONG_EXACT, ROW, SEARCH_MEMORY};
-use super::{Search, Searcher, Shift, Shifting, Steady, Strategies, constant_bound};
 use crate::elimination::{Gpu, Outcome, Plan};
 use crate::error::Error;
 use crate::model::{Cost, Problem};
@@ -22,8 +26,8 @@ use crate::stop::Stop;
 pub use attempt::Attempt;
 use attempt::{Base, SparseStrategy};
 pub use branching::Spent;
+pub use graphs::DeviceUse;
 use graphs::GraphStrategy;
-pub use graphs::{DeviceUse, Graphs};
 pub use sizes::SizeSchedule;
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! The strategy of sparse tables: exact elimination of what shifting left, listing only entries below the limit.
 
-use super::{Attempt, BoundSchedule, Stage};
+use super::attempt::Attempt;
+use super::{BoundSchedule, Stage};
 use crate::bounds::tuning::schedule::SPARSE_MEMORY;
 use crate::elimination::{Plan, RowLimits};
 use crate::model::{Cost, FORBIDDEN};
