@@ -33,7 +33,7 @@ impl Case {
     fn new(network: Network) -> Result<Case, Error> {
         let stop = Stop::new();
         let reducer = Reducer::new(&network, false, &stop)?;
-        let problem = Arc::new(reducer.problem());
+        let problem = Arc::new(reducer.problem(&Stop::new()).expect("no stop is set"));
         let dfs = PseudoTree::depth_first(&problem, Visit::MostNeighbours, None, &stop)?;
         Ok(Case { network, reducer, problem, dfs })
     }
@@ -65,7 +65,7 @@ impl Case {
         if levels.lower >= self.network.top() {
             return Ok(None);
         }
-        let values = self.reducer.lift(&levels.assignment);
+        let values = self.reducer.lift(&levels.assignment, &Stop::new()).expect("no stop is set");
         let found = check::evaluate(&self.network, &values);
         assert_eq!(found.cost, levels.lower);
         Ok(Some((self.network.units().number(found.cost).as_f64(), values)))
@@ -240,7 +240,7 @@ fn dpop_is_elimination_and_comes_to_what_a_search_proves() -> Result<(), Error> 
             let all: Vec<_> = found.iter().chain(&others).map(|found| (found.lower, &found.assignment)).collect();
             assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "problem {number}: {all:?}");
             let (lower, values) = all[0];
-            let values = case.reducer.lift(values);
+            let values = case.reducer.lift(values, &Stop::new()).expect("no stop is set");
             let evaluation = check::evaluate(&case.network, &values);
             match optimum {
                 Some(optimum) => assert_eq!((lower, evaluation.cost), (optimum, optimum), "problem {number}"),
@@ -249,7 +249,8 @@ fn dpop_is_elimination_and_comes_to_what_a_search_proves() -> Result<(), Error> 
             if case.problem.variables() > 0 && !case.reducer.infeasible() {
                 let (bound, assignment) = eliminated(&case, tree, &stop)?;
                 assert_eq!(bound, lower, "problem {number}");
-                let same = assignment.is_none_or(|own| case.reducer.lift(&own) == values);
+                let same = assignment
+                    .is_none_or(|own| case.reducer.lift(&own, &Stop::new()).expect("no stop is set") == values);
                 assert!(same || optimum.is_none(), "problem {number}");
                 eliminations += 1;
             }

@@ -13,7 +13,7 @@ fn read(path: &str) -> Option<Arc<Problem>> {
     let (network, stop) = (published_network(path)?, Stop::new());
     // not reduced: all the work is left to elimination
     let reducer = Reducer::new(&network, false, &stop).expect("not stopped");
-    Some(Arc::new(reducer.problem()))
+    Some(Arc::new(reducer.problem(&Stop::new()).expect("no stop is set")))
 }
 
 fn run(problem: &Arc<Problem>, plan: Plan) -> Outcome {
@@ -48,7 +48,7 @@ fn bucket_elimination_proves_the_published_optima() {
         let outcome = run(&problem, plan);
         assert!(outcome.exact());
         assert_eq!(outcome.lower_bound(), optimum, "{path}");
-        assert_eq!(problem.cost(&outcome.assign().expect("messages are kept")), optimum, "{path}");
+        assert_eq!(problem.cost(&outcome.assign(&Stop::new()).expect("messages are kept")), optimum, "{path}");
     }
 }
 

@@ -50,10 +50,10 @@ fn reduce(name: &str, upper: Option<Cost>) {
         report.inconsistent,
         report.dominated,
         report.components,
-        reducer.problem().constant,
+        reducer.problem(&Stop::new()).expect("no stop is set").constant,
         if reducer.infeasible() { " infeasible" } else { "" }
     );
-    let problem = reducer.problem();
+    let problem = reducer.problem(&Stop::new()).expect("no stop is set");
     if let Some(optimum) = proven(name) {
         assert!(problem.constant <= optimum, "{name}: constant {}, optimum {optimum}", problem.constant);
         assert!(problem.variables() > 0 || problem.constant == optimum, "{name}: {}", problem.constant);
@@ -61,11 +61,11 @@ fn reduce(name: &str, upper: Option<Cost>) {
     let mut rng = Rng::new(1);
     for _ in 0..20 {
         let core: Vec<u32> = problem.domains.iter().map(|&domain| rng.below(u64::from(domain)) as u32).collect();
-        let lifted = reducer.lift(&core);
+        let lifted = reducer.lift(&core, &Stop::new()).expect("no stop is set");
         let whole = network.functions().iter().fold(0, |sum, f| add(sum, f.cost(network.domains(), &lifted)));
         let cost = problem.cost(&core);
         assert!(cost == whole || (cost >= problem.top && whole >= problem.top), "{name}: core {cost}, lifted {whole}");
-        assert_eq!(reducer.project(&lifted), core);
+        assert_eq!(reducer.project(&lifted, &Stop::new()).expect("no stop is set"), core);
     }
 }
 

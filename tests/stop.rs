@@ -37,7 +37,7 @@ fn moments() -> impl Iterator<Item = u64> {
 /// The best bound of `choice`, where the reductions leave small networks something to do.
 fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Error> {
     let reducer = Reducer::new(network, network.name.starts_with("large"), stop)?;
-    let problem = Arc::new(reducer.problem_until(stop)?);
+    let problem = Arc::new(reducer.problem(stop)?);
     let mut best = constant_bound(&problem);
     if problem.variables() == 0 {
         return Ok(best);
@@ -66,7 +66,7 @@ fn bound(network: &Network, choice: BoundChoice, stop: &Stop) -> Result<Cost, Er
                 while run.advance(u64::MAX, stop) == Progress::More && !stop.is_set() {}
                 let Some(outcome) = run.finish() else { continue };
                 best = best.max(attempt.lower_bound(&outcome));
-                let _ = outcome.assign_until(stop);
+                let _ = outcome.assign(stop);
                 schedule.note(&attempt, attempt.lower_bound(&outcome));
                 let _ = schedule.value_bounds(&attempt, &outcome, problem.top, stop);
             }

@@ -198,7 +198,7 @@ fn distributed(
             None => vec![None; problem.variables()],
         };
         let found = run_local(&problem, search, &initial, local, stop)?;
-        proved.offer(network, reducer.lift(&found.assignment));
+        proved.offer(network, reducer.lift(&found.assignment, &Stop::new())?);
         let (messages, entries, cycles) = (found.messages, found.message_entries, Some(found.cycles));
         return Ok((proved, Sent { messages, entries, cycles, ..Sent::default() }));
     }
@@ -216,7 +216,7 @@ fn distributed(
     let gpu = Gpu::of(device, plan.joint_entries as f64, false, stop)?;
     let found = run_levels(&problem, plan, gpu.as_ref(), stop)?;
     proved.lower = Some(found.lower);
-    proved.offer(network, reducer.lift(&found.assignment));
+    proved.offer(network, reducer.lift(&found.assignment, &Stop::new())?);
     let sent = Sent {
         messages: 2 * traffic.util_messages,
         entries: traffic.util_entries,

@@ -80,7 +80,7 @@ fn run_networks(cuda: &Arc<Cuda>, flags: &MbeFlags) -> Result<Exit, Error> {
         let network = formats::read(&Source::File(path.clone()), None, &ReadOptions::default(), &stop)?;
         Console::new(Verbosity::Quiet).warn_of(network.warnings());
         // not reduced: all the work is left to elimination
-        let problem = Arc::new(Reducer::new(&network, false, &stop)?.problem());
+        let problem = Arc::new(Reducer::new(&network, false, &stop)?.problem(&stop)?);
         let row = speed::network(cuda, &network.name, &problem, flags.repeats.into());
         let row = row.map_err(|error| Error::Usage(error.to_string()))?;
         if !flags.json {

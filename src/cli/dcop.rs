@@ -190,7 +190,8 @@ fn solve(config: &Config, device: &Opening, started: Instant, kept: &Kept, stop:
     report.transfer_s = clocks.as_ref().map(|_| seconds(found.spent.iter().map(|spent| spent.transfer_s).sum()));
     (report.util_s, report.value_s) = (seconds(found.util_s), seconds(found.value_s));
     let rows = rows(&case, &tree, &traffic, &found, clocks.as_ref());
-    Ok(ended(case.network, report, Some((found.lower, Some(case.reducer.lift(&found.assignment)))), rows))
+    let values = case.reducer.lift(&found.assignment, &Stop::new())?;
+    Ok(ended(case.network, report, Some((found.lower, Some(values))), rows))
 }
 
 /// Runs the agents as processes: each gets neighbours in the list of agents.
@@ -321,7 +322,7 @@ fn local(
     report.cycles = Some(found.cycles);
     report.messages.value = found.messages;
     report.util_s = seconds(begun.elapsed().as_secs_f64());
-    let values = case.reducer.lift(&found.assignment);
+    let values = case.reducer.lift(&found.assignment, &Stop::new())?;
     Ok(ended(case.network.clone(), report, Some((Cost::MIN, Some(values))), Vec::new()))
 }
 
@@ -345,7 +346,7 @@ fn bounded(
     let (contexts, pruned, runs) = (found.contexts, found.pruned, found.runs);
     report.message_limit = Some(Limited { entries: limit, cut_variables, contexts, pruned, runs });
     report.util_s = seconds(begun.elapsed().as_secs_f64());
-    let values = found.assignment.map(|(_, values)| case.reducer.lift(&values));
+    let values = found.assignment.map(|(_, values)| case.reducer.lift(&values, &Stop::new())).transpose()?;
     Ok(ended(case.network.clone(), report, Some((found.lower, values)), Vec::new()))
 }
 

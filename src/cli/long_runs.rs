@@ -156,7 +156,7 @@ impl LongRunFlags {
             if reduces {
                 reducer.merge_ties(&stop);
             }
-            let order = Order::greedy(&reducer.problem_until(&stop).ok()?, Method::MinFill, 1, &stop);
+            let order = Order::greedy(&reducer.problem(&stop).ok()?, Method::MinFill, 1, &stop);
             (!stop.is_set()).then_some(order.width)
         };
         // without a thread the page does not have them

@@ -238,6 +238,6 @@ fn shifting_of_large_networks_is_the_cpus() {
         let Some(network) = published_network(&format!("{name}.wcsp.xz")) else { continue };
         let stop = Stop::new();
         let reducer = Reducer::new(&network, true, &stop).expect("the flag is not set");
-        race(gpu, name, &Arc::new(reducer.problem()));
+        race(gpu, name, &Arc::new(reducer.problem(&Stop::new()).expect("no stop is set")));
     }
 }

@@ -32,7 +32,7 @@ fn conforms_by_rows(gpu: &Arc<Gpu>, problem: &Arc<Problem>, order: &Order, ub: O
     for step in (0..plan.steps.len()).filter(|&step| plan.steps[step].entries < 1 << 20) {
         assert_eq!(device.message(step), host.message(step), "step {step} of {}", plan.steps.len());
     }
-    assert_eq!(device.assign(), host.assign());
+    assert_eq!(device.assign(&Stop::new()), host.assign(&Stop::new()));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn rows_of_instances_are_the_cpus() {
         let stop = Stop::new();
         let mut reducer = Reducer::new(&network, true, &stop).expect("the flag is not set");
         reducer.tighten(optimum + 1, &stop);
-        let problem = Arc::new(reducer.problem());
+        let problem = Arc::new(reducer.problem(&Stop::new()).expect("no stop is set"));
         let orders = best_orders(&problem, &[Method::MinFill], 1, 8, 1, &stop);
         let mut schedule = BoundSchedule::new(&problem, SizeSchedule::new(orders, 8 << 30, None).exact_work(0), means);
         let mut compared = false;
@@ -100,9 +100,9 @@ fn rows_of_instances_are_the_cpus() {
                     assert_eq!(device.lower_bound(), host.lower_bound());
                     assert_eq!(device.plan().joint_entries, rows);
                     assert_eq!(device.plan().largest_table, host.plan().largest_table);
-                    let assignment = host.assign().expect("the optimum is below the limit");
+                    let assignment = host.assign(&Stop::new()).expect("the optimum is below the limit");
                     assert_eq!(problem.cost(&assignment), optimum);
-                    assert_eq!(device.assign(), Some(assignment));
+                    assert_eq!(device.assign(&Stop::new()), Some(assignment));
                     compared = true;
                     break;
                 }
@@ -125,6 +125,6 @@ fn rows_that_pass_their_limits_give_up() {
         while run.advance(u64::MAX, &Stop::new()) == Progress::More {}
         assert!(run.trouble().is_none(), "{:?}", run.trouble());
         let outcome = run.finish().expect("it has ended");
-        assert!(!outcome.exact() && outcome.assign().is_none());
+        assert!(!outcome.exact() && outcome.assign(&Stop::new()).is_none());
     }
 }

@@ -19,7 +19,7 @@ fn search(rng: &mut Rng) -> Option<(Network, Certificate, Cost)> {
     let network = random(rng);
     let (solutions, optimum) = solved(&network);
     let reducer = Arc::new(Reducer::logged(&network, rng.below(4) == 0, &stop).expect("the flag is not set"));
-    let problem = Arc::new(reducer.problem());
+    let problem = Arc::new(reducer.problem(&Stop::new()).expect("no stop is set"));
     if reducer.infeasible() || problem.variables() == 0 {
         return None;
     }

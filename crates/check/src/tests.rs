@@ -99,7 +99,10 @@ fn bounds(network: &Network, rng: &mut Rng, solutions: &[Cost]) -> Vec<(Cost, Pr
         }
         Arc::make_mut(&mut reducer).tighten_by(upper, &values, &stop);
     }
-    proven.push((upper.min(constant_bound(&reducer.problem())), Proof::reductions(&reducer).expect("a log")));
+    proven.push((
+        upper.min(constant_bound(&reducer.problem(&Stop::new()).expect("no stop is set"))),
+        Proof::reductions(&reducer).expect("a log"),
+    ));
     proven
 }
 
@@ -113,7 +116,7 @@ fn schedule(
 ) {
     let stop = Stop::new();
     let reduced = Proof::reductions(reducer).expect("a log");
-    let problem = Arc::new(reducer.problem());
+    let problem = Arc::new(reducer.problem(&Stop::new()).expect("no stop is set"));
     if reducer.infeasible() {
         return proven.push((upper, reduced));
     }

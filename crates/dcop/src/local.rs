@@ -75,7 +75,7 @@ struct Wish {
 
 impl<'a> Moves<'a> {
     fn new(problem: &'a Problem, stop: &Stop) -> Result<Self, Error> {
-        let (graph, incidence) = (Graph::new(problem, stop)?, problem.incidence_until(stop)?);
+        let (graph, incidence) = (Graph::new(problem, stop)?, problem.incidence(stop)?);
         Ok(Moves { problem, graph, incidence, penalties: Penalties::new(problem) })
     }
 

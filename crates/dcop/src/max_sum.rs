@@ -88,7 +88,7 @@ impl<'a> MaxSum<'a> {
     /// [`Error::Stopped`].
     pub fn new(problem: &'a Problem, options: LocalOptions, stop: &Stop) -> Result<Self, Error> {
         let penalties = Penalties::new(problem);
-        let incidence = problem.incidence_until(stop)?;
+        let incidence = problem.incidence(stop)?;
         let forest = Forest::new(problem, &incidence);
         // sums of all amounts that meet at an entry stay below 2^126
         let arity = problem.functions.iter().map(|function| function.scope.len() as u32 + 1).max().unwrap_or(1);

@@ -61,7 +61,7 @@ pub fn run_levels(problem: &Arc<Problem>, plan: Plan, gpu: Option<&Arc<Gpu>>, st
     let (on_device, trouble) = (run.on_device(), run.trouble().map(ToString::to_string));
     let outcome = run.finish().ok_or(Error::Stopped)?;
     let util_s = started.elapsed().as_secs_f64();
-    let assignment = outcome.assign_until(stop).ok_or(Error::Stopped)?;
+    let assignment = outcome.assign(stop).ok_or(Error::Stopped)?;
     let value_s = started.elapsed().as_secs_f64() - util_s;
     Ok(Found { lower: outcome.lower_bound(), assignment, spent: Vec::new(), util_s, value_s, on_device, trouble })
 }

@@ -112,7 +112,12 @@ fn agents_agree_on_a_device() {
     // a message of 10^7 entries goes to the device and back in pieces
     let parameters = [("n", "9"), ("d", "10"), ("p1", "1"), ("p2", "0.1")];
     let network = crate::generate::generate("random", &parameters, 1).expect("a network");
-    problems.push(crate::reduce::Reducer::new(&network, false, &stop).expect("no stop").problem());
+    problems.push(
+        crate::reduce::Reducer::new(&network, false, &stop)
+            .expect("no stop")
+            .problem(&Stop::new())
+            .expect("no stop is set"),
+    );
     for (case, problem) in problems.iter().enumerate() {
         for tree in trees(problem, case as u64, &stop) {
             let limits = Limits { z: (problem.variables() > 8).then_some(8), ..Limits::new(ROOMY) };
@@ -192,7 +197,10 @@ fn clocks_follow_the_longest_chain() {
         let _ = network.dense(&[v[pair[0]], v[pair[1]]], vec![0, 1, 1, 0]).expect("a function");
     }
     let stop = Stop::new();
-    let problem = crate::reduce::Reducer::new(&network.build(), false, &stop).expect("no stop").problem();
+    let problem = crate::reduce::Reducer::new(&network.build(), false, &stop)
+        .expect("no stop")
+        .problem(&Stop::new())
+        .expect("no stop is set");
     let parents = vec![None, Some(0), Some(1), Some(1)];
     let tree = PseudoTree::of_parents(&problem, parents, &|_| String::new(), &stop).expect("a tree");
     let plan = Plan::new(&problem, &tree.order, &Limits::new(ROOMY));
@@ -242,7 +250,10 @@ fn forest(rng: &mut Rng, case: u64) -> Problem {
         }
     }
     let stop = Stop::new();
-    crate::reduce::Reducer::new(&network.build(), false, &stop).expect("no stop").problem()
+    crate::reduce::Reducer::new(&network.build(), false, &stop)
+        .expect("no stop")
+        .problem(&Stop::new())
+        .expect("no stop is set")
 }
 
 #[test]
@@ -270,7 +281,10 @@ fn max_sum_follows_long_chains() {
     let _ = network.dense(&[v[0]], vec![0, 1]).expect("unary costs");
     let _ = network.dense(&[v[1499]], vec![0, 7]).expect("unary costs");
     let stop = Stop::new();
-    let problem = crate::reduce::Reducer::new(&network.build(), false, &stop).expect("no stop").problem();
+    let problem = crate::reduce::Reducer::new(&network.build(), false, &stop)
+        .expect("no stop")
+        .problem(&Stop::new())
+        .expect("no stop is set");
     let initial = vec![None; problem.variables()];
     let found = run_local(&problem, LocalSearch::MaxSum, &initial, LocalOptions::default(), &stop).expect("a cycle");
     assert_eq!(found.cost, 1);
@@ -294,7 +308,10 @@ fn local_search_does_not_end_in_ties() {
                 let _ = network.dense(&[v[a], v[b]], table.clone()).expect("a function");
             }
         }
-        let problem = crate::reduce::Reducer::new(&network.build(), false, &stop).expect("no stop").problem();
+        let problem = crate::reduce::Reducer::new(&network.build(), false, &stop)
+            .expect("no stop")
+            .problem(&Stop::new())
+            .expect("no stop is set");
         let options = LocalOptions { seed: case, ..LocalOptions::default() };
         for (algorithm, solved) in
             [LocalSearch::Dsa, LocalSearch::Mgm, LocalSearch::MaxSum].into_iter().zip(&mut solved)

@@ -122,7 +122,7 @@ impl Bench {
     pub fn new(network: &Network) -> Result<Bench, crate::Error> {
         let mut reducer = Reducer::new(network, true, &Stop::new())?;
         reducer.merge_ties(&Stop::new());
-        let problem = Arc::new(reducer.problem());
+        let problem = Arc::new(reducer.problem(&Stop::new()).expect("no stop is set"));
         let price = problem.top.saturating_sub(problem.constant).max(1);
         Ok(Bench { context: SearchContext::new(&problem, price, None, &mut Rng::new(1)) })
     }

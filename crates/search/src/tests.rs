@@ -357,7 +357,7 @@ type Make = fn(&SearchContext, &Stop) -> Result<usize, Error>;
 fn preparations_look_at_the_flag_all_the_way_and_begin_again_once_stopped() {
     let network = crate::generate::generate("grid", &[("side", "40"), ("d", "3")], 1).expect("a family");
     let reducer = crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
-    let problem = Arc::new(reducer.problem());
+    let problem = Arc::new(reducer.problem(&Stop::new()).expect("no stop is set"));
     let n = problem.variables() as u64;
     let context = || SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
     // each with its passes over all variables: of regions and forests one for each of so many

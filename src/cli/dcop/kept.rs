@@ -50,8 +50,9 @@ impl Kept {
         let all = case.problem.functions.iter().map(|function| reads(&function.scope)).sum::<usize>().max(1);
         let options = LocalOptions { cycles: Some(((READS / all) as u64).clamp(1, CYCLES)), ..options };
         for (algorithm, name) in [(LocalSearch::Mgm, "mgm"), (LocalSearch::Dsa, "dsa")] {
-            if let Ok(found) = run_local(&case.problem, algorithm, &case.initial(), options, stop) {
-                self.with(|best| best.offer(case.reducer.lift(&found.assignment), name));
+            let found = run_local(&case.problem, algorithm, &case.initial(), options, stop);
+            if let Ok(values) = found.and_then(|found| case.reducer.lift(&found.assignment, &Stop::new())) {
+                self.with(|best| best.offer(values, name));
             }
         }
     }
@@ -62,10 +63,12 @@ impl Kept {
             return;
         }
         let small = Plan::until(&case.problem, &tree.order, &Limits::new(SMALL), stop);
-        if let Ok(found) = small.and_then(|small| run_levels(&case.problem, small, None, stop)) {
+        if let Ok(found) = small.and_then(|small| run_levels(&case.problem, small, None, stop))
+            && let Ok(values) = case.reducer.lift(&found.assignment, &Stop::new())
+        {
             self.with(|best| {
                 best.lower = best.lower.max(found.lower);
-                best.offer(case.reducer.lift(&found.assignment), "adpop");
+                best.offer(values, "adpop");
             });
         }
     }

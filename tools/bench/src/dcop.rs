@@ -209,7 +209,7 @@ pub fn dcop(setting: &Setting, seed: u64, options: DcopOptions<'_>, stop: &Stop)
     let parameters: Vec<(&str, &str)> =
         setting.parameters.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let network = generate(setting.kind, &parameters, seed)?;
-    let problem = Arc::new(Reducer::new(&network, false, stop)?.problem_until(stop)?);
+    let problem = Arc::new(Reducer::new(&network, false, stop)?.problem(stop)?);
     let order = best_order(&problem, &[Method::MinFill], 1, 64, stop);
     stop.check()?;
     let tree = PseudoTree::of_order(&problem, &order, stop)?;

@@ -401,7 +401,7 @@ impl Bounder {
             self.best_z = Some(tables.z);
             self.highest = self.highest.max(tables.joint_entries);
         }
-        let assignment = outcome.assign_until(stop);
+        let assignment = outcome.assign(stop);
         let schedule = self.schedule.as_mut();
         let value_bounds = schedule.and_then(|schedule| schedule.value_bounds(&attempt, &outcome, upper, stop));
         self.work += value_bounds.as_ref().map_or(0, |_| outcome.value_bounds_work());

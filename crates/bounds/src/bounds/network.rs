@@ -326,7 +326,7 @@ impl<'n> Proving<'n> {
         if let Some(assignment) = assignment {
             // a first solution is waited for once the run is over
             let flag = if self.proved.best.is_none() { stop.unheeded() } else { stop.clone() };
-            if let Ok(solution) = reduced.reducer.lift_until(&assignment, &flag)
+            if let Ok(solution) = reduced.reducer.lift(&assignment, &flag)
                 && let Some(evaluation) = check::evaluate_unless(self.network, &solution, || flag.is_set())
             {
                 self.offer(&evaluation, solution, &source, tell)?;

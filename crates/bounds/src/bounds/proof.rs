@@ -9,6 +9,7 @@ use crate::certificate::{
 use crate::elimination::{Plan, Source};
 use crate::model::{Cost, Network, Problem};
 use crate::reduce::{BoundProof, Forbidden, Reducer};
+use crate::stop::Stop;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -123,7 +124,7 @@ impl BoundProof for Proof {
         let names = Names(reducer);
         let mut steps = vec![Step::Limit(bound)];
         self.moves(&names, MORE_PASSES, &mut steps);
-        let problem = reducer.problem();
+        let problem = reducer.problem(&Stop::new()).ok()?;
         let sizes = |scope: &[u32]| scope.iter().map(|&v| u64::from(problem.domains[v as usize])).collect::<Vec<_>>();
         let clusters = self.graphs.last().map(|graph| graph.clusters.iter().map(|cluster| &cluster.over[..]));
         let scopes = clusters.into_iter().flatten().chain(problem.functions.iter().map(|function| &function.scope[..]));

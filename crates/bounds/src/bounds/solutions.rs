@@ -102,7 +102,7 @@ fn all(
     // messages say no more of what is forbidden
     let ub = ub.min(problem.constant.saturating_add(cap(&problem, ub, stop)?));
     let mut leaf = |core: &[u32]| {
-        let assignment = reducer.lift_until(core, stop)?;
+        let assignment = reducer.lift(core, stop)?;
         let evaluation = check::evaluate(network, &assignment);
         let value = units.number(evaluation.cost);
         let is_worse = options.worst.is_some_and(|worst| units.is_better(worst, value));

@@ -7,15 +7,10 @@ use crate::stop::Stop;
 impl Reducer {
     /// An assignment of the network from one of the reduced problem: removed variables take their best values, those
     /// that were added for global cost functions are left out.
-    pub fn lift(&self, core: &[u32]) -> Vec<u32> {
-        self.lift_until(core, &Stop::new()).expect("the flag is not set")
-    }
-
-    /// The same.
     ///
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn lift_until(&self, core: &[u32], stop: &Stop) -> Result<Vec<u32>, Error> {
+    pub fn lift(&self, core: &[u32], stop: &Stop) -> Result<Vec<u32>, Error> {
         let mut assignment = vec![0; self.domains.len()];
         for item in stop.finish(self.core.iter().zip(core)) {
             let (&v, &value) = item?;
@@ -32,15 +27,10 @@ impl Reducer {
 
     /// The reduced problem's part of an assignment of the network. A value that was removed becomes the cheapest one
     /// left.
-    pub fn project(&self, assignment: &[u32]) -> Vec<u32> {
-        self.project_until(assignment, &Stop::new()).expect("the flag is not set")
-    }
-
-    /// The same.
     ///
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn project_until(&self, assignment: &[u32], stop: &Stop) -> Result<Vec<u32>, Error> {
+    pub fn project(&self, assignment: &[u32], stop: &Stop) -> Result<Vec<u32>, Error> {
         let extended = self.original.as_ref().map(|network| network.extend(assignment));
         let assignment = extended.as_deref().unwrap_or(assignment);
         let assignment = self.with_merged(assignment);

@@ -130,7 +130,7 @@ impl Reducer {
     ///
     /// # Errors
     /// [`Error::Stopped`] where `stop` is set before all functions are loaded; [`Error::Memory`]. Later stops only
-    /// leave a larger reduced problem ([`Reducer::problem_until`] reports them).
+    /// leave a larger reduced problem ([`Reducer::problem`] reports them).
     pub fn new(network: &Network, reduce: bool, stop: &Stop) -> Result<Self, Error> {
         let expanded = network.expanded();
         let mut reducer = Reducer::load(expanded, named::values(expanded), reduce, stop)?;
@@ -183,15 +183,10 @@ impl Reducer {
 
     /// The reduced problem, its variables renumbered in their order. Where the reductions were stopped it may hold
     /// costs at or above the top.
-    pub fn problem(&self) -> Problem {
-        self.problem_until(&Stop::new()).expect("the flag is not set")
-    }
-
-    /// The same.
     ///
     /// # Errors
     /// [`Error::Stopped`] once `stop` is set.
-    pub fn problem_until(&self, stop: &Stop) -> Result<Problem, Error> {
+    pub fn problem(&self, stop: &Stop) -> Result<Problem, Error> {
         stop.check()?;
         let mut index = vec![u32::MAX; self.domains.len()];
         for (i, &v) in self.core.iter().enumerate() {
@@ -216,7 +211,7 @@ impl Reducer {
     /// # Errors
     /// [`Error::Memory`] with how much it would take.
     pub fn fitting_problem(&self, stop: &Stop) -> Result<Problem, Error> {
-        let problem = self.problem_until(stop)?;
+        let problem = self.problem(stop)?;
         fits(&problem, stop)?;
         Ok(problem)
     }
@@ -296,7 +291,8 @@ impl Reducer {
         if !self.reduce {
             self.eliminate_unread(stop);
         }
-        self.settle(stop);
+        // a stopped pass leaves valid tables
+        let _ = self.settle(stop);
     }
 
     /// Logs a step where a log is kept.
@@ -336,12 +332,7 @@ impl Reducer {
     }
 
     /// Forbids entries that alone reach the limit, and stores equal tables once.
-    fn settle(&mut self, stop: &Stop) {
-        // a stopped pass leaves valid tables
-        let _ = self.settle_until(stop);
-    }
-
-    fn settle_until(&mut self, stop: &Stop) -> Result<(), Error> {
+    fn settle(&mut self, stop: &Stop) -> Result<(), Error> {
         self.core = (0..self.domains.len() as u32).filter(|&v| self.present[v as usize]).collect();
         self.note(|_| Step::Forbid);
         let limit = self.limit();

@@ -124,12 +124,15 @@ mod tests {
             }
             for reduce in [false, true] {
                 let reducer = Reducer::new(&network, reduce, &Stop::new()).expect("the flag is not set");
-                let problem = reducer.problem();
+                let problem = reducer.problem(&Stop::new()).expect("no stop is set");
                 assert!(problem.domains.iter().all(|&domain| domain <= 5), "case {case}: {:?}", problem.domains);
                 let found = combinations(&problem.domains).map(|core| {
                     let cost = problem.cost(&core);
                     assert!(
-                        cost >= problem.top || check::evaluate(&network, &reducer.lift(&core)).cost == cost,
+                        cost >= problem.top
+                            || check::evaluate(&network, &reducer.lift(&core, &Stop::new()).expect("no stop is set"))
+                                .cost
+                                == cost,
                         "case {case}"
                     );
                     cost

@@ -97,17 +97,17 @@ fn check_form(problem: &Problem) {
 
 /// Everything a reducer promises about the network under `top`.
 pub(super) fn check(network: &Network, reducer: &Reducer, top: Cost) {
-    let problem = reducer.problem();
+    let problem = reducer.problem(&Stop::new()).expect("no stop is set");
     assert_eq!(problem.top, top);
     if !reducer.infeasible() {
         check_form(&problem);
     }
     let mut least = None;
     for x in assignments(&problem.domains) {
-        let lifted = reducer.lift(&x);
+        let lifted = reducer.lift(&x, &Stop::new()).expect("no stop is set");
         let (core, whole) = (problem.cost(&x), total(network, &lifted));
         assert!(core == whole || (core >= top && whole >= top), "core {core}, whole {whole}, top {top}");
-        assert_eq!(reducer.project(&lifted), x);
+        assert_eq!(reducer.project(&lifted, &Stop::new()).expect("no stop is set"), x);
         if core < top && least.is_none_or(|least| core < least) {
             least = Some(core);
         }
@@ -117,7 +117,7 @@ pub(super) fn check(network: &Network, reducer: &Reducer, top: Cost) {
         assert_eq!(least, None);
     }
     for x in assignments(network.domains()).step_by(7) {
-        let core = reducer.project(&x);
+        let core = reducer.project(&x, &Stop::new()).expect("no stop is set");
         assert!(core.iter().zip(&problem.domains).all(|(&value, &domain)| value < domain));
     }
     let scopes = problem.functions.iter().map(|function| &function.scope[..]);
@@ -151,7 +151,7 @@ fn check_all(network: &Network, rng: &mut Rng) {
     let stop = Stop::new();
     let plain = Reducer::new(network, false, &stop).expect("not stopped");
     // without reductions those variables remain that a function reads, and no others
-    let problem = plain.problem();
+    let problem = plain.problem(&Stop::new()).expect("no stop is set");
     let read: BTreeSet<u32> = problem.functions.iter().flat_map(|function| function.scope.iter().copied()).collect();
     assert!(plain.infeasible() || problem.variables() == read.len(), "{problem:?}");
     check(network, &plain, network.top());
@@ -170,7 +170,12 @@ fn check_all(network: &Network, rng: &mut Rng) {
         if below(rng, 2) == 0 {
             reducer.tighten(top, &stop);
         } else {
-            values.learn(&reducer, &value_bounds(&reducer.problem(), rng), Some(Proof::default()), &Stop::new());
+            values.learn(
+                &reducer,
+                &value_bounds(&reducer.problem(&Stop::new()).expect("no stop is set"), rng),
+                Some(Proof::default()),
+                &Stop::new(),
+            );
             reducer.tighten_by(top, &values, &stop);
             removed(&reducer, &values, top);
         }
@@ -214,7 +219,7 @@ fn dense_networks_keep_their_optimum() {
             let _ = builder.top(200);
         }
         let network = builder.build();
-        left += reducer(&network, false, &mut rng).problem().variables();
+        left += reducer(&network, false, &mut rng).problem(&Stop::new()).expect("no stop is set").variables();
         check_all(&network, &mut rng);
     }
     assert!(left > 400, "only {left} variables left to test with");
@@ -257,7 +262,13 @@ fn sparse_tables_stay_correct() {
         }
         let network = builder.build();
         let reducer = Reducer::new(&network, true, &Stop::new()).expect("not stopped");
-        sparse += reducer.problem().functions.iter().filter(|f| matches!(f.table, Table::Sparse(_))).count();
+        sparse += reducer
+            .problem(&Stop::new())
+            .expect("no stop is set")
+            .functions
+            .iter()
+            .filter(|f| matches!(f.table, Table::Sparse(_)))
+            .count();
         check_all(&network, &mut rng);
     }
     assert!(sparse > 10, "only {sparse} sparse tables left to test with");
@@ -307,7 +318,7 @@ fn stops_in_a_valid_state() {
         stop.set(Cause::Signal);
         if let Some(known) = optimum(&network, network.top()) {
             reducer.tighten(known + 1, &stop);
-            assert!(matches!(reducer.problem_until(&stop), Err(crate::Error::Stopped)));
+            assert!(matches!(reducer.problem(&stop), Err(crate::Error::Stopped)));
             reducer.run(&Stop::new());
             check(&network, &reducer, network.top().min(known + 1));
         }
@@ -339,9 +350,9 @@ fn the_report_counts_what_was_done() {
     assert_eq!((report.after.variables, report.components, report.eliminated), (2, 1, 3));
 
     let whole = Reducer::new(&network, true, &stop).expect("not stopped");
-    assert_eq!(whole.problem().variables(), 0);
-    assert_eq!(whole.problem().constant, 1);
-    assert_eq!(total(&network, &whole.lift(&[])), 1);
+    assert_eq!(whole.problem(&Stop::new()).expect("no stop is set").variables(), 0);
+    assert_eq!(whole.problem(&Stop::new()).expect("no stop is set").constant, 1);
+    assert_eq!(total(&network, &whole.lift(&[], &Stop::new()).expect("no stop is set")), 1);
 }
 
 #[test]
@@ -357,7 +368,10 @@ fn equal_tables_are_stored_once() {
         }
     }
     let network = builder.build();
-    let problem = Reducer::new(&network, false, &Stop::new()).expect("not stopped").problem();
+    let problem = Reducer::new(&network, false, &Stop::new())
+        .expect("not stopped")
+        .problem(&Stop::new())
+        .expect("no stop is set");
     let mut addresses: Vec<usize> = problem
         .functions
         .iter()

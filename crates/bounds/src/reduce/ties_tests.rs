@@ -45,13 +45,13 @@ fn ties_become_variables_and_come_back() {
         check(&network, &reducer, network.top());
         tied += reducer.report().tied;
         chained += reducer.ties.iter().filter(|tie| tie.parts.iter().any(|&v| v >= n)).count();
-        left += reducer.problem().variables();
+        left += reducer.problem(&Stop::new()).expect("no stop is set").variables();
         // a warm start keeps what can be kept: an assignment of the network that counts comes back as it was
         let (mut any, best) = (reducer.clone(), optimum(&network, network.top()));
         for x in assignments(network.domains()).step_by(11) {
-            let (whole, core) = (total(&network, &x), reducer.project(&x));
+            let (whole, core) = (total(&network, &x), reducer.project(&x, &Stop::new()).expect("no stop is set"));
             if whole < FORBIDDEN && reducer.report().dominated == 0 && reducer.report().substituted == 0 {
-                assert_eq!(reducer.lift(&core), x, "case {case}");
+                assert_eq!(reducer.lift(&core, &Stop::new()).expect("no stop is set"), x, "case {case}");
             }
         }
         if let Some(best) = best {

@@ -203,8 +203,8 @@ mod tests {
             for _ in 0..200 {
                 let own = network.domains().iter().map(|&d| rng.index(d as usize) as u32);
                 let values: Vec<u32> = own.collect();
-                let core = reducer.project(&values);
-                assert_eq!(reducer.lift(&core), values);
+                let core = reducer.project(&values, &Stop::new()).expect("no stop is set");
+                assert_eq!(reducer.lift(&core, &Stop::new()).expect("no stop is set"), values);
                 let evaluation = check::evaluate(&network, &values);
                 if network.globals().len() == 0 {
                     assert_eq!(problem.cost(&core), evaluation.cost, "{}", network.name);

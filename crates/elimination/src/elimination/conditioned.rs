@@ -262,7 +262,7 @@ impl CostExecutor for Conditioned {
         let Some((cost, slice)) = self.state.into_inner().unwrap_or_else(PoisonError::into_inner).best else {
             return (plan.costs.cap, Box::new(Assigned(None)));
         };
-        let mut assignment = self.again.and_then(|run| run.finish()?.assign());
+        let mut assignment = self.again.and_then(|run| run.finish()?.assign(&Stop::new()));
         for (variable, value) in self.cutset.values(slice) {
             assignment.iter_mut().for_each(|values| values[variable as usize] = value);
         }
@@ -305,7 +305,10 @@ mod tests {
         let wide: [(&str, &str); 3] = [("n", "40"), ("d", "9"), ("p2", "0")];
         let network = crate::generate::generate("random", &wide, 1).expect("a kind");
         let stop = Stop::new();
-        let problem = crate::reduce::Reducer::new(&network, false, &stop).expect("no limit").problem();
+        let problem = crate::reduce::Reducer::new(&network, false, &stop)
+            .expect("no limit")
+            .problem(&Stop::new())
+            .expect("no stop is set");
         let order = crate::order::best_order(&problem, &[crate::order::Method::MinFill], 1, 1, &stop);
         let slices = Some(Slices { bytes: 1 << 20, devices: 0 });
         let plan = Plan::new(&problem, &order, &Limits { slices, ..Limits::new(1 << 20) });
@@ -334,7 +337,7 @@ mod tests {
             let outcome = run(&problem, plan.clone());
             let limit = plan.costs.limit;
             assert_eq!(outcome.lower_bound(), optimum.min(limit), "case {case}");
-            let assignment = outcome.assign();
+            let assignment = outcome.assign(&Stop::new());
             if optimum < limit {
                 assert_eq!(assignment.as_ref().map(|values| problem.cost(values)), Some(optimum), "case {case}");
                 improved += 1;

@@ -13,14 +13,9 @@ use crate::tensor::storage::Storage;
 impl Outcome {
     /// Assigns values along the reverse elimination order, each the best by its bucket: an optimal assignment if the
     /// run was exact and the optimum is below its limit, otherwise a good start. `None` where the plan did not keep
-    /// the messages, a run by rows found no solution below its limit, or messages are in files that cannot be read
-    /// any more.
-    pub fn assign(&self) -> Option<Vec<u32>> {
-        self.assign_until(&Stop::new())
-    }
-
-    /// The same; `None` once `stop` is set, too.
-    pub fn assign_until(&self, stop: &Stop) -> Option<Vec<u32>> {
+    /// the messages, a run by rows found no solution below its limit, messages are in files that cannot be read any
+    /// more, or `stop` is set.
+    pub fn assign(&self, stop: &Stop) -> Option<Vec<u32>> {
         if self.plan.placement.keep_messages {
             if let Some(assignment) = self.messages.decode(&self.problem, &self.plan) {
                 return Some(assignment);

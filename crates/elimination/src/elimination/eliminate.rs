@@ -98,7 +98,7 @@ pub struct Count {
 ///     let _ = network.dense(&pair, (0..9).map(|k| if k % 4 == 0 { FORBIDDEN } else { 0 }).collect())?;
 /// }
 /// let stop = Stop::new();
-/// let problem = Reducer::new(&network.build(), false, &stop)?.problem();
+/// let problem = Reducer::new(&network.build(), false, &stop)?.problem(&Stop::new())?;
 /// let order = Order::greedy(&problem, Method::MinFill, 0, &stop);
 /// let count = count(&problem, &order, &Limits::new(1 << 20), None, &stop)?;
 /// assert!(count.exact && count.most == 12);

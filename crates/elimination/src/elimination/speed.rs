@@ -130,7 +130,7 @@ pub fn network(
     let outcome = finish(Run::on(Some(&gpu), problem.clone(), plan.clone()))?;
     let bound_ms = started.elapsed().as_secs_f64() * 1e3;
     let started = Instant::now();
-    let _ = outcome.assign();
+    let _ = outcome.assign(&Stop::new());
     let assign_ms = started.elapsed().as_secs_f64() * 1e3;
     let bound = outcome.lower_bound();
     drop(outcome);

@@ -35,7 +35,7 @@ fn bucket_elimination_is_exact_and_mini_buckets_never_pass_the_optimum() {
         let exact = run(&problem, Plan::new(&problem, &order, &limits(None, None)));
         assert!(exact.exact());
         assert_eq!(exact.lower_bound(), optimum.min(problem.top));
-        let cost = problem.cost(&exact.assign().expect("messages are kept"));
+        let cost = problem.cost(&exact.assign(&Stop::new()).expect("messages are kept"));
         if optimum < problem.top {
             assert_eq!(cost, optimum);
         }
@@ -44,7 +44,7 @@ fn bucket_elimination_is_exact_and_mini_buckets_never_pass_the_optimum() {
             let outcome = run(&problem, Plan::new(&problem, &order, &limits(Some(z), None)));
             assert!(outcome.lower_bound() <= optimum.min(problem.top), "z = {z}");
             assert!(outcome.lower_bound() >= constant_bound(&problem), "z = {z}");
-            assert!(problem.cost(&outcome.assign().expect("messages are kept")) >= optimum);
+            assert!(problem.cost(&outcome.assign(&Stop::new()).expect("messages are kept")) >= optimum);
             if outcome.exact() {
                 assert_eq!(outcome.lower_bound(), optimum.min(problem.top));
             } else {
@@ -69,7 +69,7 @@ fn an_upper_bound_only_caps() {
                 if outcome.exact() {
                     assert_eq!(outcome.lower_bound(), optimum.min(ub));
                     if optimum < ub.min(problem.top) {
-                        assert_eq!(problem.cost(&outcome.assign().expect("kept")), optimum);
+                        assert_eq!(problem.cost(&outcome.assign(&Stop::new()).expect("kept")), optimum);
                     }
                 }
             }
@@ -100,8 +100,8 @@ fn plans_shrink_to_memory() {
                 assert!(outcome.lower_bound() <= optimum);
                 assert!(outcome.lower_bound() >= constant_bound(&problem));
                 assert!(!outcome.exact() || outcome.lower_bound() == optimum);
-                assert_eq!(outcome.assign().is_some(), keep_messages);
-                if let Some(assignment) = outcome.assign() {
+                assert_eq!(outcome.assign(&Stop::new()).is_some(), keep_messages);
+                if let Some(assignment) = outcome.assign(&Stop::new()) {
                     assert!(problem.cost(&assignment) >= optimum);
                 }
             }
@@ -180,7 +180,7 @@ fn slices_threads_and_entry_types_make_the_same_tables() {
             let long = run(&problem, Plan { costs: CostRange { width: Width::I64, ..plan.costs }, ..plan.clone() });
             assert_eq!(messages(&whole), messages(&sliced));
             assert_eq!(messages(&whole), messages(&long));
-            assert_eq!(whole.assign(), long.assign());
+            assert_eq!(whole.assign(&Stop::new()), long.assign(&Stop::new()));
             assert_eq!(whole.lower_bound(), sliced.lower_bound());
         }
     }
@@ -289,12 +289,12 @@ fn problems_without_variables_or_functions() {
     let order = Order::given(&empty, &[], &Stop::new()).expect("empty");
     let outcome = run(&Arc::new(empty.clone()), Plan::new(&empty, &order, &limits(None, None)));
     assert_eq!((outcome.lower_bound(), outcome.exact()), (-7, true));
-    assert_eq!(outcome.assign(), Some(vec![]));
+    assert_eq!(outcome.assign(&Stop::new()), Some(vec![]));
     let alone =
         Problem { domains: vec![3], unary: vec![vec![4, 2, FORBIDDEN]], functions: vec![], constant: 1, top: 100 };
     let order = Order::given(&alone, &[0], &Stop::new()).expect("one");
     let outcome = run(&Arc::new(alone.clone()), Plan::new(&alone, &order, &limits(None, None)));
-    assert_eq!((outcome.lower_bound(), outcome.assign()), (3, Some(vec![1])));
+    assert_eq!((outcome.lower_bound(), outcome.assign(&Stop::new())), (3, Some(vec![1])));
 }
 
 /// The worked example of docs/inference.md: four binary variables `x1..x4` (indices 0..3), functions on the
@@ -326,15 +326,15 @@ fn the_worked_example() {
     let be = run(&problem, Plan::new(&problem, &order, &limits(None, None)));
     assert_eq!(be.plan().name(), "be");
     assert_eq!(messages(&be), [vec![7, 6, 8, 6, 8, 6, 3, 1], vec![9, 7, 9, 7], vec![10, 9], vec![9]]);
-    assert_eq!((be.lower_bound(), be.assign()), (9, Some(vec![1, 0, 1, 0])));
+    assert_eq!((be.lower_bound(), be.assign(&Stop::new())), (9, Some(vec![1, 0, 1, 0])));
 
     let two = run(&problem, Plan::new(&problem, &order, &limits(Some(2), None)));
     assert_eq!(two.plan().name(), "mbe(2)");
     assert_eq!(messages(&two), [vec![2, 0], vec![1, 0], vec![2, 1], vec![2, 4], vec![5, 5], vec![5]]);
-    assert_eq!((two.lower_bound(), two.assign()), (5, Some(vec![1, 0, 1, 0])));
+    assert_eq!((two.lower_bound(), two.assign(&Stop::new())), (5, Some(vec![1, 0, 1, 0])));
 
     let three = run(&problem, Plan::new(&problem, &order, &limits(Some(3), None)));
     assert_eq!(messages(&three), [vec![5, 4, 2, 0], vec![2, 1], vec![2, 4], vec![7, 8], vec![7]]);
-    assert_eq!((three.lower_bound(), three.assign()), (7, Some(vec![0, 1, 0, 0])));
+    assert_eq!((three.lower_bound(), three.assign(&Stop::new())), (7, Some(vec![0, 1, 0, 0])));
     assert_eq!(problem.cost(&[0, 1, 0, 0]), 11);
 }

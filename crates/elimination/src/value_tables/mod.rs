@@ -45,7 +45,7 @@ impl ValueTables {
     /// alone where that is 0.
     pub fn copying(problem: &Arc<Problem>, price: Cost, limit: u64, stop: &Stop) -> Result<ValueTables, Error> {
         let n = problem.variables();
-        let incidence = || if limit > 0 { problem.incidence_until(stop) } else { Ok(Readers::of_none(n)) };
+        let incidence = || if limit > 0 { problem.incidence(stop) } else { Ok(Readers::of_none(n)) };
         let (quantum, incidence) = rayon::join(|| quantum(problem, price, stop), incidence);
         let (Quantum { shift, hard, forbidding, most }, incidence) = (quantum?, incidence?);
         let mut tables = ValueTables {

@@ -386,7 +386,9 @@ mod tests {
             (other.unary, other.ranges, other.incidences) = Default::default();
             (other.functions, other.further, other.in_place) = Default::default();
             let most = quantum(&problem, FORBIDDEN, &Stop::new()).expect("not stopped").most;
-            if !of_any(&mut other, &problem.incidence(), most, &Stop::new()).expect("not stopped") {
+            if !of_any(&mut other, &problem.incidence(&Stop::new()).expect("no stop is set"), most, &Stop::new())
+                .expect("not stopped")
+            {
                 continue;
             }
             assert_eq!(matches!(one.rows, Rows::Bytes(..)), matches!(other.rows, Rows::Bytes(..)), "{family}");

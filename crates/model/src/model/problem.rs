@@ -62,15 +62,10 @@ impl Problem {
     }
 
     /// For each variable, the indices of the functions that read it, ascending.
-    pub fn incidence(&self) -> Readers {
-        self.incidence_until(&Stop::new()).expect("the flag is not set")
-    }
-
-    /// The same.
     ///
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn incidence_until(&self, stop: &Stop) -> Result<Readers, Error> {
+    pub fn incidence(&self, stop: &Stop) -> Result<Readers, Error> {
         Readers::of(self.variables(), || self.functions.iter().map(|function| &function.scope[..]), stop)
     }
 }

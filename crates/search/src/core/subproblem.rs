@@ -170,6 +170,7 @@ fn restricted(
 mod tests {
     use super::*;
     use crate::rng::Rng;
+    use crate::stop::Stop;
     use crate::testing::{assignment, price, random};
 
     #[test]
@@ -179,7 +180,7 @@ mod tests {
         for case in 0..3000 {
             let problem = Arc::new(random(&mut rng));
             let tables = ValueTables::new(&problem, price(&problem));
-            let incidence = problem.incidence();
+            let incidence = problem.incidence(&Stop::new()).expect("no stop is set");
             let whole = Whole { tables: &tables, incidence: &incidence };
             let values = assignment(&problem, &mut rng);
             let energy = tables.energy(&values);

@@ -95,7 +95,7 @@ impl SumSpace {
     /// Values in the space from those of the core.
     pub fn of_core(&self, origin: &Reducer, values: &[u16], stop: &Stop) -> Result<Vec<u16>, Error> {
         let core: Vec<u32> = values.iter().map(|&value| value.into()).collect();
-        let own = origin.lift_until(&core, stop)?;
+        let own = origin.lift(&core, stop)?;
         let all = self.network.extend(&own);
         Ok(all.iter().map(|&value| value as u16).collect())
     }

@@ -153,7 +153,12 @@ mod tests {
     #[test]
     fn first_descents_open_the_right_warehouses() {
         let network = generate("warehouse", &[("warehouses", "8"), ("stores", "24")], 3).expect("a kind");
-        let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+        let problem = Arc::new(
+            crate::reduce::Reducer::new(&network, false, &Stop::new())
+                .expect("no limit")
+                .problem(&Stop::new())
+                .expect("no stop is set"),
+        );
         let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
         // each store has the nearest of those that are open
         let core = &context.tables.problem;

@@ -56,7 +56,7 @@ impl Lns {
     }
 
     fn open(&mut self, context: &SearchContext, stop: &Stop) -> Result<(), Error> {
-        self.incidence = context.tables.problem.incidence_until(stop)?;
+        self.incidence = context.tables.problem.incidence(stop)?;
         let rng = &mut self.rng;
         self.states = DISCREPANCIES
             .map(|discrepancies| LnsState {
@@ -325,7 +325,7 @@ mod tests {
         let allowed = energy.violations == 0;
         let forbidden = if allowed { FORBIDDEN } else { tables.price() };
         let base = Base { values, total: energy.total, forbidden };
-        let incidence = tables.problem.incidence();
+        let incidence = tables.problem.incidence(&Stop::new()).expect("no stop is set");
         let whole = Whole { tables, incidence: &incidence };
         let mut places = vec![u32::MAX; values.len()];
         let (limits, stop) = (Probe::new(u64::MAX, usize::MAX).leaves(leaf), Stop::new());

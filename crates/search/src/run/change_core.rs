@@ -32,7 +32,7 @@ impl Run<'_> {
             self.raise(upper, REDUCTIONS, Proof::reductions(&reducer));
             return;
         }
-        let Ok(problem) = reducer.problem_until(self.stop) else { return };
+        let Ok(problem) = reducer.problem(self.stop) else { return };
         let size = |p: &Problem| (p.variables(), p.domains.iter().sum::<u32>(), p.functions.len(), p.constant);
         if size(&problem) == size(&self.core.problem) {
             threads::free(reducer, self.network.domains().len());
@@ -92,7 +92,7 @@ impl Run<'_> {
         let (new, context, stop) = (&self.core.reducer, &self.context, self.stop);
         let translate = |values: &[u16]| -> Option<Elite> {
             let assignment: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
-            let core = new.project_until(&old.reducer.lift_until(&assignment, stop).ok()?, stop).ok()?;
+            let core = new.project(&old.reducer.lift(&assignment, stop).ok()?, stop).ok()?;
             Elite::until(&context.tables, core.into_iter().map(|value| value as u16).collect(), stop).ok()
         };
         self.pool.rebase(&translate);

@@ -65,7 +65,7 @@ impl Run<'_> {
         let reducer = self.core.reducer.clone();
         let lift = |values: &[u16]| -> Option<Vec<u32>> {
             let core: Vec<u32> = values.iter().map(|&value| u32::from(value)).collect();
-            if limit.is_set() { None } else { reducer.lift_until(&core, &limit).ok() }
+            if limit.is_set() { None } else { reducer.lift(&core, &limit).ok() }
         };
         let lift_all = |all: &[Elite]| all.iter().map_while(|elite| lift(&elite.values)).collect::<Vec<_>>();
         let elites = self.pool.elites();
@@ -149,7 +149,7 @@ impl Run<'_> {
 
     /// An assignment of the network in the core.
     fn projected(&self, assignment: &[u32]) -> Option<Elite> {
-        let core = self.core.reducer.project_until(assignment, self.stop).ok()?;
+        let core = self.core.reducer.project(assignment, self.stop).ok()?;
         let values = core.into_iter().map(|value| value as u16).collect();
         Elite::until(&self.context.tables, values, self.stop).ok()
     }

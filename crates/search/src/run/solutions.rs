@@ -42,7 +42,7 @@ impl Run<'_> {
     ) -> Result<Option<Vec<u32>>, Error> {
         let stop = self.checking();
         let Ok(expected) = core.problem.cost_until(assignment, &stop) else { return Ok(None) };
-        let Ok(solution) = core.reducer.lift_until(assignment, &stop) else { return Ok(None) };
+        let Ok(solution) = core.reducer.lift(assignment, &stop) else { return Ok(None) };
         let evaluation = check::evaluate_unless(self.network, &solution, || stop.is_set());
         let Some(evaluation) = evaluation else { return Ok(None) };
         let cost = self.solution(&solution, &evaluation, source)?;

@@ -267,7 +267,7 @@ mod tests {
         let stop = Stop::new();
         let network = generate("grid", &[("side", "8"), ("d", "4"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
-        let core = ReducedProblem { problem: Arc::new(reducer.problem()), reducer };
+        let core = ReducedProblem { problem: Arc::new(reducer.problem(&stop).expect("no stop is set")), reducer };
         let open = SharedIncumbent::new(network.top(), &stop);
         let found = steps(&open, &core, network.top(), &stop);
         let best = found.iter().map(|step| step.lower).max().expect("elimination is exact");
@@ -285,7 +285,7 @@ mod tests {
         let stop = Stop::new();
         let network = generate("random", &[("n", "60"), ("d", "8"), ("p2", "0")], 1).expect("a family");
         let reducer = Arc::new(Reducer::new(&network, true, &stop).expect("no limit"));
-        let core = ReducedProblem { problem: Arc::new(reducer.problem()), reducer };
+        let core = ReducedProblem { problem: Arc::new(reducer.problem(&stop).expect("no stop is set")), reducer };
         let mut bounds = ConcurrentBounds::new(&Options::default(), None, SharedIncumbent::new(network.top(), &stop));
         bounds.begin(&core, network.top(), false, &stop);
         bounds.rebase();

@@ -19,7 +19,7 @@ fn context(seed: u64) -> Arc<SearchContext> {
 fn field_of(parameters: &[(&str, &str)], seed: u64) -> Arc<SearchContext> {
     let network = generate("grid", parameters, seed).expect("a family");
     let reducer = Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
-    let problem = Arc::new(reducer.problem());
+    let problem = Arc::new(reducer.problem(&Stop::new()).expect("no stop is set"));
     Arc::new(SearchContext::new(&problem, price(&problem), None, &mut Rng::new(seed)))
 }
 

@@ -346,7 +346,12 @@ mod tests {
         let coloring = family("coloring", &[("n", "900"), ("p", "0.012"), ("k", "4")]);
         let grid = family("grid", &[("side", "28"), ("d", "2")]);
         for (network, tabu, anneal, cycling) in [(coloring, 0.5, 0.0, 0.0), (grid, 0.0, 0.25, 0.25)] {
-            let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no stop is set").problem());
+            let problem = Arc::new(
+                Reducer::new(&network, false, &Stop::new())
+                    .expect("no stop is set")
+                    .problem(&Stop::new())
+                    .expect("no stop is set"),
+            );
             let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
             let mut pool = Pool::default();
             pool.solved = true;
@@ -360,7 +365,12 @@ mod tests {
     #[test]
     fn where_the_first_rounds_stagnate_others_have_one() {
         let clauses = generate("sat", &[("n", "60"), ("clauses", "240")], 1).expect("a family");
-        let problem = Arc::new(Reducer::new(&clauses, false, &Stop::new()).expect("no stop is set").problem());
+        let problem = Arc::new(
+            Reducer::new(&clauses, false, &Stop::new())
+                .expect("no stop is set")
+                .problem(&Stop::new())
+                .expect("no stop is set"),
+        );
         let mut rng = Rng::new(1);
         let context = SearchContext::new(&problem, price(&problem), None, &mut rng);
         let mut portfolio = Portfolio::new(&Options::default(), None, false, &mut rng);

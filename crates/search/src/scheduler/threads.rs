@@ -98,7 +98,12 @@ mod tests {
 
     fn context(kind: &str, settings: &[(&str, &str)]) -> SearchContext {
         let network = generate(kind, settings, 1).expect("a family");
-        let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no stop is set").problem());
+        let problem = Arc::new(
+            Reducer::new(&network, false, &Stop::new())
+                .expect("no stop is set")
+                .problem(&Stop::new())
+                .expect("no stop is set"),
+        );
         SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1))
     }
 

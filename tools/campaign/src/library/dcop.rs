@@ -9,6 +9,7 @@ use fangs::elimination::{Limits, Plan};
 use fangs::model::Cost;
 use fangs::order::{PseudoTree, Visit};
 use fangs::reduce::Reducer;
+use fangs::stop::Stop;
 use std::sync::Arc;
 
 /// Solves the problem of a call as agents would.
@@ -50,7 +51,8 @@ pub fn run(call: &Call) -> Result<Report, Error> {
         }
     };
     let lower = lower.max(network.least());
-    let solution = values.map(|values| reducer.lift(&values)).and_then(|values| {
+    let values = values.map(|values| reducer.lift(&values, &Stop::new())).transpose()?;
+    let solution = values.and_then(|values| {
         let evaluation = evaluate(&network, &values);
         let value = evaluation.value(&network, &values).filter(|_| evaluation.is_solution())?;
         Some((evaluation.cost, value, values))

@@ -230,7 +230,7 @@ impl Residual {
             return Solved::Done(None, work);
         }
         let bound = outcome.lower_bound();
-        let Some(values) = outcome.assign() else { return Solved::Bound { bound, assignment: None, work } };
+        let Some(values) = outcome.assign(&Stop::new()) else { return Solved::Bound { bound, assignment: None, work } };
         for (&v, &value) in self.variables.iter().zip(&values) {
             assignment[v as usize] = state.values(data, v as usize)[value as usize];
         }

@@ -77,7 +77,9 @@ fn searches_prove_the_optimum_whatever_is_known() {
 #[test]
 fn the_first_batch_comes_to_a_solution() {
     let network = generate("grid", &[("side", "15"), ("d", "6"), ("p2", "0")], 1).expect("a kind");
-    let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+    let problem = Arc::new(
+        Reducer::new(&network, false, &Stop::new()).expect("no limit").problem(&Stop::new()).expect("no stop is set"),
+    );
     let order = shuffled(&problem, &mut Rng::new(47));
     let mut branch = begin(&problem, None, &order, ROOMY, Style::Light).expect("small costs");
     while branch.nodes() == 0 {

@@ -167,7 +167,7 @@ mod tests {
         let network = crate::generate::generate("random", &[("n", "40"), ("d", "6"), ("p2", "0")], 3).expect("a kind");
         let stop = Stop::new();
         let reducer = crate::reduce::Reducer::new(&network, false, &stop).expect("no limit");
-        let problem: Arc<Problem> = Arc::new(reducer.problem());
+        let problem: Arc<Problem> = Arc::new(reducer.problem(&Stop::new()).expect("no stop is set"));
         let orders = best_orders(&problem, &[Method::MinFill], 1, 2, 1, &stop);
         let mut schedule =
             BoundSchedule::new(&problem, SizeSchedule::new(orders, 1 << 28, None), BoundChoice::Auto.strategies());

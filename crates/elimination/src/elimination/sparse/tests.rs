@@ -41,10 +41,10 @@ fn rows_say_what_dense_tables_say() {
         assert_eq!(dense.lower_bound(), rows.lower_bound(), "case {case}");
         if rows.lower_bound() >= limit || rows_of(&rows).total() >= cap {
             hopeless += 1;
-            assert!(rows.assign().is_none() && rows.message(0).is_none());
+            assert!(rows.assign(&Stop::new()).is_none() && rows.message(0).is_none());
             continue;
         }
-        assert_eq!(dense.assign(), rows.assign(), "case {case}");
+        assert_eq!(dense.assign(&Stop::new()), rows.assign(&Stop::new()), "case {case}");
         for step in 0..dense.plan().steps.len() {
             let bar = rows_of(&rows).dropped[step];
             let [dense, rows] = [&dense, &rows].map(|outcome| outcome.message(step).expect("kept"));
@@ -140,7 +140,9 @@ fn what_passes_its_limits_still_comes_to_a_bound() {
         gave_up += 1;
         assert!(outcome.lower_bound() <= exact && outcome.lower_bound() >= constant_bound(&problem).min(exact));
         raised += u32::from(outcome.lower_bound() > constant_bound(&problem));
-        assert!(outcome.assign().is_none() && outcome.message(0).is_none() && outcome.cost_to_go().is_none());
+        assert!(
+            outcome.assign(&Stop::new()).is_none() && outcome.message(0).is_none() && outcome.cost_to_go().is_none()
+        );
         assert!(outcome.value_bounds(&Stop::new()).is_none());
     }
     assert!(gave_up > 300 && raised > 5, "{gave_up} {raised}");
@@ -188,7 +190,7 @@ fn scopes_beyond_64_bits() {
         // both functions together have 120 bits
         let outcome = run(&problem, by_rows(&problem, &order, None));
         assert_eq!(outcome.lower_bound(), 5 + optimum);
-        let assignment = outcome.assign().expect("there are solutions");
+        let assignment = outcome.assign(&Stop::new()).expect("there are solutions");
         assert_eq!(problem.cost(&assignment), 5 + optimum);
     }
     let domains = vec![4; 65];

@@ -51,10 +51,10 @@ fn files_change_no_message_no_bound_and_no_assignment() {
         let whole = run(&problem, roomy);
         assert_eq!(outcome.lower_bound(), whole.lower_bound(), "case {case}");
         if keep_messages {
-            assert_eq!(outcome.assign(), whole.assign(), "case {case}");
+            assert_eq!(outcome.assign(&Stop::new()), whole.assign(&Stop::new()), "case {case}");
             assert_eq!(all(&outcome), messages(&whole), "case {case}");
         } else {
-            assert!(outcome.assign().is_none());
+            assert!(outcome.assign(&Stop::new()).is_none());
         }
     }
     assert!(spilled > 500 && cut > 300, "{spilled} {cut}");

@@ -249,7 +249,7 @@ mod tests {
         for (kind, settings) in families {
             let network = generate(kind, settings, 3).expect("a family");
             let reducer = crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
-            let problem = Arc::new(reducer.problem());
+            let problem = Arc::new(reducer.problem(&Stop::new()).expect("no stop is set"));
             let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
             let (mut population, mut rng, mut kept) = (CpuPopulation::default(), Rng::new(2), 0);
             population.open(&context, 24, &[]).expect("the host works");

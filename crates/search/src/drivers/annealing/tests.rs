@@ -10,7 +10,12 @@ use crate::testing::price;
 #[test]
 fn long_annealing_begins_with_ever_longer_anneals_of_few_states() {
     let network = generate("grid", &[("side", "8"), ("d", "3"), ("p2", "0")], 1).expect("a family");
-    let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+    let problem = Arc::new(
+        crate::reduce::Reducer::new(&network, false, &Stop::new())
+            .expect("no limit")
+            .problem(&Stop::new())
+            .expect("no stop is set"),
+    );
     let mut context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
     let longest = |epoch: u32| {
         let lengths = (0..=epoch).map(|doublings| LONG_SWEEPS << doublings);
@@ -41,7 +46,12 @@ fn long_annealing_begins_with_ever_longer_anneals_of_few_states() {
 #[test]
 fn the_bests_of_earlier_pools_join_those_that_stagnate_on_large_cores() {
     let network = generate("grid", &[("side", "25"), ("d", "2"), ("p2", "0")], 1).expect("a family");
-    let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+    let problem = Arc::new(
+        crate::reduce::Reducer::new(&network, false, &Stop::new())
+            .expect("no limit")
+            .problem(&Stop::new())
+            .expect("no stop is set"),
+    );
     let context = SearchContext::new(&problem, price(&problem), Some(3), &mut Rng::new(1));
     let mut anneal = Annealing::new(Rng::new(1), None);
     let mut joins = 0;
@@ -71,7 +81,12 @@ fn subpopulations_double_with_the_sweeps_where_nothing_falls_into_parts() {
     for (network, subpopulations) in
         [(random, [4, 8, 17, 33, 66, 132, 264]), (family("grid", &[("side", "28"), ("d", "2")]), [264; 7])]
     {
-        let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+        let problem = Arc::new(
+            crate::reduce::Reducer::new(&network, false, &Stop::new())
+                .expect("no limit")
+                .problem(&Stop::new())
+                .expect("no stop is set"),
+        );
         let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
         assert!(context.is_large());
         let mut anneal = Annealing::new(Rng::new(1), None);
@@ -94,7 +109,12 @@ fn subpopulations_double_with_the_sweeps_where_nothing_falls_into_parts() {
 fn generations_choose_where_anneals_end_on_large_cores_alone() {
     for (side, choices) in [("25", ENDS.len()), ("11", 1)] {
         let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");
-        let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+        let problem = Arc::new(
+            crate::reduce::Reducer::new(&network, false, &Stop::new())
+                .expect("no limit")
+                .problem(&Stop::new())
+                .expect("no stop is set"),
+        );
         let context = SearchContext::new(&problem, price(&problem), Some(4), &mut Rng::new(1));
         let run = |rounds| {
             let (mut anneal, mut pool) = (Annealing::new(Rng::new(1), None), Pool::default());
@@ -122,7 +142,12 @@ fn generations_choose_where_anneals_end_on_large_cores_alone() {
 fn a_core_that_is_large_no_more_has_the_states_and_children_of_a_small_one() {
     let context = |side: &str| {
         let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");
-        let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+        let problem = Arc::new(
+            crate::reduce::Reducer::new(&network, false, &Stop::new())
+                .expect("no limit")
+                .problem(&Stop::new())
+                .expect("no stop is set"),
+        );
         SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1))
     };
     let (large, small, smaller) = (context("25"), context("11"), context("10"));
@@ -154,7 +179,12 @@ fn a_core_that_is_large_no_more_has_the_states_and_children_of_a_small_one() {
 fn what_others_have_is_taken_in_on_large_cores_alone() {
     for (side, taken) in [("25", true), ("11", false)] {
         let network = generate("grid", &[("side", side), ("d", "4"), ("p2", "0")], 1).expect("a family");
-        let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+        let problem = Arc::new(
+            crate::reduce::Reducer::new(&network, false, &Stop::new())
+                .expect("no limit")
+                .problem(&Stop::new())
+                .expect("no stop is set"),
+        );
         let context = SearchContext::new(&problem, price(&problem), Some(4), &mut Rng::new(1));
         let run = |pool: &mut Pool, seed, rounds| {
             let mut anneal = Annealing::new(Rng::new(seed), None);
@@ -180,7 +210,12 @@ fn what_others_have_is_taken_in_on_large_cores_alone() {
 #[test]
 fn first_pools_of_large_cores_have_a_state_for_each_thread() {
     let network = generate("grid", &[("side", "25"), ("d", "2"), ("p2", "0")], 1).expect("a family");
-    let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+    let problem = Arc::new(
+        crate::reduce::Reducer::new(&network, false, &Stop::new())
+            .expect("no limit")
+            .problem(&Stop::new())
+            .expect("no stop is set"),
+    );
     let mut context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
     let states = |context: &SearchContext, threads: usize| {
         let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
@@ -195,7 +230,12 @@ fn first_pools_of_large_cores_have_a_state_for_each_thread() {
 #[test]
 fn large_cores_begin_at_a_solution_that_is_known() {
     let network = generate("grid", &[("side", "25"), ("d", "4"), ("p2", "0")], 1).expect("a family");
-    let problem = Arc::new(crate::reduce::Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+    let problem = Arc::new(
+        crate::reduce::Reducer::new(&network, false, &Stop::new())
+            .expect("no limit")
+            .problem(&Stop::new())
+            .expect("no stop is set"),
+    );
     let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
     let known = Elite::new(&context.tables, vec![0; 625]);
     for given in [true, false] {

@@ -182,7 +182,7 @@ fn trajectories(kind: &str, parameters: &[(&str, &str)], population: usize) {
     let Some(cuda) = gpu() else { return };
     let network = generate(kind, parameters, 3).expect("it can be made");
     let reducer = Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
-    let problem = Arc::new(reducer.problem());
+    let problem = Arc::new(reducer.problem(&Stop::new()).expect("no stop is set"));
     let mut context = context(&problem, population);
     context.origin = Some(Arc::new(reducer));
     let mut all = known();

@@ -96,7 +96,7 @@ impl Spins {
             Some(elite) => {
                 self.seen = elite.energy.total;
                 let core: Vec<u32> = elite.values.iter().map(|&value| value.into()).collect();
-                let values = form.ordered(&origin.lift_until(&core, stop)?);
+                let values = form.ordered(&origin.lift(&core, stop)?);
                 Some((form.quadratic.value(&values), values))
             }
             None => None,
@@ -195,7 +195,7 @@ impl Spins {
             let elite = |core: Vec<u32>| {
                 Elite::until(&context.tables, core.into_iter().map(|value| value as u16).collect(), stop)
             };
-            if let Ok(elite) = origin.project_until(&own, stop).and_then(elite) {
+            if let Ok(elite) = origin.project(&own, stop).and_then(elite) {
                 self.seen = self.seen.min(elite.energy.total);
                 pool.offer(&elite);
             }

@@ -184,7 +184,7 @@ impl LocalSearch for SumSearch {
         let (best, own) = (turn.progress[slot].best, space.own(&values));
         self.best = Some(best);
         let project = |own: &[u32]| {
-            let core = turn.context.origin.as_ref()?.project_until(own, turn.stop).ok()?;
+            let core = turn.context.origin.as_ref()?.project(own, turn.stop).ok()?;
             let core = core.into_iter().map(|value| value as u16).collect();
             Elite::until(&turn.context.tables, core, turn.stop).ok()
         };

@@ -93,6 +93,12 @@ fn walks_agree_where_moves_tie() {
     for (n, k) in [("60", "4"), ("200", "9"), ("400", "60")] {
         let network = generate("coloring", &[("n", n), ("p", "0.3"), ("k", k)], 1).expect("a graph is generated");
         let reducer = Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
-        compare(&cuda, &format!("{n} vertices"), &Arc::new(reducer.problem()), 4, &[3, 300, 1000]);
+        compare(
+            &cuda,
+            &format!("{n} vertices"),
+            &Arc::new(reducer.problem(&Stop::new()).expect("no stop is set")),
+            4,
+            &[3, 300, 1000],
+        );
     }
 }

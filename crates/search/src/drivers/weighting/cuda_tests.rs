@@ -85,7 +85,10 @@ fn weighers_agree_where_all_trouble_is_what_is_forbidden() {
     let square = ("latin", &[("order", "16"), ("holes", "110")][..]);
     for (kind, parameters) in [clauses, square] {
         let network = generate(kind, parameters, 1).expect("a family");
-        let problem = Reducer::new(&network, true, &Stop::new()).expect("no stop is set").problem();
+        let problem = Reducer::new(&network, true, &Stop::new())
+            .expect("no stop is set")
+            .problem(&Stop::new())
+            .expect("no stop is set");
         let solved = compare(&cuda, kind, &Arc::new(problem), 40, &[1, 50, 2000, 8000]);
         assert!(solved > 0, "{kind}");
     }

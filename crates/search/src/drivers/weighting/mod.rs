@@ -132,7 +132,12 @@ mod tests {
 
     fn context(kind: &str, parameters: &[(&str, &str)], seed: u64) -> SearchContext {
         let network = generate(kind, parameters, seed).expect("a family");
-        let problem = Arc::new(Reducer::new(&network, true, &Stop::new()).expect("no stop is set").problem());
+        let problem = Arc::new(
+            Reducer::new(&network, true, &Stop::new())
+                .expect("no stop is set")
+                .problem(&Stop::new())
+                .expect("no stop is set"),
+        );
         let mut context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(seed));
         context.portable = true;
         context

@@ -260,7 +260,12 @@ mod tests {
     fn tree_moves_take_longer_than_sweeps_where_ratings_are_kept_and_levels_are_many() {
         let network =
             generate("large-sparse", &[("n", "1000"), ("d", "3"), ("functions", "5000")], 1).expect("a family");
-        let problem = Arc::new(Reducer::new(&network, false, &Stop::new()).expect("no limit").problem());
+        let problem = Arc::new(
+            Reducer::new(&network, false, &Stop::new())
+                .expect("no limit")
+                .problem(&Stop::new())
+                .expect("no stop is set"),
+        );
         let context = SearchContext::new(&problem, price(&problem), Some(3), &mut Rng::new(1));
         let sweeps = |together, threads, lanes, keeps| {
             let block = Block { together, threads, lanes: StateLanes::new(1, false, lanes), keeps, shared: 0 };

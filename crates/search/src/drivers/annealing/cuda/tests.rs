@@ -197,5 +197,5 @@ fn populations_agree_on_more_variables_than_16_bits_count() {
     let Some(cuda) = gpu() else { return };
     let network = generate("grid", &[("side", "260")], 1).expect("a grid is generated");
     let reducer = Reducer::new(&network, false, &Stop::new()).expect("no stop is set");
-    compare(&cuda, "grid of 67600", &Arc::new(reducer.problem()), 2, 3);
+    compare(&cuda, "grid of 67600", &Arc::new(reducer.problem(&Stop::new()).expect("no stop is set")), 2, 3);
 }
