@@ -37,7 +37,7 @@ impl Run {
         self.failure.as_ref()
     }
 
-    /// The same, told once.
+    /// Like [`Run::failure`], but returns it only once.
     pub fn take_failure(&mut self) -> Option<Error> {
         self.failure.take()
     }

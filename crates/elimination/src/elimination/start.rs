@@ -33,7 +33,8 @@ impl Run {
         Run::on_all(gpu.map_or(&[], std::slice::from_ref), problem, plan)
     }
 
-    /// The same on several devices, which share the slices of a plan that has some; all else the first one does.
+    /// Like [`Run::on`], but on several devices, which share the slices of a plan that has some; all else the first one
+    /// does.
     pub fn on_all(gpus: &[Arc<Gpu>], problem: Arc<Problem>, plan: Plan) -> Run {
         let Some(gpu) = gpus.first() else { return Run::new(problem, plan) };
         if let Some(cutset) = &plan.placement.cutset {

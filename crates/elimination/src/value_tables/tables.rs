@@ -243,7 +243,7 @@ impl ValueTables {
     }
 
     /// Fills `row` (of the variable's width) with the cost of each value under the others' values; padded places get
-    /// at least [`PADDING`]. Only incidences that `keep` accepts count.
+    /// at least [`PADDING`](super::PADDING). Only incidences that `keep` accepts count.
     #[inline(always)]
     pub fn rate(&self, variable: usize, values: &[u16], row: &mut [i32], keep: impl Fn(&Incidence) -> bool) {
         on_rows!(&self.rows, entries => self.rate_in(entries, variable, values, row, keep));

@@ -1,6 +1,6 @@
 //! Join graphs of growing z: each is made of the tables that the last one left. A larger z gains more than further
 //! passes (results/notes/shifting.md), so each has few; the last that fits in memory goes on. A device also takes other
-//! orders ([`orders`]).
+//! orders (`orders`).
 
 use super::orders::{Next, Orders};
 use super::sizes::SizeSchedule;

@@ -97,7 +97,7 @@ impl Gpu {
         self.wait(text, expression, PATIENCE)
     }
 
-    /// The same, at once.
+    /// Like [`Gpu::poll`], but waits for nothing.
     pub fn ready(&self, text: Text, expression: &str) -> Result<Option<Kernel>, DeviceError> {
         self.wait(text, expression, Duration::ZERO)
     }

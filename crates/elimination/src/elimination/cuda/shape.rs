@@ -4,7 +4,7 @@ use crate::device::Info;
 
 /// Threads of a block.
 pub(crate) const THREADS: u32 = 256;
-/// The same of steps that are made in tiles.
+/// Threads of a block of a step that is made in tiles.
 pub(crate) const TILE_THREADS: u32 = 256;
 /// Inputs that a kernel takes.
 pub(crate) const INPUTS: usize = 12;

@@ -127,7 +127,8 @@ impl<E: Element> Staging<E> {
         Ok(Staging { buffers: [buffer()?, buffer()?], turn: 0 })
     }
 
-    /// Gives copies to device memory, `base` entries further on than windows say, to a stream; `fill` writes a window's entries. `false` where it was stopped.
+    /// Gives copies to device memory, `base` entries further on than windows say, to a stream; `fill` writes a window's
+    /// entries. `false` where it was stopped.
     pub fn send(
         &mut self,
         windows: &[Window],
@@ -151,7 +152,8 @@ impl<E: Element> Staging<E> {
         Ok(true)
     }
 
-    /// Copies from device memory, `base` entries further on than windows say, in the order of a stream; `take` has a window's entries. `false` where it was stopped.
+    /// Copies from device memory, `base` entries further on than windows say, in the order of a stream; `take` has a
+    /// window's entries. `false` where it was stopped.
     pub fn fetch(
         &mut self,
         windows: &[Window],

@@ -113,7 +113,7 @@ pub enum Role {
     Constant,
 }
 
-/// The same as kernels have it.
+/// Roles as kernels have them.
 pub(crate) const EXPECT: i32 = Role::Expect as i32;
 pub(crate) const LARGEST: i32 = Role::Largest as i32;
 pub(crate) const CONSTANT: i32 = Role::Constant as i32;
@@ -126,7 +126,7 @@ pub enum Phase {
     Scale,
 }
 
-/// The same as kernels have it.
+/// Phases as kernels have them.
 pub(crate) const WHOLE: i32 = Phase::Whole as i32;
 pub(crate) const MEASURE: i32 = Phase::Measure as i32;
 pub(crate) const SCALE: i32 = Phase::Scale as i32;
