@@ -4,8 +4,7 @@ use super::methods::BoundChoice;
 use super::schedule::{BoundSchedule, Stage};
 use super::search::{Search, Steady};
 use super::shifting::Shifting;
-use super::step::solved;
-use super::step::{BoundResult, BounderOptions, Notice, Step, TableSizes};
+use super::step::{BoundResult, BounderOptions, Notice, Step, TableSizes, solved};
 use super::strategies::Strategies;
 use super::{Attempt, DeviceUse, SizeSchedule, Spent, tuning};
 use crate::activity::Activity;
@@ -117,7 +116,7 @@ impl Bounder {
     pub fn use_device(&mut self, gpu: Arc<Gpu>, device_use: DeviceUse) {
         self.device_use = device_use;
         match self.running.as_mut().map(|running| &mut running.work) {
-            Some(Work::Run(attempt, run)) if is_for_device(device_use, attempt, run.plan()) => {
+            Some(Work::Run(attempt, run)) if attempt.is_for_device(run.plan(), device_use) => {
                 **run = run_on(Some(&gpu), &self.others, attempt, run.plan().clone());
             }
             Some(Work::Search(turn)) => turn.search.use_device(&gpu),
@@ -192,7 +191,7 @@ impl Bounder {
         self.gpu.is_some()
             && match self.running.as_ref().map(|running| &running.work) {
                 Some(Work::Search(turn)) => turn.search.is_on_device(),
-                Some(Work::Run(attempt, run)) => is_for_device(self.device_use, attempt, run.plan()),
+                Some(Work::Run(attempt, run)) => attempt.is_for_device(run.plan(), self.device_use),
                 Some(Work::Shift(_)) | None => false,
             }
     }
@@ -453,7 +452,7 @@ impl Bounder {
                         format!("{name}: tables of {all} bytes, {spilled} of them in files in {}", folder.display());
                     self.notices.push_back(Notice::Spilling(text));
                 }
-                let gpu = self.gpu.as_ref().filter(|_| is_for_device(self.device_use, &attempt, &plan));
+                let gpu = self.gpu.as_ref().filter(|_| attempt.is_for_device(&plan, self.device_use));
                 let run = run_on(gpu, &self.others, &attempt, plan);
                 (Work::Run(attempt, Box::new(run)), reduced.clone())
             }
@@ -492,11 +491,4 @@ impl Bounder {
 fn run_on(gpu: Option<&Arc<Gpu>>, others: &[Arc<Gpu>], attempt: &Attempt, plan: Plan) -> Run {
     let gpus: Vec<Arc<Gpu>> = gpu.into_iter().flat_map(|gpu| std::iter::once(gpu).chain(others)).cloned().collect();
     Run::on_all(&gpus, attempt.problem().clone(), plan)
-}
-
-/// Whether a device should run a plan. Beside a search there, many small launches would each wait for the search's, so
-/// that mini-buckets and sparse tables stay on the CPU.
-fn is_for_device(device_use: DeviceUse, attempt: &Attempt, plan: &Plan) -> bool {
-    let large = plan.exact && plan.placement.rows.is_none();
-    (large || device_use == DeviceUse::Exclusive) && Gpu::pays(attempt.work as f64)
 }

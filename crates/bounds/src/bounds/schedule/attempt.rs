@@ -1,9 +1,10 @@
 //! An elimination plan of the schedule, and what its bound means for the original network.
 
+use super::graphs::DeviceUse;
 use crate::bounds::cost_shifting::Shift;
 use crate::bounds::proof::Proof;
 use crate::certificate::Graph;
-use crate::elimination::Outcome;
+use crate::elimination::{Gpu, Outcome, Plan};
 use crate::model::{Cost, Problem};
 use crate::reduce::Reducer;
 use std::sync::Arc;
@@ -43,6 +44,13 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// Whether a device should run its plan. Beside a search there, many small launches would each wait for the
+    /// search's, so that mini-buckets and sparse tables stay on the CPU.
+    pub(crate) fn is_for_device(&self, plan: &Plan, device_use: DeviceUse) -> bool {
+        let large = plan.exact && plan.placement.rows.is_none();
+        (large || device_use == DeviceUse::Exclusive) && Gpu::pays(self.work as f64)
+    }
+
     /// What the plan was made for.
     pub fn problem(&self) -> &Arc<Problem> {
         &self.base.problem
