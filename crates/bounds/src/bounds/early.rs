@@ -1,69 +1,67 @@
-//! Bounds of a large network as it is, before reductions, elimination orders and plans are made, which take many times
-//! as long as reading it: one sweep over its functions, then one pass of cost shifting along its variables.
+//! A bound of a large network as it is, before reductions, elimination orders and plans are made, which take many times
+//! as long as reading it.
 
 use super::cost_shifting::Shift;
+use super::proof::Proof;
 use super::shifting::{Between, Shifting};
-use super::step::{BoundResult, BounderOptions};
+use super::step::BounderOptions;
 use super::sweep::sweep;
 use super::tuning;
-use crate::error::Error;
 use crate::model::{Cost, Network};
 use crate::reduce::{ReducedProblem, Reducer};
 use crate::stop::Stop;
 use crate::threads;
-use std::sync::Arc;
 
-/// The name of what makes these bounds.
+/// The name of what makes the bound.
 pub const SOURCE: &str = "shift";
 
-/// Whether a network is so large, and the options so wide, that there are bounds before all others.
-pub fn suits(network: &Network, options: &BounderOptions) -> bool {
+/// A bound, with its proof if one was asked for.
+#[derive(Debug)]
+pub struct EarlyBound {
+    /// No assignment costs less.
+    pub lower: Cost,
+    /// Why.
+    pub proof: Option<Proof>,
+}
+
+/// Returns a bound by one pass of cost shifting: over the functions in their order, which takes less time than reading
+/// them; or, if the bound is to be `certified`, along the variables with a journal. Returns `None` if the network is
+/// not large, the options exclude cost shifting or allow too little memory, or `stop` is set.
+pub fn bound(network: &Network, options: &BounderOptions, certified: bool, stop: &Stop) -> Option<EarlyBound> {
     let expanded = network.expanded();
     let is_large = expanded.domains().len() + expanded.functions().len() >= tuning::LARGE;
-    is_large && options.choice.strategies().part(options.part).shift
+    if !is_large || !options.choice.strategies().part(options.part).shift {
+        return None;
+    }
+    match certified {
+        true => certified_bound(network, options, stop),
+        false => Some(EarlyBound { lower: sweep(network, stop).ok()?.min(network.top()), proof: None }),
+    }
 }
 
-/// The first bound, in less than the time that reading the network takes; it has no proof.
-pub fn first(network: &Network, stop: &Stop) -> Option<Cost> {
-    sweep(network, stop).ok()
-}
-
-/// Returns the bound of one pass of cost shifting along the order of the variables, with its proof if it is to be
-/// `certified`. The time is linear in the entries of all tables. Returns `None` if the options allow too little
-/// memory, or `stop` is set before the pass begins.
-pub fn bound(network: &Network, options: &BounderOptions, certified: bool, stop: &Stop) -> Option<BoundResult> {
-    let reduced = unreduced(network, certified, stop).ok()?;
+fn certified_bound(network: &Network, options: &BounderOptions, stop: &Stop) -> Option<EarlyBound> {
+    let reduced = ReducedProblem::new(Reducer::logged(network, false, stop).ok()?, stop).ok()?;
     let problem = &reduced.problem;
     if reduced.reducer.infeasible() || Shift::bytes(problem, stop).ok()?.0 > options.memory / 4 {
         return None;
     }
     let order: Vec<u32> = (0..problem.variables() as u32).collect();
     let mut shift = Shift::new(problem, None, &order, stop)?;
-    if certified {
-        shift.keep_journal();
-    }
+    shift.keep_journal();
     let (_, _, pass) = shift.passes();
     let _ = shift.advance(pass, stop);
     let lower = shift.lower_bound(problem.top);
     let shifting = Shifting { name: SOURCE.into(), between: Between::Functions(shift) };
-    let (proof, source) = (shifting.proof(&reduced.reducer), shifting.name.clone());
-    threads::free(shifting, problem.variables());
-    Some(BoundResult { proof, ..BoundResult::new(reduced, lower, source) })
-}
-
-/// The network without reductions; with a log of steps if the bound is to be certified.
-fn unreduced(network: &Network, certified: bool, stop: &Stop) -> Result<ReducedProblem, Error> {
-    if certified {
-        return ReducedProblem::new(Reducer::logged(network, false, stop)?, stop);
-    }
-    let (reducer, problem) = Reducer::unreduced(network, stop)?;
-    Ok(ReducedProblem { reducer: reducer.into(), problem: Arc::new(problem) })
+    let proof = shifting.proof(&reduced.reducer);
+    let variables = problem.variables();
+    threads::free((shifting, reduced), variables);
+    Some(EarlyBound { lower, proof })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bounds::{BoundChoice, constant_bound};
+    use crate::bounds::BoundChoice;
     use crate::check;
     use crate::generate::generate;
 
@@ -72,20 +70,19 @@ mod tests {
     }
 
     #[test]
-    fn a_large_network_has_bounds_before_it_is_reduced() {
+    fn a_large_network_has_a_bound_before_it_is_reduced() {
         let (network, stop) = (sparse("22000", "66000"), Stop::new());
-        let options = |choice| BounderOptions { choice, ..BounderOptions::default() };
-        let auto = options(BoundChoice::Auto);
-        assert!(suits(&network, &auto));
-        let first = first(&network, &stop).expect("it fits");
-        let result = bound(&network, &auto, false, &stop).expect("it fits");
-        let constant = constant_bound(&result.reduced.problem);
-        assert!(constant < first && first < result.lower && !result.exact, "{constant} {first} {}", result.lower);
+        let of = |network: &Network, choice, certified| {
+            let options = BounderOptions { choice, ..BounderOptions::default() };
+            bound(network, &options, certified, &stop)
+        };
         let cost = check::evaluate(&network, &vec![0; network.domains().len()]).cost;
-        assert!(result.lower <= cost, "{} {cost}", result.lower);
-        let certified = bound(&network, &auto, true, &stop).expect("it fits");
-        assert!(certified.lower <= cost && certified.proof.is_some());
-        assert!(!suits(&network, &options(BoundChoice::Mbe)), "it shifts no costs");
-        assert!(!suits(&sparse("1000", "3000"), &auto), "it is small");
+        for certified in [false, true] {
+            let EarlyBound { lower, proof } = of(&network, BoundChoice::Auto, certified).expect("it is large");
+            assert!(lower > network.least() && lower <= cost, "{lower} {cost}");
+            assert_eq!(proof.is_some(), certified);
+        }
+        assert!(of(&network, BoundChoice::Mbe, false).is_none(), "it shifts no costs");
+        assert!(of(&sparse("1000", "3000"), BoundChoice::Auto, false).is_none(), "it is small");
     }
 }

@@ -174,8 +174,8 @@ impl<'n> Proving<'n> {
             Certificate::must_suit(self.network)?;
         }
         let _ = self.options.device.poll()?;
-        if early::suits(self.network, &self.options.bounder) {
-            self.bound_early(stop, tell)?;
+        if let Some(early) = early::bound(self.network, &self.options.bounder, self.options.certified, stop) {
+            self.raise(early.lower, early::SOURCE, early.proof, tell)?;
         }
         self.options.activity.step("reducing");
         let reduced = || match self.options.certified {
@@ -207,18 +207,6 @@ impl<'n> Proving<'n> {
         };
         self.last = Some((reduced, values));
         ended.map(drop)
-    }
-
-    /// Bounds a large network as it is.
-    fn bound_early(&mut self, stop: &Stop, tell: Tell<'_>) -> Result<(), Error> {
-        if let Some(first) = (!self.options.certified).then(|| early::first(self.network, stop)).flatten() {
-            self.raise(first, early::SOURCE, None, tell)?;
-        }
-        if let Some(early) = early::bound(self.network, &self.options.bounder, self.options.certified, stop) {
-            self.raise(early.lower, &early.source, early.proof, tell)?;
-            threads::free(early.reduced, self.network.domains().len());
-        }
-        Ok(())
     }
 
     /// Bounds a reduced problem; whether it is worth reducing again.

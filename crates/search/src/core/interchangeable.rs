@@ -62,7 +62,9 @@ mod tests {
     #[test]
     fn colors_are_interchangeable_and_costs_of_values_are_not() {
         let network = generate("coloring", &[("n", "30"), ("p", "0.5"), ("k", "4")], 1).expect("a graph is generated");
-        let mut problem = Reducer::new(&network, false, &Stop::new()).expect("no stop is set").problem();
+        let stop = Stop::new();
+        let reducer = Reducer::new(&network, false, &stop).expect("no stop is set");
+        let mut problem = reducer.problem(&stop).expect("no stop is set");
         assert_eq!(interchangeable(&problem, &Stop::new()).expect("no stop"), Some(4));
         let mut dearer = problem.clone();
         dearer.unary[3][2] += 1;

@@ -3,7 +3,7 @@
 use super::messages::{Message, Totals};
 use super::reducing::Reducing;
 use super::{greedy, passes};
-use crate::bounds::{BoundResult, Proof, early};
+use crate::bounds::early::{self, EarlyBound};
 use crate::check::{self, Evaluation};
 use crate::core::size::{is_dense, opens_as_form, suits_passes};
 use crate::model::{Cost, FORBIDDEN, Network, Number};
@@ -117,29 +117,19 @@ impl InitialSolution {
     }
 }
 
-/// Reports the bounds of cost shifting over the network as it is if it is large, and returns the best.
+/// Reports and returns the bound of one pass of cost shifting if the network is large.
 pub(crate) fn early_bound(
     network: &Network,
     options: &Options,
     stop: &Stop,
     tell: &mut dyn FnMut(Message),
 ) -> Option<Cost> {
-    let bounder = bounder_options(options);
-    if !early::suits(network, &bounder) {
-        return None;
-    }
-    let mut tell = |lower: Cost, source: String, proof: Option<Proof>| {
-        let (bound, totals) = (lower.min(network.top()), Totals::resumed(options));
-        tell(Message::Bound { bound, source, totals, proof: proof.map(Box::new) });
-        bound
-    };
-    let first = if options.certificate { None } else { early::first(network, stop) };
-    let first = first.map(|lower| tell(lower, early::SOURCE.into(), None));
     let workers = threads::pool(options.threads()).ok()?;
-    let bound = workers.install(|| early::bound(network, &bounder, options.certificate, stop));
-    let Some(BoundResult { reduced, lower, source, proof, .. }) = bound else { return first };
-    threads::free(reduced, network.domains().len());
-    first.max(Some(tell(lower, source, proof)))
+    let bound = || early::bound(network, &bounder_options(options), options.certificate, stop);
+    let EarlyBound { lower, proof } = workers.install(bound)?;
+    let (source, totals) = (early::SOURCE.into(), Totals::resumed(options));
+    tell(Message::Bound { bound: lower, source, totals, proof: proof.map(Box::new) });
+    Some(lower)
 }
 
 /// A solution by passes over all functions, if the network is so large and there is one; by all threads, which later
