@@ -2,6 +2,7 @@
 // does the same, bit for bit.
 #include "constants.cuh"
 #include "crossover.cuh"
+#include "sweep_path.cuh"
 #include "tree_move.cuh"
 
 // The host's `Generation`.
@@ -74,36 +75,6 @@ __device__ __forceinline__ Plan plan_of(const Generation &g, u64 key) {
     return Plan{choose(key, COLD, g.cold), choose(key, REGION, g.region), choose(shared, TREE, g.tree),
                 choose(key, BEFORE, g.before)};
 }
-
-// A sequence of the variables, color class by color class; `order` decides the first class and the stride to the next.
-struct SweepPath {
-    u32 at, stride, place, end;
-
-    __device__ __forceinline__ SweepPath(const Core &core, u64 order)
-        : at(below(order, core.classes)), stride(__ldg(core.strides + below(mix(order, 0), core.strides_count))) {
-        enter(core);
-    }
-    __device__ __forceinline__ void enter(const Core &core) {
-        place = __ldg(core.class_begin + at);
-        end = __ldg(core.class_begin + at + 1);
-    }
-    __device__ __forceinline__ void next_class(const Core &core) {
-        at += stride;
-        if (at >= core.classes) at -= core.classes;
-        enter(core);
-    }
-    // Skips some variables.
-    __device__ __forceinline__ void step(const Core &core, u32 steps) {
-        place += steps;
-        while (place >= end) {
-            const u32 over = place - end;
-            next_class(core);
-            place += over;
-        }
-    }
-    __device__ __forceinline__ u32 variable(const Core &core) const { return __ldg(core.class_members + place); }
-    __device__ __forceinline__ uint4 info(const Core &core) const { return __ldg(core.class_info + place); }
-};
 
 // A state to each lane group.
 template <class T, class V>
@@ -300,7 +271,7 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
         }
         sync();
         if (BLOCK && population.large)
-            take_better(core, x, other, crossover, mix(key, TIES_BEFORE), crosses ? lane : ~0u, threads);
+            take_better(core, x, other, crossover, mix(key, TIES_BEFORE), crosses ? lane : ~0u, threads, Block{});
     }
     sync();
     __shared__ u32 counts[2 * Place<STATES, T>::SHARED];
@@ -338,7 +309,7 @@ __global__ void __launch_bounds__(STATES > 0 ? 1024 : 256, STATES > 0 ? 1 : 0)
     }
     sync();
     if (BLOCK && population.large && g.subpopulation)
-        take_better(core, x, parent, crossover, mix(key, TIES_AFTER), lane, threads);
+        take_better(core, x, parent, crossover, mix(key, TIES_AFTER), lane, threads, Block{});
 
     u64 total = 0, hash = 0;
     u32 violations = 0;

@@ -22,7 +22,8 @@ struct Core {
     // a variable: first incidence, incidences (| of two variables << 16, those first), unary row,
     // domain | row's quads << 16 | more << 31
     const uint4 *info;
-    const uint4 *incidences;  // base row, first | second << 16, strides of both
+    // base row, first | second << 16 (where variables do not fit 16 bits: first, if it is the only one), strides of both
+    const uint4 *incidences;
     const uint2 *wide;        // first, second; used where variables do not fit 16 bits
     const uint2 *more;        // an incidence's further pairs: first pair, pairs
     const uint2 *further;     // variable, stride
@@ -60,13 +61,8 @@ template <class V> struct Values {
 };
 
 // Incidences of a variable, and how many of them, the first ones, have one other variable.
-#ifdef WIDE
-__device__ __forceinline__ u32 incidences_of(const uint4 &info) { return info.y; }
-__device__ __forceinline__ u32 binaries_of(const uint4 &info) { return 0; }
-#else
 __device__ __forceinline__ u32 incidences_of(const uint4 &info) { return info.y & 0xffff; }
 __device__ __forceinline__ u32 binaries_of(const uint4 &info) { return info.y >> 16; }
-#endif
 __device__ __forceinline__ int quads_of(const uint4 &info) { return info.w >> 16 & 0x7fff; }
 __device__ __forceinline__ u32 domain_of(const uint4 &info) { return info.w & 0xffff; }
 

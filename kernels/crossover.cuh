@@ -1,5 +1,5 @@
-// Partition crossover of two assignments (GPX) by a block: where they differ, the constraint graph has several
-// components; of each component the cheaper version is taken.
+// Partition crossover of two assignments (GPX) by a block or a whole device: where they differ, the constraint graph has
+// several components; of each component the cheaper version is taken.
 #pragma once
 #include "core.cuh"
 
@@ -33,12 +33,16 @@ __device__ __forceinline__ void unite(u32 *label, u32 v, u32 u) {
     }
 }
 
-// Makes `ours` the best combination of both; a bit of `draw` breaks ties. All threads of the block must call it: those
-// of a state have the lanes 0 to `lanes` - 1. Lanes of ~0 leave their state unchanged.
-template <class V>
-__device__ void take_better(const Core &core, const Values<V> &ours, const V *theirs, const Crossover &crossover,
-                            u64 draw,
-                            u32 lane, u32 lanes) {
+// What the threads of a block wait for.
+struct Block {
+    __device__ __forceinline__ void operator()() const { __syncthreads(); }
+};
+
+// Makes `ours` the best combination of both; a bit of `draw` breaks ties. All threads that `sync` waits for must call
+// it: those of a state have the lanes 0 to `lanes` - 1. Lanes of ~0 leave their state unchanged.
+template <class X, class V, class S>
+__device__ void take_better(const Core &core, const Values<X> &ours, const V *theirs, const Crossover &crossover,
+                            u64 draw, u32 lane, u32 lanes, const S &sync) {
     constexpr u32 SAME = ~0u;
     const u32 n = core.variables;
     volatile u32 *label = crossover.label;
@@ -46,7 +50,7 @@ __device__ void take_better(const Core &core, const Values<V> &ours, const V *th
         label[v] = ours[v] != theirs[v] ? v : SAME;
         crossover.delta[v] = 0;
     }
-    __syncthreads();
+    sync();
     for (u32 v = lane; v < n; v += lanes) {
         if (label[v] == SAME) continue;
         const u32 end = __ldg(core.neighbour_begin + v + 1);
@@ -55,7 +59,7 @@ __device__ void take_better(const Core &core, const Values<V> &ours, const V *th
             if (u < v && label[u] != SAME) unite(crossover.label, v, u);
         }
     }
-    __syncthreads();
+    sync();
     // no shortcuts here: one would overwrite what another thread has found
     for (u32 v = lane; v < n; v += lanes) {
         u32 at = label[v];
@@ -63,7 +67,7 @@ __device__ void take_better(const Core &core, const Values<V> &ours, const V *th
         for (u32 up = label[at]; up != at; up = label[at]) at = up;
         label[v] = at;
     }
-    __syncthreads();
+    sync();
     for (u32 f = lane; f < core.functions; f += lanes) {
         const uint4 entry = __ldg(core.entries + f);
         u32 root = SAME;
@@ -80,12 +84,12 @@ __device__ void take_better(const Core &core, const Values<V> &ours, const V *th
         const i64 change = priced(core, __ldg(unary + theirs[v])) - priced(core, __ldg(unary + ours[v]));
         if (change) atomicAdd((u64 *)crossover.delta + root, (u64)change);
     }
-    __syncthreads();
+    sync();
     for (u32 v = lane; v < n; v += lanes) {
         const u32 root = label[v];
         if (root == SAME) continue;
         const i64 delta = ((volatile i64 *)crossover.delta)[root];
         if (delta < 0 || (delta == 0 && mix(draw, root) & 1)) ours.set(v, theirs[v]);
     }
-    __syncthreads();
+    sync();
 }

@@ -48,9 +48,11 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("sums.cu", include_str!("../sums.cu")),
     ("table.cuh", include_str!("../../heuristics/table.cuh")),
     ("tabu.cu", include_str!("../tabu.cu")),
+    ("sweep_path.cuh", include_str!("../sweep_path.cuh")),
     ("state_lanes.cuh", include_str!("../state_lanes.cuh")),
     ("tree_move.cuh", include_str!("../tree_move.cuh")),
     ("walks.cuh", include_str!("../walks.cuh")),
+    ("wide.cu", include_str!("../wide.cu")),
     ("weight.cuh", include_str!("../weight.cuh")),
     ("weighting.cu", include_str!("../weighting.cu")),
 ];

@@ -139,6 +139,34 @@ impl Kernel {
         blocks: Blocks,
         arguments: impl for<'b> FnOnce(&'b mut LaunchArgs<'a>) -> &'b mut LaunchArgs<'a>,
     ) -> Result<(), DeviceError> {
+        // SAFETY: the caller's promise.
+        unsafe { self.launch_as(false, stream, blocks, arguments) }
+    }
+
+    /// The same with all blocks on the device at once, so that they may wait for each other.
+    ///
+    /// # Errors
+    /// As [`Kernel::launch`], and where the blocks do not fit together.
+    ///
+    /// # Safety
+    /// As [`Kernel::launch`].
+    pub unsafe fn launch_together<'a>(
+        &'a self,
+        stream: &'a CudaStream,
+        blocks: Blocks,
+        arguments: impl for<'b> FnOnce(&'b mut LaunchArgs<'a>) -> &'b mut LaunchArgs<'a>,
+    ) -> Result<(), DeviceError> {
+        // SAFETY: the caller's promise.
+        unsafe { self.launch_as(true, stream, blocks, arguments) }
+    }
+
+    unsafe fn launch_as<'a>(
+        &'a self,
+        together: bool,
+        stream: &'a CudaStream,
+        blocks: Blocks,
+        arguments: impl for<'b> FnOnce(&'b mut LaunchArgs<'a>) -> &'b mut LaunchArgs<'a>,
+    ) -> Result<(), DeviceError> {
         let Blocks { count, threads, shared } = blocks;
         let what = || format!("launching {} with {count} blocks of {threads} threads and {shared} bytes", self.name);
         fail_on_purpose(stream.context().ordinal(), what)?;
@@ -146,7 +174,7 @@ impl Kernel {
         let mut builder = stream.launch_builder(&self.function);
         let _ = arguments(&mut builder);
         // SAFETY: the caller's promise.
-        let launched = unsafe { builder.launch(config) };
+        let launched = unsafe { if together { builder.launch_cooperative(config) } else { builder.launch(config) } };
         launched.map(|_| ()).map_err(|error| failed(what())(error))
     }
 }

@@ -195,11 +195,26 @@ pub(crate) fn largest_sums(tables: &ValueTables) -> Vec<i64> {
 
 impl DeviceCore {
     pub fn new(cuda: &Cuda, context: &SearchContext) -> Result<DeviceCore, DeviceError> {
+        let no_stop = Stop::new();
+        let forests = context.forests(&no_stop).expect("no stop is set");
+        DeviceCore::with(cuda, context, forests, context.regions(&no_stop).expect("no stop is set"))
+    }
+
+    /// Without what moves of several variables take: forests and regions.
+    pub fn without_moves(cuda: &Cuda, context: &SearchContext) -> Result<DeviceCore, DeviceError> {
+        DeviceCore::with(cuda, context, &[], &[])
+    }
+
+    fn with(
+        cuda: &Cuda,
+        context: &SearchContext,
+        forests: &[Forest],
+        regions: &[u32],
+    ) -> Result<DeviceCore, DeviceError> {
         let tables = &context.tables;
         let n = tables.variables();
         let shape = RowShape::of(context);
-        let (units, no_stop) = (Units::new(tables, shape), Stop::new());
-        let forests = context.forests(&no_stop).expect("no stop is set");
+        let units = Units::new(tables, shape);
         let unary = tables.rows().unary(0, units.begin as usize);
         // side by side: one after the other they took a sixth of scen06's time to its best value
         let ((words, incidences), (functions, (forest_lists, effects))) = rayon::join(
@@ -209,7 +224,6 @@ impl DeviceCore {
                 rayon::join(|| functions(tables), || (Forests::new(tables, forests, units), kept()))
             },
         );
-        let regions = context.regions(&no_stop).expect("no stop is set");
         let mut class_begin = vec![0];
         let mut class_members = Vec::new();
         for class in &context.order.classes {
@@ -274,32 +288,66 @@ impl DeviceCore {
 
 /// Variables, their incidences, and what does not fit into those.
 fn incidences(tables: &ValueTables, units: Units, wide: bool) -> [Vec<u32>; 5] {
-    let (mut info, mut incidences, mut ends, mut more, mut further) = (vec![], vec![], vec![], vec![], vec![]);
-    for v in 0..tables.variables() {
-        let all = binaries_first(tables, v);
-        let binaries = all.iter().filter(|incidence| ValueTables::binary(incidence).is_some()).count();
-        let count = if wide { all.len() } else { all.len() | binaries << 16 };
-        let has_more = all.iter().any(|incidence| !tables.further(incidence).is_empty());
-        let first = more.len() as u32 / 2;
-        let shape = tables.domain(v) as u32 | (tables.width[v] / 4) << 16 | u32::from(has_more) << 31;
-        info.extend([first, count as u32, tables.unary_at(v) / 4, shape]);
-        for incidence in all {
-            // without a second variable its stride is 0, and 0 is a variable like any other
-            let second = if incidence.second_stride == 0 { 0 } else { incidence.second };
-            let packed = if wide { 0 } else { incidence.first | second << 16 };
-            let strides = [incidence.first_stride, incidence.second_stride].map(|stride| stride / units.entries);
-            incidences.extend([units.at(incidence.base), packed, strides[0], strides[1]]);
-            if wide {
-                ends.extend([incidence.first, incidence.second]);
-            }
-            let rest = tables.further(incidence);
-            more.extend([further.len() as u32 / 2, rest.len() as u32]);
-            further.extend(rest.iter().flat_map(|&(variable, stride)| [variable, stride / units.entries]));
-        }
-    }
+    let variables: Vec<usize> = (0..tables.variables()).collect();
+    let parts = variables.par_chunks(PART).map(|variables| Incidences::of(tables, units, wide, variables));
+    let mut all = Incidences::default();
+    parts.collect::<Vec<_>>().into_iter().for_each(|part| all.append(part));
     // what is loaded ahead of a variable without functions
-    incidences.extend([0; 4]);
-    [info, incidences, ends, more, further]
+    all.incidences.extend([0; 4]);
+    [all.info, all.incidences, all.ends, all.more, all.further]
+}
+
+/// Variables whose incidences a thread lays out at a time.
+const PART: usize = 1 << 14;
+
+/// Those of some variables, as `kernels/core.cuh` reads them.
+#[derive(Default)]
+struct Incidences {
+    info: Vec<u32>,
+    incidences: Vec<u32>,
+    ends: Vec<u32>,
+    more: Vec<u32>,
+    further: Vec<u32>,
+}
+
+impl Incidences {
+    fn of(tables: &ValueTables, units: Units, wide: bool, variables: &[usize]) -> Self {
+        let mut part = Incidences::default();
+        for &v in variables {
+            let all = binaries_first(tables, v);
+            let binaries = all.iter().filter(|incidence| ValueTables::binary(incidence).is_some()).count();
+            let has_more = all.iter().any(|incidence| !tables.further(incidence).is_empty());
+            let first = part.more.len() as u32 / 2;
+            let shape = tables.domain(v) as u32 | (tables.width[v] / 4) << 16 | u32::from(has_more) << 31;
+            part.info.extend([first, (all.len() | binaries << 16) as u32, tables.unary_at(v) / 4, shape]);
+            for incidence in all {
+                // without a second variable its stride is 0, and 0 is a variable like any other
+                let second = if incidence.second_stride == 0 { 0 } else { incidence.second };
+                let packed = if wide { incidence.first } else { incidence.first | second << 16 };
+                let strides = [incidence.first_stride, incidence.second_stride].map(|stride| stride / units.entries);
+                part.incidences.extend([units.at(incidence.base), packed, strides[0], strides[1]]);
+                if wide {
+                    part.ends.extend([incidence.first, incidence.second]);
+                }
+                let rest = tables.further(incidence);
+                part.more.extend([part.further.len() as u32 / 2, rest.len() as u32]);
+                part.further.extend(rest.iter().flat_map(|&(variable, stride)| [variable, stride / units.entries]));
+            }
+        }
+        part
+    }
+
+    /// Goes on with those of the next variables.
+    fn append(&mut self, mut next: Self) {
+        let (first, further) = (self.more.len() as u32 / 2, self.further.len() as u32 / 2);
+        next.info.chunks_exact_mut(4).for_each(|info| info[0] += first);
+        next.more.chunks_exact_mut(2).for_each(|more| more[0] += further);
+        self.info.append(&mut next.info);
+        self.incidences.append(&mut next.incidences);
+        self.ends.append(&mut next.ends);
+        self.more.append(&mut next.more);
+        self.further.append(&mut next.further);
+    }
 }
 
 /// The functions on a variable in the order in which they are laid out.
@@ -346,14 +394,15 @@ fn effects(context: &SearchContext, units: Units) -> [Vec<u32>; 3] {
 fn functions(tables: &ValueTables) -> (Vec<u32>, Vec<u32>, Vec<Cost>, Vec<u64>) {
     let problem = &tables.problem;
     let (mut entries, mut pairs) = (vec![], vec![]);
+    // equal tables once
     let mut known: FxHashMap<usize, u64> = FxHashMap::default();
-    // the rows have each table once for each of its variables
-    let mut costs = Vec::with_capacity(tables.rows().len() / 2);
+    let (mut tables, mut length) = (Vec::with_capacity(problem.functions.len()), 0);
     for function in &problem.functions {
         let Table::Dense(table) = &function.table else { continue };
         let base = *known.entry(table.address()).or_insert_with(|| {
-            costs.extend_from_slice(&table.wide());
-            (costs.len() - table.len()) as u64
+            tables.push(table);
+            length += table.len() as u64;
+            length - table.len() as u64
         });
         entries.extend([base as u32, (base >> 32) as u32, pairs.len() as u32 / 2, function.scope.len() as u32]);
         let mut stride = 1;
@@ -362,6 +411,13 @@ fn functions(tables: &ValueTables) -> (Vec<u32>, Vec<u32>, Vec<Cost>, Vec<u64>) 
             stride *= problem.domains[v as usize];
         }
     }
+    let mut costs = vec![0; length as usize];
+    let mut rest = &mut costs[..];
+    let places = tables.iter().map(|table| rest.split_off_mut(..table.len()).unwrap_or_default());
+    let places: Vec<&mut [Cost]> = places.collect();
+    places.into_par_iter().zip(&tables).with_min_len(PART).for_each(|(place, table)| {
+        place.iter_mut().zip(table.iter()).for_each(|(to, cost)| *to = cost);
+    });
     let mut unary = Vec::with_capacity(problem.variables());
     for own in &problem.unary {
         unary.push(costs.len() as u64);

@@ -261,6 +261,28 @@ pub(crate) mod annealing {
     pub const TREE_SWEEPS: f64 = 1.25;
 
     /// On a device (results/notes/search-cuda.md).
+    /// One state over a whole device.
+    pub mod wide {
+        /// Variables of a large core from which on a device anneals one state at a time: with 30000, 10^5 and 10^6 and
+        /// three functions each it came further on an H200 than many states did; fewer were not tried.
+        pub const LEAST_VARIABLES: usize = 20_000;
+        /// Variables whose values the shared memory of every multiprocessor in use has no room for.
+        pub const MOST_SHARED: usize = 200_000;
+        /// Work that a device does in the time that a core of the CPU does one unit, and nanoseconds in which all blocks
+        /// have waited for each other.
+        pub const SPEED: u64 = 300;
+        pub const BARRIER: u64 = 2_000;
+        /// Threads of a multiprocessor that are at work at once, about.
+        pub const OCCUPANCY: u32 = 1024;
+        /// Nanoseconds between two looks at what the state has come to.
+        pub const TURN_WORK: u64 = 10_000_000;
+        /// Work of sweeps on one core that takes as long as evaluating an assignment on the host, times the part of the
+        /// time that may go to it: a tenth.
+        pub const TELLING: u64 = 10;
+        /// A child takes one in so many of the sweeps of all before it.
+        pub const GROWTH: u64 = 8;
+    }
+
     pub mod device {
         use std::time::Duration;
 

@@ -1,9 +1,11 @@
 //! Annealing as a driver of the portfolio.
 
 use super::cuda::launch_shape::FirstKernels;
+use super::cuda::wide;
 use super::{Annealing, Phase};
 use crate::checkpoint::DriverState;
 use crate::core::context::SearchContext;
+use crate::core::cuda::unfit;
 use crate::core::driver::Driver;
 use crate::core::effort::Effort;
 use crate::core::elite::Elite;
@@ -44,7 +46,11 @@ impl Driver for Annealing {
 
     fn kernels(&self, context: &SearchContext) -> Option<Source> {
         let opens = self.states == 0 || self.moved.is_some();
-        self.device.as_ref().filter(|_| opens).and_then(|cuda| FirstKernels::of(context).source(cuda))
+        let cuda = self.device.as_ref().filter(|_| opens)?;
+        if wide::suits(context) {
+            return unfit(context).is_none().then(|| wide::source_of(cuda, context));
+        }
+        FirstKernels::of(context).source(cuda)
     }
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {

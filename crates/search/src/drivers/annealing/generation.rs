@@ -211,7 +211,8 @@ pub(crate) trait Population: Send {
     }
 
     /// How much work it does in the time that a core of the CPU does one unit.
-    fn speed(&self) -> u64 {
+    fn speed(&self, context: &SearchContext) -> u64 {
+        let _ = context;
         1
     }
 

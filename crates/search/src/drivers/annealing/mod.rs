@@ -20,12 +20,14 @@ pub(crate) mod sweep;
 pub(crate) mod tree_move;
 
 use self::cpu::{CpuPopulation, begins_with_few};
+use self::cuda::wide;
 use self::generation::{Generation, Population, Replacement, steps};
 use self::operators::OperatorSelection;
 use super::tuning::ROUND_WORK;
+use super::tuning::annealing::wide::GROWTH;
 use super::tuning::annealing::{
     DOUBLINGS, FIRST_SWEEPS, GREEDY_SWEEPS, IN_VAIN, LARGE_CHILD_WORK, LARGE_PATIENCE, LEAST_SUBPOPULATION,
-    LEAST_SWEEPS, LONG_SWEEPS, LONGEST_CLIMB, OPENING_SWEEPS, PATIENCE, SHORT_OPENING_SWEEPS, TREE_EVERY,
+    LEAST_SWEEPS, LONG_SWEEPS, LONGEST_CLIMB, MOST_SWEEPS, OPENING_SWEEPS, PATIENCE, SHORT_OPENING_SWEEPS, TREE_EVERY,
 };
 use crate::core::context::SearchContext;
 use crate::core::effort::Effort;
@@ -159,7 +161,9 @@ impl Annealing {
 
     /// What offspring need of a core is there after that.
     fn prepare(&self, context: &SearchContext, stop: &Stop) -> Result<(), Error> {
-        if self.device.is_none() && self.population.is_together(context) {
+        // before the first round the population is the CPU's
+        let is_wide = self.device.is_some() && wide::suits(context);
+        if is_wide || self.device.is_none() && self.population.is_together(context) {
             return Ok(());
         }
         let on_host = self.device.is_none();
@@ -245,7 +249,7 @@ impl Annealing {
             effort.note = self.begin(context, pool)?;
             effort.clipped = self.clipped.take();
         }
-        let round_work = ROUND_WORK * self.population.speed();
+        let round_work = ROUND_WORK * self.population.speed(context);
         // a run that must be repeated does not depend on threads
         let threads = if context.portable { 1 } else { rayon::current_num_threads() as u64 };
         let mut work = 0;
@@ -280,7 +284,7 @@ impl Annealing {
             work += if together { of_sweeps } else { child_work * offspring.made as u64 };
             effort.moves += offspring.moves;
             effort.ratings += offspring.ratings;
-            effort.work = work / self.population.speed();
+            effort.work = work / self.population.speed(context);
             if let Some(replacement) = replacement {
                 // a child that all threads make is many rounds' work
                 self.work += if together { child_work } else { work };
@@ -360,6 +364,11 @@ impl Annealing {
 
     /// What follows where a generation takes long: longer offspring, then others' parts, then a new pool.
     fn follow_on_large(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
+        if self.device.is_some() && self.population.is_together(context) {
+            let sweeps = self.work / context.sweep_work.max(1) / GROWTH;
+            self.sweeps = (sweeps as u32).clamp(LEAST_SWEEPS, MOST_SWEEPS);
+            return Ok(());
+        }
         // no generation takes longer than all before it together: solutions keep coming
         let longer = child_work(context, 2 * self.sweeps).saturating_mul(self.states as u64);
         if self.stalled < LARGE_PATIENCE || longer > self.work {

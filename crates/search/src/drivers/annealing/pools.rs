@@ -2,6 +2,7 @@
 
 use super::cpu::{CpuPopulation, begins_with_few, clipped};
 use super::cuda::CudaPopulation;
+use super::cuda::wide::{self, WidePopulation};
 use super::generation::steps;
 use super::{Annealing, Phase, child_work};
 use crate::core::context::SearchContext;
@@ -86,7 +87,10 @@ impl Annealing {
             self.population = Box::new(CpuPopulation::default());
             return Ok(Some(format!("{}: {what} are searched on the CPU", device.label())));
         }
-        self.population = Box::new(CudaPopulation::new(device, context)?);
+        self.population = match wide::suits(context) {
+            true => Box::new(WidePopulation::new(device, context)?),
+            false => Box::new(CudaPopulation::new(device, context)?),
+        };
         Ok(None)
     }
 

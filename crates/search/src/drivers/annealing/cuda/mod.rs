@@ -7,6 +7,9 @@ pub(crate) mod lanes;
 pub(crate) mod launch_shape;
 #[cfg(test)]
 pub(crate) mod tests;
+pub(crate) mod wide;
+#[cfg(test)]
+mod wide_tests;
 
 use self::arguments::{Counters, PopulationArgument, Standing, Summary};
 use self::launch_shape::{Block, LaunchShape, Overrides};
@@ -355,7 +358,7 @@ impl Population for CudaPopulation {
         states.and_then(|states| states.program.block.tree_sweeps(context)).unwrap_or(TREE_SWEEPS)
     }
 
-    fn speed(&self) -> u64 {
+    fn speed(&self, _: &SearchContext) -> u64 {
         match &self.states {
             _ if self.portable => 1,
             // fewer states than the device has room for take as long

@@ -1,0 +1,115 @@
+// One state over the whole device: all blocks visit the variables of a color class together, then wait for each other.
+// Values lie in global memory, where only the second-level cache is the same for all blocks: they are read and written
+// there (`volatile`). Equal, bit for bit, to a child that all threads of the CPU make (`sweep_together`).
+#include "constants.cuh"
+#include "crossover.cuh"
+#include "state_lanes.cuh"
+#include "sweep_path.cuh"
+
+// A sweep; the host's `Step`.
+struct Step {
+    u64 order, draw;
+    uint2 boltzmann;
+};
+
+// What the host reads; the sums are those of the launches since they were 0.
+struct Outcome {
+    u64 moves;
+    i64 total;
+    u64 hash;
+    u32 violations;
+    u32 arrived; // at the barriers of a launch
+};
+
+// What the blocks of a launch wait for. All of them must be on the device at once.
+struct Device {
+    u32 *arrived;
+    mutable u32 expected;
+
+    __device__ __forceinline__ void operator()() const {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            expected += gridDim.x;
+            __threadfence();
+            atomicAdd(arrived, 1);
+            while (*(volatile u32 *)arrived < expected) {}
+            __threadfence();
+        }
+        __syncthreads();
+    }
+};
+
+// Over a warp.
+template <class N> __device__ __forceinline__ N warp_sum(N x) {
+    for (int s = 16; s > 0; s >>= 1) x += __shfl_xor_sync(~0u, x, s);
+    return x;
+}
+
+// Random values.
+template <class V> __global__ void scatter(Core core, V *values, u64 draw) {
+    const u32 v = blockIdx.x * blockDim.x + threadIdx.x;
+    if (v < core.variables) values[v] = below(mix(draw, v), domain_of(__ldg(core.info + v)));
+}
+
+// Makes sweeps.
+template <int NV, int NN, int Q, bool HALF, class V>
+__global__ void __launch_bounds__(256) sweeps(Core core, V *values, const Step *steps, u32 count, Outcome *outcome) {
+    using T = StateLanes<NV, NN, Q, HALF>;
+    constexpr u32 LANES = T::LANES;
+    const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, all = gridDim.x * blockDim.x / LANES;
+    const u32 warp_lane = threadIdx.x % 32;
+    const T lanes{(int)(warp_lane % LANES), (u32)((1ull << LANES) - 1) << warp_lane / LANES * LANES};
+    const Values<volatile V> x{values, 1};
+    const Device wait{&outcome->arrived, 0};
+    u32 moves = 0;
+    for (u32 k = 0; k < count; k++) {
+        const Step step = steps[k];
+        SweepPath path(core, step.order);
+        for (u32 c = 0; c < core.classes; c++) {
+            for (u32 member = path.place + thread / LANES; member < path.end; member += all) {
+                const u32 variable = __ldg(core.class_members + member);
+                const uint4 info = __ldg(core.class_info + member);
+                const Ahead<T> ahead(core, lanes, info);
+                moves += visit(core, lanes, x, variable, info, ahead, step.boltzmann, mix(step.draw, variable));
+            }
+            path.next_class(core);
+            wait();
+        }
+    }
+    moves = warp_sum(moves);
+    if (warp_lane == 0) atomicAdd(&outcome->moves, (u64)moves);
+}
+
+// Makes `values` the best combination of both.
+template <class V>
+__global__ void __launch_bounds__(256)
+    combine(Core core, V *values, const V *theirs, Crossover crossover, u64 draw, Outcome *outcome) {
+    const Device wait{&outcome->arrived, 0};
+    const u32 thread = blockIdx.x * blockDim.x + threadIdx.x;
+    take_better(core, Values<volatile V>{values, 1}, theirs, crossover, draw, thread, gridDim.x * blockDim.x, wait);
+}
+
+// The energy and the hash of values.
+template <class V> __global__ void __launch_bounds__(256) measure(Core core, const V *values, Outcome *outcome) {
+    const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+    u64 total = 0, hash = 0;
+    u32 violations = 0;
+    const auto note = [&](i64 cost) {
+        total += priced(core, cost);
+        violations += cost >= FORBIDDEN;
+    };
+    for (u32 f = thread; f < core.functions; f += threads)
+        note(cost_of(core, __ldg(core.entries + f), [&](u32 v) { return (u32)values[v]; }));
+    for (u32 v = thread; v < core.variables; v += threads) {
+        note(__ldg(core.costs + __ldg(core.unary + v) + values[v]));
+        hash += mix(values[v], v);
+    }
+    total = warp_sum(total);
+    hash = warp_sum(hash);
+    violations = warp_sum(violations);
+    if (threadIdx.x % 32 == 0) {
+        atomicAdd((u64 *)&outcome->total, total);
+        atomicAdd(&outcome->hash, hash);
+        atomicAdd(&outcome->violations, violations);
+    }
+}
