@@ -22,7 +22,7 @@ struct Core {
     // a variable: first incidence, incidences (| of two variables << 16, those first), unary row,
     // domain | row's quads << 16 | more << 31
     const uint4 *info;
-    // base row, first | second << 16 (where variables do not fit 16 bits: first, if it is the only one), strides of both
+    // base row, first | second << 16 (where variables do not fit 16 bits: first alone), strides of both
     const uint4 *incidences;
     const uint2 *wide;        // first, second; used where variables do not fit 16 bits
     const uint2 *more;        // an incidence's further pairs: first pair, pairs

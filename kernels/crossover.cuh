@@ -1,5 +1,5 @@
-// Partition crossover of two assignments (GPX) by a block or a whole device: where they differ, the constraint graph has
-// several components; of each component the cheaper version is taken.
+// Partition crossover of two assignments (GPX) by a block or a whole device: where they differ, the constraint graph
+// has several components. Of each component the cheaper version is taken.
 #pragma once
 #include "core.cuh"
 

@@ -143,7 +143,7 @@ impl Kernel {
         unsafe { self.launch_as(false, stream, blocks, arguments) }
     }
 
-    /// The same with all blocks on the device at once, so that they may wait for each other.
+    /// Launches it with all blocks on the device at once, so that they may wait for each other.
     ///
     /// # Errors
     /// As [`Kernel::launch`], and where the blocks do not fit together.

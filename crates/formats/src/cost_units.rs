@@ -61,7 +61,7 @@ impl Unit {
         function.map(|real| real.units(self.decimals).0)
     }
 
-    /// The same of a table.
+    /// The costs of a table.
     pub fn table(&mut self, function: &[Real]) -> Vec<Cost> {
         self.rounded += u64::from(function.iter().any(|real| !real.units(self.decimals).1));
         function.iter().map(|real| real.units(self.decimals).0).collect()

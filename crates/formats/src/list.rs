@@ -24,7 +24,7 @@ pub enum Format {
     Wcsp,
     /// Markov and Bayesian networks.
     Uai,
-    /// The same with natural logarithms in the tables.
+    /// UAI tables of natural logarithms.
     Lg,
     /// Graphs to color.
     Col,
@@ -32,11 +32,11 @@ pub enum Format {
     Cfn,
     /// Bayesian networks with names.
     Bif,
-    /// The same in XML.
+    /// Bayesian networks in XML.
     XmlBif,
-    /// The same of Hugin.
+    /// Bayesian networks of Hugin.
     Net,
-    /// The same of GeNIe.
+    /// Bayesian networks of GeNIe.
     Xdsl,
     /// Weighted clauses (MaxSAT).
     Wcnf,

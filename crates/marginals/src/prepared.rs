@@ -30,7 +30,7 @@ pub struct Marginals {
     pub posteriors: Vec<Option<Box<[f64]>>>,
     /// Seconds from the leaves to the roots, and back.
     pub collect_s: f64,
-    /// The same of the way back.
+    /// Seconds of the way back.
     pub distribute_s: f64,
     /// The device that did it; the CPU where there is none.
     pub device: Option<String>,

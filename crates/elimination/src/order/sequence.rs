@@ -7,7 +7,7 @@ use crate::error::Error;
 pub enum Method {
     /// Fewest edges to add between its neighbours.
     MinFill,
-    /// The same, an edge counting the product of its ends' domain sizes.
+    /// Fewest edges to add, an edge counting the product of its ends' domain sizes.
     WeightedMinFill,
     /// Fewest neighbours.
     MinDegree,

@@ -36,13 +36,12 @@ impl ValueTables {
         ValueTables::until(problem, price, &Stop::new()).expect("no stop is set")
     }
 
-    /// The same, or [`Error::Stopped`].
+    /// Lays out the tables as [`ValueTables::new`] does, or returns [`Error::Stopped`].
     pub fn until(problem: &Arc<Problem>, price: Cost, stop: &Stop) -> Result<ValueTables, Error> {
         ValueTables::copying(problem, price, COPY_LIMIT, stop)
     }
 
-    /// The same, where tables are copied that have at most so many entries; variables have the rows of their own costs
-    /// alone where that is 0.
+    /// Lays out the tables of functions with at most `limit` entries; if that is 0, the costs of variables alone.
     pub fn copying(problem: &Arc<Problem>, price: Cost, limit: u64, stop: &Stop) -> Result<ValueTables, Error> {
         let n = problem.variables();
         let incidence = || if limit > 0 { problem.incidence(stop) } else { Ok(Readers::of_none(n)) };

@@ -44,7 +44,7 @@ impl Elite {
         Elite::until(tables, values, &Stop::new()).expect("no stop is set")
     }
 
-    /// The same, or [`Error::Stopped`].
+    /// Evaluates an assignment, or returns [`Error::Stopped`].
     pub fn until(tables: &ValueTables, values: Vec<u16>, stop: &Stop) -> Result<Self, Error> {
         let energy = tables.energy_until(&values, stop)?;
         let hash = hash(&values);

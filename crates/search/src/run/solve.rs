@@ -39,7 +39,7 @@ pub fn solve(
     solve_by(&clock, network, options, stop, observe)
 }
 
-/// The same by a clock that has begun already, to load the network say; it holds the budget of time.
+/// Searches by a clock that has begun already, for example to load the network; it holds the budget of time.
 ///
 /// # Errors
 /// As [`solve`].

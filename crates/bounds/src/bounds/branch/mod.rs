@@ -228,8 +228,8 @@ impl Branch {
         self.settle();
     }
 
-    /// What a light node is eliminated for, or what mini-buckets of a heavy one may take: `mini` combinations, `bytes` of
-    /// the host or the `room` of a device.
+    /// What a light node is eliminated for, or what mini-buckets of a heavy one may take: `mini` combinations, `bytes`
+    /// of the host or the `room` of a device.
     fn budget<'a>(&self, gpu: Option<&'a Arc<Gpu>>, room: Option<u64>, mini: f64, bytes: u64) -> Budget<'a> {
         let light = Budget { joint_entries: self.leaf, bytes, message_entries: None, gpu: None };
         match (self.style, room) {

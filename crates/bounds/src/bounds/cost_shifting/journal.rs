@@ -67,8 +67,8 @@ impl Journal {
     }
 
     /// Tells what has changed about the values left; `losing` is about to lose `values`. What a value that is lost now
-    /// has paid makes no difference to what the others of its variable cost at least; it stands in the row all the same,
-    /// as it leaves only afterwards.
+    /// has paid makes no difference to what the others of its variable cost at least. It stands in the row all the
+    /// same, as it leaves only afterwards.
     fn tell_moves(&mut self, taken: impl Fn(u32, u32) -> Vec<Cost>, losing: u32, values: &[u32]) {
         for variable in std::mem::take(&mut self.visited) {
             let v = variable as usize;

@@ -151,15 +151,7 @@ impl Population for CpuPopulation {
                     true if context.is_large() => gain as u64,
                     true => 1,
                 };
-                let arms: [&mut [u64; 2]; 4] = [
-                    &mut tally.cold[plan.cold],
-                    &mut tally.region[plan.region],
-                    &mut tally.tree[usize::from(plan.tree)],
-                    &mut tally.before[usize::from(plan.before)],
-                ];
-                for arm in arms {
-                    *arm = [arm[0] + won, arm[1] + 1];
-                }
+                tally.note(plan, won);
             }
             if accepted {
                 *parent = elite;

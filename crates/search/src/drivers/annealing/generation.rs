@@ -174,6 +174,21 @@ device_structs! {
     }
 }
 
+impl Tally {
+    /// Counts a child of a plan, with the gain that it counts for.
+    pub fn note(&mut self, plan: ChildPlan, won: u64) {
+        let arms: [&mut [u64; 2]; 4] = [
+            &mut self.cold[plan.cold],
+            &mut self.region[plan.region],
+            &mut self.tree[usize::from(plan.tree)],
+            &mut self.before[usize::from(plan.before)],
+        ];
+        for arm in arms {
+            *arm = [arm[0] + won, arm[1] + 1];
+        }
+    }
+}
+
 /// Children made.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Offspring {

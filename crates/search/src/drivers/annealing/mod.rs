@@ -366,7 +366,7 @@ impl Annealing {
     fn follow_on_large(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
         if self.device.is_some() && self.population.is_together(context) {
             let sweeps = self.work / context.sweep_work.max(1) / GROWTH;
-            self.sweeps = (sweeps as u32).clamp(LEAST_SWEEPS, MOST_SWEEPS);
+            self.sweeps = sweeps.clamp(LEAST_SWEEPS.into(), MOST_SWEEPS.into()) as u32;
             return Ok(());
         }
         // no generation takes longer than all before it together: solutions keep coming

@@ -78,6 +78,11 @@ impl Block {
     }
 }
 
+/// Bytes of a value.
+pub(super) fn value_bytes(context: &SearchContext) -> u32 {
+    if context.tables.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 }
+}
+
 impl LaunchShape {
     pub fn of(context: &SearchContext, shape: RowShape) -> LaunchShape {
         let n = context.variables();
@@ -88,7 +93,7 @@ impl LaunchShape {
             is_long: takes_long(context),
             classes: context.order.classes.len() as u32,
             degree: ((0..n).map(|v| context.tables.degree(v)).sum::<usize>() / n.max(1)) as u32,
-            bytes: if context.tables.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 },
+            bytes: value_bytes(context),
             ratings: shape.keeps.then(|| {
                 // the rows, and two words for each variable that moves
                 context.tables.width.iter().sum::<u32>() * if shape.half { 2 } else { 4 } + 8 * n as u32

@@ -283,13 +283,7 @@ impl CudaPopulation {
     fn fetch(&self, of: &CudaSlice<u8>, slots: Range<usize>) -> Result<Vec<Vec<u16>>, DeviceError> {
         let (row, n) = (self.row(), self.core.argument.variables as usize);
         let bytes = self.cuda.read(&of.slice(slots.start * row..slots.end * row))?;
-        let values = |bytes: &[u8]| -> Vec<u16> {
-            match self.launch_shape.bytes {
-                1 => bytes[..n].iter().map(|&value| u16::from(value)).collect(),
-                _ => bytes[..2 * n].chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect(),
-            }
-        };
-        Ok(bytes.chunks_exact(row).map(values).collect())
+        Ok(bytes.chunks_exact(row).map(|bytes| unpacked(bytes, n, self.launch_shape.bytes)).collect())
     }
 
     fn fetch_one(&self, of: &CudaSlice<u8>, slot: usize) -> Result<Vec<u16>, DeviceError> {
@@ -298,12 +292,25 @@ impl CudaPopulation {
 
     /// Values as they stand in a row.
     fn packed(&self, values: &[u16]) -> Vec<u8> {
-        let mut packed: Vec<u8> = match self.launch_shape.bytes {
-            1 => values.iter().map(|&value| value as u8).collect(),
-            _ => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        };
+        let mut packed = packed(values, self.launch_shape.bytes);
         packed.resize(self.row(), 0);
         packed
+    }
+}
+
+/// Values in one or two bytes each.
+fn packed(values: &[u16], bytes: u32) -> Vec<u8> {
+    match bytes {
+        1 => values.iter().map(|&value| value as u8).collect(),
+        _ => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+    }
+}
+
+/// The first `n` values of a row that is [`packed`].
+fn unpacked(row: &[u8], n: usize, bytes: u32) -> Vec<u16> {
+    match bytes {
+        1 => row[..n].iter().map(|&value| u16::from(value)).collect(),
+        _ => row[..2 * n].chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect(),
     }
 }
 

@@ -2,7 +2,8 @@
 //! so long that one that all multiprocessors anneal is sooner good. Its children are those that all threads of the CPU
 //! make together (`annealing::cpu::growth`), bit for bit.
 
-use super::{Standing, disagreement, missing};
+use super::launch_shape::value_bytes;
+use super::{Standing, disagreement, missing, packed, unpacked};
 use crate::core::context::SearchContext;
 use crate::core::cuda::{CoreArgument, Device, DeviceCore, RowShape};
 use crate::core::elite::Elite;
@@ -61,8 +62,9 @@ unsafe impl ValidAsZeroBits for Outcome {}
 /// parts, as on grids, many states with tree moves come further, as long as multiprocessors have room for them.
 pub(crate) fn suits(context: &SearchContext) -> bool {
     let is_free = !context.portable && context.population.is_none();
-    let least = if context.graph.falls_into_parts() { MOST_SHARED } else { LEAST_VARIABLES };
-    is_free && context.is_large() && context.variables() >= least
+    let n = context.variables();
+    // the graph is looked at last: that takes all variables
+    is_free && context.is_large() && (n >= MOST_SHARED || n >= LEAST_VARIABLES && !context.graph.falls_into_parts())
 }
 
 /// A state and its child in device memory.
@@ -134,7 +136,7 @@ pub fn sources() -> Vec<Source> {
 /// The kernels of a core that suits, on a device.
 pub(crate) fn source_of(cuda: &Device, context: &SearchContext) -> Source {
     let shape = RowShape::of(context);
-    source(lanes(cuda, context, shape), bytes(context), shape.wide)
+    source(lanes(cuda, context, shape), value_bytes(context), shape.wide)
 }
 
 /// The lanes of a visit: as many as a device has for each variable of a class, and no more than find functions.
@@ -151,15 +153,11 @@ fn widest(context: &SearchContext) -> usize {
     context.order.classes.iter().map(Vec::len).max().unwrap_or(1).max(1)
 }
 
-fn bytes(context: &SearchContext) -> u32 {
-    if context.tables.problem.domains.iter().all(|&domain| domain <= 256) { 1 } else { 2 }
-}
-
 impl Program {
     fn new(cuda: &Device, context: &SearchContext, shape: RowShape) -> Result<Program, DeviceError> {
         let lanes = lanes(cuda, context, shape);
-        let module = cuda.load(&source(lanes, bytes(context), shape.wide))?;
-        let [sweeps, scatter, combine, measure] = names(lanes, bytes(context));
+        let module = cuda.load(&source(lanes, value_bytes(context), shape.wide))?;
+        let [sweeps, scatter, combine, measure] = names(lanes, value_bytes(context));
         let kernel = |name: &str| module.kernel(name, 0);
         let (sweeps, combine) = (kernel(&sweeps)?, kernel(&combine)?);
         let at_once = |kernel: &Kernel, threads: u64| {
@@ -180,7 +178,7 @@ impl WidePopulation {
         // bounds use the device too
         let cuda = cuda.beside()?;
         let core = DeviceCore::without_moves(&cuda, context)?;
-        let (n, bytes) = (context.variables(), bytes(context));
+        let (n, bytes) = (context.variables(), value_bytes(context));
         let row = || cuda.zeros::<u8>(core.argument.pad as usize * bytes as usize);
         let mut held = Held::default();
         let crossover = CrossoverArgument {
@@ -212,19 +210,12 @@ impl WidePopulation {
     }
 
     fn fetch(&self, which: usize) -> Result<Vec<u16>, DeviceError> {
-        let (bytes, n) = (self.cuda.read(&self.values[which])?, self.core.argument.variables as usize);
-        Ok(match self.bytes {
-            1 => bytes[..n].iter().map(|&value| u16::from(value)).collect(),
-            _ => bytes[..2 * n].chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect(),
-        })
+        Ok(unpacked(&self.cuda.read(&self.values[which])?, self.core.argument.variables as usize, self.bytes))
     }
 
     /// Writes the state's values.
     fn store(&mut self, elite: &Elite) -> Result<(), DeviceError> {
-        let row: Vec<u8> = match self.bytes {
-            1 => elite.values.iter().map(|&value| value as u8).collect(),
-            _ => elite.values.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        };
+        let row = packed(&elite.values, self.bytes);
         self.cuda.write(&row, &mut self.values[0].slice_mut(..row.len()))?;
         self.state = Standing::of(elite);
         Ok(())
@@ -254,7 +245,7 @@ impl WidePopulation {
         cuda.set_bytes(&self.outcome, 0)?;
         let steps = cuda.upload(steps)?;
         let blocks = Blocks::new(self.program.blocks[0], THREADS);
-        // SAFETY: the arguments are the kernel's; so many blocks are on the device at once.
+        // SAFETY: the arguments are the kernel's; these blocks are on the device at once.
         unsafe {
             self.program.sweeps.launch_together(cuda.stream(), blocks, |arguments| {
                 let arguments = arguments.arg(&self.core.argument).arg(&self.values[1]);
@@ -382,7 +373,7 @@ impl Population for WidePopulation {
         if growing.sweeps == all && !generation.opens() {
             self.combine(mix(key, decision::TIES_AFTER))?;
         }
-        // a hot state is no better than what is known
+        // a hot state is no better than the best so far
         if 2 * growing.sweeps >= all {
             let standing = self.measure()?;
             offspring.best = self.better(context, standing)?;
@@ -402,16 +393,7 @@ impl Population for WidePopulation {
         let accepted = gain >= 0 && (generation.opens() || child.hash != self.state.hash);
         let mut tally = Tally::default();
         if !generation.opens() {
-            let won = if accepted { gain as u64 } else { 0 };
-            let arms: [&mut [u64; 2]; 4] = [
-                &mut tally.cold[plan.cold],
-                &mut tally.region[plan.region],
-                &mut tally.tree[usize::from(plan.tree)],
-                &mut tally.before[usize::from(plan.before)],
-            ];
-            for arm in arms {
-                *arm = [won, 1];
-            }
+            tally.note(plan, if accepted { gain as u64 } else { 0 });
         }
         if accepted {
             self.values.swap(0, 1);
