@@ -28,9 +28,9 @@ pub struct Marginals {
     pub underflow: bool,
     /// Of the variables that were asked for, in file order; 0 and 1 for those observed. All `None` where the sum is 0.
     pub posteriors: Vec<Option<Box<[f64]>>>,
-    /// Seconds from the leaves to the roots, and back.
+    /// Seconds from the leaves to the roots.
     pub collect_s: f64,
-    /// Seconds of the way back.
+    /// Seconds from the roots back to the leaves.
     pub distribute_s: f64,
     /// The device that did it; the CPU where there is none.
     pub device: Option<String>,
