@@ -4,10 +4,10 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use fangs::heuristics::INPUTS;
-use fangs::heuristics::language::arithmetic::{exp, scale};
-use fangs::heuristics::language::{Heuristic, Numbers, Scratch};
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
+use fangs_heuristics::INPUTS;
+use fangs_heuristics::language::arithmetic::{exp, scale};
+use fangs_heuristics::language::{Heuristic, Numbers, Scratch};
 
 fn main() {
     divan::main();

@@ -6,11 +6,11 @@
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
-use fangs::elimination::{Limits, Plan, Progress, Run};
-use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
-use fangs::order::{Method, Order};
-use fangs::rng::Rng;
-use fangs::stop::Stop;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_elimination::elimination::{Limits, Plan, Progress, Run};
+use fangs_elimination::order::{Method, Order};
+use fangs_model::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use std::sync::Arc;
 
 fn main() {

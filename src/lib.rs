@@ -19,36 +19,101 @@
 //! # Ok::<(), fangs::Error>(())
 //! ```
 //!
-//! [`formats::read`] reads networks from files, [`model::Network::builder`] makes them. [`search::solve`] reports
-//! events to a callback, [`search::start`] runs in the background and is an iterator. [`stop::Stop`] ends a run from
-//! any thread. [`order`], [`elimination`] and [`bounds`] serve alone, as do the reductions in [`reduce`], successor
-//! generation for states of any kind in [`fang`], and heuristics that users write in files in
-//! [`heuristics::language`].
+//! What stands here is kept stable. The crates below (`fangs-search`, `fangs-elimination`, …) hold more, and change.
 
-#[doc(hidden)]
-pub mod all_kernels;
+pub use fangs_base::{Error, VERSION};
 
-pub use fangs_base::{Error, VERSION, activity, error, rng, stop};
-#[doc(hidden)]
-pub use fangs_base::{files, memory, terminal, threads};
-pub use fangs_bounds::{bounds, reduce};
-pub use fangs_check as check;
-pub use fangs_dcop as dcop;
-pub use fangs_decide as decide;
-pub use fangs_device as device;
-#[doc(hidden)]
-pub use fangs_elimination::tensor;
-pub use fangs_elimination::{algebra, elimination, order};
-pub use fangs_fang as fang;
-pub use fangs_formats as formats;
-pub use fangs_formats::convert;
-pub use fangs_generate as generate;
-pub use fangs_heuristics as heuristics;
-pub use fangs_kernels as kernels;
-pub use fangs_marginals as marginals;
-pub use fangs_model::{certificate, globals, model};
-#[cfg(feature = "plot")]
-#[doc(hidden)]
-pub use fangs_report as record;
-pub use fangs_search as search;
-pub use fangs_search::explain;
+/// Stopping: a flag that any thread raises, and that every long call looks at.
+pub mod stop {
+    #[doc(inline)]
+    pub use fangs_base::stop::{Cause, Stop};
+}
+
+/// The seeded generator of random numbers that all searches draw from.
+pub mod rng {
+    #[doc(inline)]
+    pub use fangs_base::rng::Rng;
+}
+
+/// Networks: variables with finite domains, and cost functions or potentials on them.
+pub mod model {
+    #[doc(inline)]
+    pub use fangs_model::model::{Builder, Cost, FORBIDDEN, Network, Number, Potentials, Table, Variable};
+}
+
+/// Files: networks are read and written, in the format that a file's name or its content tells.
+///
+/// ```
+/// use fangs::formats::{Format, ReadOptions, Source, read};
+/// use fangs::stop::Stop;
+///
+/// let network = read(&Source::new("examples/potts-20x20.wcsp"), None, &ReadOptions::default(), &Stop::new())?;
+/// assert_eq!(network.domains().len(), 400);
+/// let mut copy = Vec::new();
+/// fangs::formats::write(&network, Format::Uai, &mut copy).expect("memory suffices");
+/// # Ok::<(), fangs::Error>(())
+/// ```
+pub mod formats {
+    #[doc(inline)]
+    pub use fangs_formats::{Format, ReadOptions, Source, read, read_potentials, write};
+}
+
+/// The search for solutions and bounds: [`solve`](search::solve) reports events to a callback,
+/// [`start`](search::start) runs in the background and is an iterator.
+pub mod search {
+    #[doc(inline)]
+    pub use fangs_search::{
+        BoundChoice, DriverChoice, Event, EventKind, Options, Session, Status, StopRule, Summary, solve, start,
+    };
+}
+
+/// What a solution costs, by code that shares nothing with the search.
+///
+/// ```
+/// let mut network = fangs::model::Network::builder("pair");
+/// let pair = [network.variable(2)?, network.variable(3)?];
+/// let _ = network.dense(&pair, vec![4, 1, 5, 9, 2, 6])?;
+/// let found = fangs::check::evaluate(&network.build(), &[1, 1]);
+/// assert!(found.is_solution() && found.cost == 2);
+/// # Ok::<(), fangs::Error>(())
+/// ```
+pub mod check {
+    #[doc(inline)]
+    pub use fangs_check::{Evaluation, evaluate};
+}
+
+/// Sums over all assignments: the partition function, and the posterior of each variable.
+///
+/// ```
+/// use fangs::marginals::{Evidence, Options, compute};
+/// use fangs::model::{Potentials, Variable};
+///
+/// // rain, and grass that is wet by it
+/// let mut garden = Potentials::new("garden");
+/// for name in ["rain", "wet"] {
+///     let _ = garden.variable(Variable { domain: 2, name: Some(name.into()), values: None })?;
+/// }
+/// garden.function(&[0], &[0.75, 0.25])?;
+/// garden.function(&[0, 1], &[0.75, 0.25, 0.25, 0.75])?;
+/// let mut evidence = Evidence::default();
+/// evidence.observe(&garden, "wet=1")?;
+/// let found = compute(&garden, &evidence, &Options::default(), &fangs::stop::Stop::new())?;
+/// assert_eq!(found.posteriors[0].as_deref(), Some(&[0.5, 0.5][..]));
+/// # Ok::<(), fangs::Error>(())
+/// ```
+pub mod marginals {
+    #[doc(inline)]
+    pub use fangs_marginals::{Evidence, Marginals, Options, compute};
+}
+
+/// Heuristics of your own, in Rust; `examples/talks.rs` has one.
+pub mod heuristics {
+    #[doc(inline)]
+    pub use fangs_heuristics::{Exchange, Inputs, Needs, Neighbourhood, ValueHeuristic, Weights};
+}
+
+/// Successors of states of any kind, guided by local heuristics; `examples/manhattan.rs` moves points on a plane.
+pub mod fang {
+    #[doc(inline)]
+    pub use fangs_fang::{Active, LocalHeuristic, Order, Population, State, Uniform, manhattan};
+}

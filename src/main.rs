@@ -3,7 +3,8 @@
 mod cli;
 
 use cli::{Command, Exit};
-use fangs::{Error, threads};
+use fangs_base::Error;
+use fangs_base::threads;
 use std::time::Instant;
 
 #[global_allocator]
@@ -15,7 +16,7 @@ fn main() {
     #[allow(unsafe_code, reason = "a setting of the driver")]
     // SAFETY: no other thread runs yet.
     unsafe {
-        fangs::device::want_few_queues();
+        fangs_device::want_few_queues();
     }
     let code = match threads::caught(|| run(cli::flags().command, started)) {
         Ok(Ok(exit)) => exit.code(),

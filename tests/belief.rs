@@ -4,11 +4,11 @@
 //! Reference values: two independent programs, a bucket tree in long doubles and pyAgrum 3.3.1 on tables of doubles.
 //! Evidence is a forward sample at leaves of the network.
 
-use fangs::formats::read_potentials;
-use fangs::formats::{ReadOptions, Source, read_evidence, read_variables};
-use fangs::marginals::{Evidence, Marginals, Options, PreparedMap, compute};
-use fangs::model::Potentials;
-use fangs::stop::Stop;
+use fangs_base::stop::Stop;
+use fangs_formats::read_potentials;
+use fangs_formats::{ReadOptions, Source, read_evidence, read_variables};
+use fangs_marginals::{Evidence, Marginals, Options, PreparedMap, compute};
+use fangs_model::model::Potentials;
 use std::path::PathBuf;
 
 fn folder(variable: &str, default: &str) -> PathBuf {

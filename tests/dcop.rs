@@ -1,18 +1,19 @@
 //! Distributed problems: the published files where their folder is present, and generated ones. The values were
 //! computed by an implementation in another language (numpy tables along depth-first and min-fill orders).
 
-use fangs::bounds::{BoundChoice, Bounder, BounderOptions, Step};
-use fangs::dcop::{Found, Place, Traffic, run_agents, run_levels};
-use fangs::elimination::{Limits, Plan};
-use fangs::formats::{self, ReadOptions, Source};
-use fangs::generate::generate;
-use fangs::model::{Cost, FORBIDDEN, Network, Problem};
-use fangs::order::{Method, PseudoTree, TreeSize, Visit, best_order};
-use fangs::reduce::{ReducedProblem, Reducer};
-use fangs::rng::Rng;
-use fangs::search::{Options, Status, solve};
-use fangs::stop::Stop;
-use fangs::{Error, check};
+use fangs_base::Error;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_bounds::bounds::{BoundChoice, Bounder, BounderOptions, Step};
+use fangs_bounds::reduce::{ReducedProblem, Reducer};
+use fangs_check as check;
+use fangs_dcop::{Found, Place, Traffic, run_agents, run_levels};
+use fangs_elimination::elimination::{Limits, Plan};
+use fangs_elimination::order::{Method, PseudoTree, TreeSize, Visit, best_order};
+use fangs_formats::{self as formats, ReadOptions, Source};
+use fangs_generate::generate;
+use fangs_model::model::{Cost, FORBIDDEN, Network, Problem};
+use fangs_search::{Options, Status, solve};
 use fangs_testing::Shape;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! Published diagrams, if a folder of them is present, and texts that are no diagrams.
 
-use fangs::Error;
-use fangs::check::worth_in_diagram;
-use fangs::decide::{Method, Options, solve_diagram};
-use fangs::formats::{DiagramParts, parse_diagram, read_diagram};
-use fangs::model::{Diagram, DiagramKind, Policy};
-use fangs::rng::Rng;
-use fangs::stop::Stop;
+use fangs_base::Error;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_check::worth_in_diagram;
+use fangs_decide::{Method, Options, solve_diagram};
+use fangs_formats::{DiagramParts, parse_diagram, read_diagram};
+use fangs_model::model::{Diagram, DiagramKind, Policy};
 use std::path::PathBuf;
 
 fn published() -> Option<PathBuf> {

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "launches of kernels")]
 
-use fangs::device::{Blocks, CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg, Source};
+use fangs_device::{Blocks, CudaSlice, CudaStream, DeviceError, Kernel, PushKernelArg, Source};
 use fangs_testing::gpu;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -25,7 +25,7 @@ __global__ void spin(int *numbers, unsigned count, int rounds) {
 ";
 
 fn source() -> Source {
-    ["add<5>", "spin"].into_iter().fold(fangs::kernels::own("own.cu", TEXT), Source::kernel)
+    ["add<5>", "spin"].into_iter().fold(fangs_kernels::own("own.cu", TEXT), Source::kernel)
 }
 
 fn add(stream: &CudaStream, kernel: &Kernel, numbers: &mut CudaSlice<i32>) -> Result {

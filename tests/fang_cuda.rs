@@ -4,12 +4,12 @@
 
 #![allow(unsafe_code, reason = "a domain of its own promises what the device may touch")]
 
-use fangs::device::{Cuda, Held, Source};
-use fangs::fang::cuda::{self, Domain, Heuristic, ManhattanOnDevice, Shape};
-use fangs::fang::manhattan::{Manhattan, Points};
-use fangs::fang::{Active, ByType, LocalHeuristic, Order, Population, State, Uniform};
-use fangs::rng::Rng;
-use fangs::stop::Stop;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_device::{Cuda, Held, Source};
+use fangs_fang::cuda::{self, Domain, Heuristic, ManhattanOnDevice, Shape};
+use fangs_fang::manhattan::{Manhattan, Points};
+use fangs_fang::{Active, ByType, LocalHeuristic, Order, Population, State, Uniform};
 use fangs_testing::gpu;
 use std::sync::Arc;
 
@@ -117,7 +117,7 @@ unsafe impl Domain for TableOnDevice {
     type Problem = Problem;
 
     fn source(&self) -> Source {
-        fangs::kernels::source("table.cuh")
+        fangs_kernels::source("table.cuh")
     }
 
     fn heuristics(&self) -> Vec<Heuristic> {

@@ -3,12 +3,12 @@
 #[path = "reference/fang.rs"]
 mod reference;
 
-use fangs::fang::manhattan::{Manhattan, Points};
-use fangs::fang::{
+use fangs_base::rng::{Rng, mix};
+use fangs_base::stop::{Cause, Stop};
+use fangs_fang::manhattan::{Manhattan, Points};
+use fangs_fang::{
     Active, ByType, LocalHeuristic, Order, Population, Scratch, State, Uniform, assign_active, assign_variable,
 };
-use fangs::rng::{Rng, mix};
-use fangs::stop::{Cause, Stop};
 use reference::{Group, Reduce};
 
 /// A state that only writes down what was done to it.

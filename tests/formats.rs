@@ -1,11 +1,11 @@
 //! Files from outside: round trips, damaged files, compressed files, and every instance of a folder where there is one.
 
-use fangs::check;
-use fangs::error::Error;
-use fangs::formats::{Format, ReadOptions, Source, read, read_from, write};
-use fangs::model::{Cost, FORBIDDEN, Network, Table, add};
-use fangs::rng::Rng;
-use fangs::stop::Stop;
+use fangs_base::error::Error;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_check as check;
+use fangs_formats::{Format, ReadOptions, Source, read, read_from, write};
+use fangs_model::model::{Cost, FORBIDDEN, Network, Table, add};
 use fangs_testing::published;
 use proptest::prelude::*;
 use std::io::Write;
@@ -243,7 +243,7 @@ fn unreadable_things() {
 #[test]
 fn a_set_stop_flag_ends_reading() {
     let stop = Stop::new();
-    stop.set(fangs::stop::Cause::Time);
+    stop.set(fangs_base::stop::Cause::Time);
     let result = read(&Source::new("tests/corpus/plain.wcsp"), None, &OPTIONS, &stop);
     assert!(matches!(result, Err(Error::Stopped)));
 }
@@ -267,7 +267,7 @@ fn pipes_are_read_and_can_be_given_up() {
 
     let stop = Stop::new();
     let other = stop.clone();
-    let stopper = std::thread::spawn(move || other.set(fangs::stop::Cause::Signal));
+    let stopper = std::thread::spawn(move || other.set(fangs_base::stop::Cause::Signal));
     assert!(matches!(read(&source, None, &OPTIONS, &stop), Err(Error::Waiting(_))));
     stopper.join().unwrap();
 }
@@ -397,7 +397,7 @@ fn instances_have_the_sizes_of_their_manifest() {
 fn check_evidence(path: &Path, network: &Network) {
     let evidence = path.with_extension("evid");
     if evidence.is_file() {
-        let pairs = fangs::formats::read_evidence(&evidence, network.variables(), &Stop::new()).unwrap().pairs;
+        let pairs = fangs_formats::read_evidence(&evidence, network.variables(), &Stop::new()).unwrap().pairs;
         network.clone().observe(&pairs).unwrap();
     }
 }

@@ -1,10 +1,10 @@
 //! Global cost functions: reference networks with the cost of every assignment, where they lie beside the project.
 
-use fangs::check;
-use fangs::formats::{Format, ReadOptions, read_from};
-use fangs::model::{FORBIDDEN, Network, add};
-use fangs::search::{Options, Status, solve};
-use fangs::stop::Stop;
+use fangs_base::stop::Stop;
+use fangs_check as check;
+use fangs_formats::{Format, ReadOptions, read_from};
+use fangs_model::model::{FORBIDDEN, Network, add};
+use fangs_search::{Options, Status, solve};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

@@ -1,11 +1,12 @@
 //! Known optima: the instances of `tests/instances`, and, if a folder of published instances is present, that no bound
 //! cuts off a published value.
 
-use fangs::formats::{self, ReadOptions, Source};
-use fangs::model::Network;
-use fangs::search::{Options, Status, Summary, solve};
-use fangs::stop::Stop;
-use fangs::{Error, check};
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_check as check;
+use fangs_formats::{self as formats, ReadOptions, Source};
+use fangs_model::model::Network;
+use fangs_search::{Options, Status, Summary, solve};
 use fangs_testing::published;
 use std::path::Path;
 use std::time::Duration;

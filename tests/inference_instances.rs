@@ -1,11 +1,11 @@
 //! Bucket elimination and mini-buckets on published instances, where these are there.
 
-use fangs::bounds::{SizeSchedule, constant_bound};
-use fangs::elimination::{Limits, Outcome, Plan, Progress, Run};
-use fangs::model::Problem;
-use fangs::order::{Method, best_order, best_orders};
-use fangs::reduce::Reducer;
-use fangs::stop::Stop;
+use fangs_base::stop::Stop;
+use fangs_bounds::bounds::{SizeSchedule, constant_bound};
+use fangs_bounds::reduce::Reducer;
+use fangs_elimination::elimination::{Limits, Outcome, Plan, Progress, Run};
+use fangs_elimination::order::{Method, best_order, best_orders};
+use fangs_model::model::Problem;
 use fangs_testing::published_network;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code, reason = "launches of kernels")]
 
-use fangs::device::{Blocks, Choice, DeviceError, PushKernelArg};
+use fangs_device::{Blocks, Choice, DeviceError, PushKernelArg};
 use fangs_testing::gpu;
 
 type Result<T = ()> = std::result::Result<T, DeviceError>;
@@ -14,7 +14,7 @@ const TEXT: &str = "__global__ void broken(int *numbers) { *(int *)8 = numbers[0
 #[test]
 fn a_kernel_that_fails_is_an_error() -> Result {
     let Some(cuda) = gpu() else { return Ok(()) };
-    let kernel = cuda.load(&fangs::kernels::own("broken.cu", TEXT).kernel("broken"))?.kernel("broken", 0)?;
+    let kernel = cuda.load(&fangs_kernels::own("broken.cu", TEXT).kernel("broken"))?.kernel("broken", 0)?;
     let numbers = cuda.upload(&[1])?;
     let launch = || {
         // SAFETY: none: the kernel writes where nothing is, which the device notices.

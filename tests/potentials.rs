@@ -1,13 +1,13 @@
 //! Networks of potentials far out of the range of doubles, against exact decimal arithmetic: every sum of exponents and
 //! every product of digits is an integer here.
 
-use fangs::certificate::Certificate;
-use fangs::check::{self, Replay};
-use fangs::formats::{Format, ReadOptions, read_from};
-use fangs::model::{Network, Number};
-use fangs::rng::Rng;
-use fangs::search::{Options, Status, Summary, solve};
-use fangs::stop::Stop;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_check::{self as check, Replay};
+use fangs_formats::{Format, ReadOptions, read_from};
+use fangs_model::certificate::Certificate;
+use fangs_model::model::{Network, Number};
+use fangs_search::{Options, Status, Summary, solve};
 use rayon::prelude::*;
 use std::cmp::Ordering;
 
@@ -95,7 +95,7 @@ impl Shape {
     }
 }
 
-fn read(text: &str, format: Format) -> Result<Network, fangs::Error> {
+fn read(text: &str, format: Format) -> Result<Network, fangs_base::Error> {
     read_from(text.as_bytes(), "random", format, &ReadOptions::default(), &Stop::new())
 }
 

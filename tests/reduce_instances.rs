@@ -1,9 +1,9 @@
 //! The reductions on real networks: sizes before and after, and costs that survive the way back.
 
-use fangs::model::{Cost, add};
-use fangs::reduce::{Reducer, Size};
-use fangs::rng::Rng;
-use fangs::stop::Stop;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_bounds::reduce::{Reducer, Size};
+use fangs_model::model::{Cost, add};
 use fangs_testing::{published, published_network};
 use std::time::Instant;
 

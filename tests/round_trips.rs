@@ -1,10 +1,10 @@
 //! Networks written in every format that can hold them, and read again.
 
-use fangs::check;
-use fangs::formats::{self, FORMATS, Format, ReadOptions, Source, read, read_from};
-use fangs::model::{FORBIDDEN, Network};
-use fangs::rng::Rng;
-use fangs::stop::Stop;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_check as check;
+use fangs_formats::{self as formats, FORMATS, Format, ReadOptions, Source, read, read_from};
+use fangs_model::model::{FORBIDDEN, Network};
 use fangs_testing::published;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -2,12 +2,12 @@
 //! Without a GPU they are skipped.
 
 use assert_cmd::Command;
-use fangs::device::Choice;
-use fangs::generate::generate;
-use fangs::heuristics::{self, FromCuda, FromFile, ValueHeuristic};
-use fangs::model::Network;
-use fangs::search::{Assertions, BoundChoice, DriverChoice, Options, Summary, solve};
-use fangs::stop::Stop;
+use fangs_base::stop::Stop;
+use fangs_device::Choice;
+use fangs_generate::generate;
+use fangs_heuristics::{self as heuristics, FromCuda, FromFile, ValueHeuristic};
+use fangs_model::model::Network;
+use fangs_search::{Assertions, BoundChoice, DriverChoice, Options, Summary, solve};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -65,11 +65,7 @@ fn rounds_give_equal_runs_on_both_devices() {
             };
             assert_eq!(told(&cpu), told(&cuda), "{name}, {driver:?}, population {population:?}");
             assert_eq!(cpu.bound, cuda.bound, "{name}, {driver:?}");
-            assert!(
-                cuda.status == fangs::search::Status::Optimal || cuda.device == "cuda:0",
-                "{name}: {}",
-                cuda.device
-            );
+            assert!(cuda.status == fangs_search::Status::Optimal || cuda.device == "cuda:0", "{name}: {}", cuda.device);
         }
     }
 }
@@ -243,10 +239,10 @@ fn rounds_on_two_devices_are_equal_whatever_their_order() {
         };
         for (again, device) in runs.iter().zip(["cuda:0,1", "cuda:0,1", "cuda:1,0"]) {
             assert_eq!(told(&runs[0]), told(again), "{name}");
-            assert!(again.status == fangs::search::Status::Optimal || again.device == device, "{}", again.device);
+            assert!(again.status == fangs_search::Status::Optimal || again.device == device, "{}", again.device);
         }
         let one = run(&network, Choice::Cuda(0), options());
-        assert!(one.status == fangs::search::Status::Optimal || runs[0].moves > one.moves, "{name}");
+        assert!(one.status == fangs_search::Status::Optimal || runs[0].moves > one.moves, "{name}");
     }
 }
 

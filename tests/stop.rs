@@ -1,16 +1,16 @@
 //! The stop flag in every phase: set with the k-th look, for many k, work ends within a counted number of further
 //! looks, and what it has found until then is right.
 
-use fangs::Error;
-use fangs::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, constant_bound};
-use fangs::elimination::{Progress, Run};
-use fangs::formats::{Format, ReadOptions, read_from, write};
-use fangs::generate::generate;
-use fangs::model::{Cost, Network};
-use fangs::order::{Method, best_orders};
-use fangs::reduce::Reducer;
-use fangs::search::{BoundChoice, Options, Status, solve};
-use fangs::stop::{Stop, Watch};
+use fangs_base::Error;
+use fangs_base::stop::{Stop, Watch};
+use fangs_bounds::bounds::{BoundSchedule, SizeSchedule, Spent, Stage, constant_bound};
+use fangs_bounds::reduce::Reducer;
+use fangs_elimination::elimination::{Progress, Run};
+use fangs_elimination::order::{Method, best_orders};
+use fangs_formats::{Format, ReadOptions, read_from, write};
+use fangs_generate::generate;
+use fangs_model::model::{Cost, Network};
+use fangs_search::{BoundChoice, Options, Status, solve};
 use std::sync::Arc;
 
 /// Most steps of a bound schedule: the first ones are of every kind.

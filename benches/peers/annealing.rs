@@ -4,10 +4,10 @@
 //! usage: annealing FILE SECONDS SEED [COLORS]
 //! Prints a line `seconds cost` for each better solution, costs in the file's own numbers.
 
-use fangs::formats::{self, ReadOptions, Source};
-use fangs::model::{Cost, FORBIDDEN, Network};
-use fangs::rng::Rng;
-use fangs::stop::Stop;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_formats::{self as formats, ReadOptions, Source};
+use fangs_model::model::{Cost, FORBIDDEN, Network};
 use std::time::Instant;
 
 /// Sweeps of the first anneal; each one after has twice as many.

@@ -3,16 +3,16 @@
 
 #![no_main]
 
-use fangs::certificate::Certificate;
-use fangs::check::Replay;
-use fangs::formats::{
+use fangs_model::certificate::Certificate;
+use fangs_check::Replay;
+use fangs_formats::{
     Format, ReadOptions, read_evidence, read_from, read_policy, read_solution, read_start, read_variables,
 };
-use fangs::heuristics::language::Heuristic;
-use fangs::model::Network;
-use fangs::order::Order;
-use fangs::search::Checkpoint;
-use fangs::stop::Stop;
+use fangs_heuristics::language::Heuristic;
+use fangs_model::model::Network;
+use fangs_elimination::order::Order;
+use fangs_search::Checkpoint;
+use fangs_base::stop::Stop;
 use libfuzzer_sys::fuzz_target;
 use sha2::{Digest, Sha256};
 use std::path::Path;

@@ -3,9 +3,9 @@
 
 #![no_main]
 
-use fangs::decide::{Options, solve_diagram, solve_pomdp};
-use fangs::formats::{Decision, DiagramParts, Source, parse_diagram, parse_idid, parse_pomdp, read_decision};
-use fangs::stop::Stop;
+use fangs_decide::{Options, solve_diagram, solve_pomdp};
+use fangs_formats::{Decision, DiagramParts, Source, parse_diagram, parse_idid, parse_pomdp, read_decision};
+use fangs_base::stop::Stop;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -2,10 +2,10 @@
 
 #![no_main]
 
-use fangs::formats::{Format, ReadOptions, read_from, read_potentials_from};
-use fangs::model::CostFunction;
-use fangs::stop::Stop;
-use fangs::{check, formats};
+use fangs_formats::{self as formats, Format, ReadOptions, read_from, read_potentials_from};
+use fangs_model::model::CostFunction;
+use fangs_base::stop::Stop;
+use fangs_check as check;
 use libfuzzer_sys::fuzz_target;
 
 /// Entries of all tables up to which a network is written again.

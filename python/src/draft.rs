@@ -4,13 +4,13 @@
 //! tables that follow need.
 
 use crate::tables::{Numbers, Scale, of_double};
-use fangs::error::Error;
-use fangs::globals::{Decomposer, Refusal};
-use fangs::model::{
+use fangs_base::error::Error;
+use fangs_base::stop::Stop;
+use fangs_model::globals::{Decomposer, Refusal};
+use fangs_model::model::{
     Cost, CountCost, Counting, FORBIDDEN, Global, GlobalKind, Linear, Measure, Network, Notation, Price, SUM_LIMIT,
     SparseTable, Table, Target, Units, ValueCount, Variable, rounding,
 };
-use fangs::stop::Stop;
 use rayon::prelude::*;
 use std::sync::Arc;
 

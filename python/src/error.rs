@@ -1,6 +1,6 @@
 //! Errors as the exceptions of `fangs._errors`, and warnings.
 
-use fangs::error::{Error, ParseError};
+use fangs_base::error::{Error, ParseError};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use std::fmt::Display;

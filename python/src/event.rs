@@ -1,8 +1,8 @@
 //! Events and results of runs.
 
 use crate::names::named;
-use fangs::model::{Network, Number};
-use fangs::search::{self, Summary};
+use fangs_model::model::{Network, Number};
+use fangs_search::{self as search, Summary};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

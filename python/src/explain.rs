@@ -4,10 +4,10 @@ use crate::event::number;
 use crate::names::Names;
 use crate::network::Network;
 use crate::wait::wait;
-use fangs::activity::Activity;
-use fangs::explain::{self, Finding};
-use fangs::model::{self, Cost, FORBIDDEN};
-use fangs::stop::Stop;
+use fangs_base::activity::Activity;
+use fangs_base::stop::Stop;
+use fangs_model::model::{self, Cost, FORBIDDEN};
+use fangs_search::explain::{self, Finding};
 use pyo3::prelude::*;
 
 /// A function and its cost.

@@ -5,15 +5,15 @@ use crate::names::Names;
 use crate::network::Network;
 use crate::options::{choice, duration, one_device};
 use crate::wait::wait;
-use fangs::decide::{Device, Method, Options as Limits, Solution, solve_diagram, solve_idid, solve_pomdp};
-use fangs::elimination::Gpu;
-use fangs::error::Error;
-use fangs::formats::{self, Decision as Problem, DecisionFormat, Source};
-use fangs::marginals::{Bounded, Evidence, MapBounds, Options, Prepared, PreparedMap, SumBounds, Sums, first_bound};
-use fangs::memory;
-use fangs::model::Network as Model;
-use fangs::search::{Clock, seek};
-use fangs::stop::Stop;
+use fangs_base::error::Error;
+use fangs_base::memory;
+use fangs_base::stop::Stop;
+use fangs_decide::{Device, Method, Options as Limits, Solution, solve_diagram, solve_idid, solve_pomdp};
+use fangs_elimination::elimination::Gpu;
+use fangs_formats::{self as formats, Decision as Problem, DecisionFormat, Source};
+use fangs_marginals::{Bounded, Evidence, MapBounds, Options, Prepared, PreparedMap, SumBounds, Sums, first_bound};
+use fangs_model::model::Network as Model;
+use fangs_search::{Clock, seek};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyMapping};
@@ -240,7 +240,7 @@ impl LargestSum {
 
 /// Evidence by name, and options with so much memory.
 fn asked(
-    network: &fangs::model::Network,
+    network: &fangs_model::model::Network,
     evidence: Option<&Bound<'_, PyMapping>>,
     memory: Option<u64>,
 ) -> PyResult<(Evidence, Options)> {

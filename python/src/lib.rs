@@ -41,6 +41,6 @@ mod _fangs {
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("__version__", fangs::VERSION)
+        module.add("__version__", fangs_base::VERSION)
     }
 }

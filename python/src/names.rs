@@ -2,7 +2,7 @@
 
 use crate::error::usage;
 use crate::tables::integers;
-use fangs::model::{Network, Variable};
+use fangs_model::model::{Network, Variable};
 use numpy::PyUntypedArrayMethods;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping, PyString};

@@ -2,13 +2,13 @@
 
 use crate::error::{raised, usage};
 use crate::names::Names;
-use fangs::device::{Choice, Opening};
-use fangs::error::Error;
-use fangs::heuristics::{self, FromCuda, FromFile, ValueHeuristic};
-use fangs::model::Network;
-use fangs::record::Keepers;
-use fangs::search::{BoundChoice, DriverChoice, Options, StopRule};
-use fangs::stop::Stop;
+use fangs_base::error::Error;
+use fangs_base::stop::Stop;
+use fangs_device::{Choice, Opening};
+use fangs_heuristics::{self as heuristics, FromCuda, FromFile, ValueHeuristic};
+use fangs_model::model::Network;
+use fangs_report::Keepers;
+use fangs_search::{BoundChoice, DriverChoice, Options, StopRule};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyMapping, PyTuple};
 use std::path::{Path, PathBuf};

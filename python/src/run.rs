@@ -3,12 +3,12 @@
 use crate::error::raised;
 use crate::event::{Event, Result};
 use crate::wait::LOOK;
-use fangs::error::Error;
-use fangs::model::Network;
-use fangs::record::plot::{Chart, Curve, PictureFile, TimeScale};
-use fangs::record::{HEADER, Row};
-use fangs::search::{self, EventKind, Options, Session, Status, Summary};
-use fangs::stop::{Cause, Stop};
+use fangs_base::error::Error;
+use fangs_base::stop::{Cause, Stop};
+use fangs_model::model::Network;
+use fangs_report::plot::{Chart, Curve, PictureFile, TimeScale};
+use fangs_report::{HEADER, Row};
+use fangs_search::{self as search, EventKind, Options, Session, Status, Summary};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
@@ -216,7 +216,8 @@ impl Run {
             state.past.iter().rev().find(|event| event.message.is_none()).cloned()
         });
         let text = state.map_or("no event yet".into(), |event| {
-            let shown = |number: Option<fangs::model::Number>| number.map_or("–".into(), |number| number.to_string());
+            let shown =
+                |number: Option<fangs_model::model::Number>| number.map_or("–".into(), |number| number.to_string());
             format!("{:.2} s: cost {}, bound {}", event.time_s, shown(event.cost), shown(event.bound))
         });
         format!("<div>{}<p>{text}</p></div>", py.detach(|| Picture::of(self.curve()).svg))

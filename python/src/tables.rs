@@ -1,8 +1,8 @@
 //! Arrays of numpy as tables of costs.
 
 use crate::error::usage;
-use fangs::error::Error;
-use fangs::model::{COST_LIMIT, Cost, FORBIDDEN, rounding};
+use fangs_base::error::Error;
+use fangs_model::model::{COST_LIMIT, Cost, FORBIDDEN, rounding};
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -1,9 +1,9 @@
 //! Work on a thread of its own, while this one looks for Ctrl-C.
 
 use crate::error::raised;
-use fangs::error::Error;
-use fangs::stop::{Cause, Stop};
-use fangs::threads;
+use fangs_base::error::Error;
+use fangs_base::stop::{Cause, Stop};
+use fangs_base::threads;
 use pyo3::prelude::*;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;

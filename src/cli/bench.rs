@@ -3,7 +3,7 @@
 use super::worker::{self, Session};
 use super::{Exit, bench_fang, bench_mbe, bench_search, help};
 use clap::{Args, Subcommand};
-use fangs::Error;
+use fangs_base::Error;
 use std::time::Instant;
 
 #[derive(Args, Debug)]

@@ -3,10 +3,10 @@
 use super::output::{self, Rows};
 use super::{Exit, values};
 use clap::Args;
-use fangs::Error;
-use fangs::device::{Cuda, DeviceError};
-use fangs::fang::speed::{LOADS, Load, Workload, device_ms};
-use fangs::stop::Stop;
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_device::{Cuda, DeviceError};
+use fangs_fang::speed::{LOADS, Load, Workload, device_ms};
 use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;

@@ -4,13 +4,13 @@ use super::bench_fang::copy_bandwidth;
 use super::output::{self, Files, Rows};
 use super::{Exit, values};
 use clap::Args;
-use fangs::Error;
-use fangs::device::Cuda;
-use fangs::elimination::speed::{self, BUCKETS, Bucket, BucketRow};
-use fangs::formats::{self, ReadOptions, Source};
-use fangs::record::{Console, Verbosity};
-use fangs::reduce::Reducer;
-use fangs::stop::Stop;
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_bounds::reduce::Reducer;
+use fangs_device::Cuda;
+use fangs_elimination::elimination::speed::{self, BUCKETS, Bucket, BucketRow};
+use fangs_formats::{self as formats, ReadOptions, Source};
+use fangs_report::{Console, Verbosity};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub fn run(flags: MbeFlags) -> Result<Exit, Error> {
     let reads = |files: Files, path: &PathBuf| files.reads("the network", Some(path));
     let _ = flags.networks.iter().try_fold(Files::default(), reads)?.writes("--csv", flags.csv.as_deref())?;
     let mut csv = Rows::create(flags.csv.clone())?;
-    let failed = |error: fangs::device::DeviceError| Error::Usage(error.to_string());
+    let failed = |error: fangs_device::DeviceError| Error::Usage(error.to_string());
     let cuda = Cuda::open(0).map_err(failed)?;
     if !flags.networks.is_empty() {
         return run_networks(&cuda, &flags);

@@ -4,13 +4,14 @@ mod flags;
 mod found;
 
 use super::{Exit, Known, output, record_unloaded, signals, ticks, values, worker};
-use fangs::bounds::Proving;
-use fangs::device::Opening;
-use fangs::model::Network;
-use fangs::record::{BoundReport, Console, CsvFile, Recorder, ReplacedFile};
-use fangs::search::{Clock, EventKind};
-use fangs::stop::Cause;
-use fangs::{Error, record, threads};
+use fangs_base::Error;
+use fangs_base::stop::Cause;
+use fangs_base::threads;
+use fangs_bounds::bounds::Proving;
+use fangs_device::Opening;
+use fangs_model::model::Network;
+use fangs_report::{self as record, BoundReport, Console, CsvFile, Recorder, ReplacedFile};
+use fangs_search::{Clock, EventKind};
 pub use flags::{BoundFlags, Config};
 use found::{Found, with};
 use std::mem::ManuallyDrop;
@@ -95,7 +96,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
 fn nothing_known(config: &Config) -> BoundReport {
     BoundReport {
         instance: config.input.name(),
-        version: fangs::VERSION,
+        version: fangs_base::VERSION,
         method: "none".into(),
         z: None,
         order: Some(config.order.name()),

@@ -5,13 +5,14 @@ use super::monochromatic::Monochromatic;
 use super::worker::{self, Session};
 use super::{Exit, check_policy, coloring, help, output, values};
 use clap::Args;
-use fangs::certificate::Certificate;
-use fangs::check::{self, Evaluation, Replay};
-use fangs::formats::Format;
-use fangs::model::{FORBIDDEN, Function, Network, Number};
-use fangs::record::text::{counted, grouped};
-use fangs::terminal::{self, line};
-use fangs::{Error, formats, memory};
+use fangs_base::Error;
+use fangs_base::memory;
+use fangs_base::terminal::{self, line};
+use fangs_check::{self as check, Evaluation, Replay};
+use fangs_formats::{self as formats, Format};
+use fangs_model::certificate::Certificate;
+use fangs_model::model::{FORBIDDEN, Function, Network, Number};
+use fangs_report::text::{counted, grouped};
 use indicatif::HumanBytes;
 use serde::Serialize;
 use std::fmt;
@@ -117,7 +118,7 @@ fn check_network(config: &Config, session: &Session) -> Result<Exit, Error> {
         ..Verdict::new(&network, solution, &found)
     });
     let is_solution = verdict.as_ref().is_none_or(|verdict| verdict.solution);
-    let report = Report { instance: network.name.clone(), version: fangs::VERSION, verdict, certificate: proven };
+    let report = Report { instance: network.name.clone(), version: fangs_base::VERSION, verdict, certificate: proven };
     output::print_report(&report, config.json)?;
     Ok(if is_solution { Exit::Done } else { Exit::Infeasible })
 }

@@ -4,12 +4,13 @@ use super::input::Input;
 use super::marginals::cases::of_object;
 use super::worker::Session;
 use super::{Exit, output};
-use fangs::check::{MarginalsCheck, MarginalsClaim, check_marginals};
-use fangs::files::{self, LARGEST_TEXT};
-use fangs::model::Potentials;
-use fangs::record::text::counted;
-use fangs::terminal::{self, line};
-use fangs::{Error, formats};
+use fangs_base::Error;
+use fangs_base::files::{self, LARGEST_TEXT};
+use fangs_base::terminal::{self, line};
+use fangs_check::{MarginalsCheck, MarginalsClaim, check_marginals};
+use fangs_formats as formats;
+use fangs_model::model::Potentials;
+use fangs_report::text::counted;
 use serde::Serialize;
 use serde_json::{Deserializer, Map, Value};
 use std::fmt;
@@ -117,7 +118,7 @@ impl<'a> Report<'a> {
         let largest = |off: &dyn Fn(&MarginalsCheck) -> f64| checked.iter().map(off).fold(0.0, f64::max);
         Report {
             instance: &potentials.name,
-            version: fangs::VERSION,
+            version: fangs_base::VERSION,
             checked: checked.len(),
             posteriors: checked.iter().map(|one| one.posteriors).sum(),
             ln_z: checked.last().map(|last| last.ln_z).filter(|ln_z| ln_z.is_finite()),

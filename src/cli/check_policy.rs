@@ -2,11 +2,12 @@
 
 use super::worker::Session;
 use super::{Exit, output};
-use fangs::formats::{Decision, Source, read_decision, read_policy};
-use fangs::model::Policy;
-use fangs::record::text::grouped;
-use fangs::terminal::line;
-use fangs::{Error, check};
+use fangs_base::Error;
+use fangs_base::terminal::line;
+use fangs_check as check;
+use fangs_formats::{Decision, Source, read_decision, read_policy};
+use fangs_model::model::Policy;
+use fangs_report::text::grouped;
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;
@@ -90,7 +91,7 @@ pub fn run(problem: &Path, policy: &Path, json: bool, session: &Session) -> Resu
         return refused(&format!("it is worth {found}, not {claimed}"));
     }
     let instance = problem.display().to_string();
-    let report = Report { instance, version: fangs::VERSION, kind, meu: found, claimed: file.meu, normaliser };
+    let report = Report { instance, version: fangs_base::VERSION, kind, meu: found, claimed: file.meu, normaliser };
     output::print_report(&report, json)?;
     Ok(Exit::Done)
 }

@@ -1,11 +1,11 @@
 //! The `--heuristic` option: a built-in heuristic, or one in a file.
 
 use super::output::Files;
-use fangs::Error;
-use fangs::heuristics::language::Heuristic;
-use fangs::heuristics::{self, FromCuda, FromFile, ValueHeuristic};
-use fangs::model::Network;
-use fangs::stop::Stop;
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_heuristics::language::Heuristic;
+use fangs_heuristics::{self as heuristics, FromCuda, FromFile, ValueHeuristic};
+use fangs_model::model::Network;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

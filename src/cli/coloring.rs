@@ -2,12 +2,13 @@
 
 use super::monochromatic::Monochromatic;
 use super::{Exit, output};
-use fangs::formats::{self, Graph};
-use fangs::record::seconds;
-use fangs::search::{Clock, Colors, greedy_colors};
-use fangs::stop::Stop;
-use fangs::terminal::line;
-use fangs::{Error, check};
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_base::terminal::line;
+use fangs_check as check;
+use fangs_formats::{self as formats, Graph};
+use fangs_report::seconds;
+use fangs_search::{Clock, Colors, greedy_colors};
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;
@@ -21,7 +22,7 @@ pub fn info(graph: &Graph, clock: &Clock, json: bool) -> Result<Exit, Error> {
     let (n, edges) = (f64::from(graph.vertices), graph.edges.len());
     let description = Description {
         instance: &graph.name,
-        version: fangs::VERSION,
+        version: fangs_base::VERSION,
         vertices: graph.vertices,
         edges,
         density: if n < 2.0 { 0.0 } else { 2.0 * edges as f64 / (n * (n - 1.0)) },
@@ -88,7 +89,7 @@ pub fn check(graph: &Graph, solution: Option<&Path>, certificate: bool, json: bo
     let monochromatic: Vec<Monochromatic> = edges.map(|edge| Monochromatic::new(edge, &colors)).collect();
     let verdict = Verdict {
         instance: &graph.name,
-        version: fangs::VERSION,
+        version: fangs_base::VERSION,
         solution: monochromatic.is_empty(),
         cost: colors_used(&colors),
         monochromatic,

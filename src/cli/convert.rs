@@ -4,11 +4,11 @@ use super::input::{Input, InputFlags};
 use super::worker::{self, Session};
 use super::{Exit, help, output, values};
 use clap::Args;
-use fangs::Error;
-use fangs::convert::{Converted, convert};
-use fangs::formats::{self, Format};
-use fangs::model::{Network, Variable};
-use fangs::record::{Console, ReplacedFile};
+use fangs_base::Error;
+use fangs_formats::convert::{Converted, convert};
+use fangs_formats::{self as formats, Format};
+use fangs_model::model::{Network, Variable};
+use fangs_report::{Console, ReplacedFile};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 

@@ -8,18 +8,20 @@ mod report;
 use super::output::Rows;
 use super::{Exit, output, signals, values, worker};
 use case::Case;
-use fangs::dcop::{
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_check as check;
+use fangs_dcop::{
     Clocks, Found, LocalSearch, Place, Processes, Traffic, run_agents, run_bounded, run_levels, run_local,
     run_processes,
 };
-use fangs::device::{Choice, Opening};
-use fangs::elimination::{Gpu, Limits, Plan};
-use fangs::model::{Cost, Network};
-use fangs::order::{PseudoTree, TreeSize};
-use fangs::record::{Console, ReplacedFile, seconds};
-use fangs::search::{Clock, gap};
-use fangs::stop::Stop;
-use fangs::{Error, check, formats};
+use fangs_device::{Choice, Opening};
+use fangs_elimination::elimination::{Gpu, Limits, Plan};
+use fangs_elimination::order::{PseudoTree, TreeSize};
+use fangs_formats as formats;
+use fangs_model::model::{Cost, Network};
+use fangs_report::{Console, ReplacedFile, seconds};
+use fangs_search::{Clock, gap};
 use flags::{Algorithm, Mode};
 pub use flags::{Config, DcopFlags, TreeChoice};
 use kept::Kept;
@@ -59,7 +61,7 @@ pub fn run(config: Config, started: Instant) -> Result<Exit, Error> {
         (Err(error), None) if error.is_stop() => {
             let report = Report {
                 instance: config.input.name(),
-                version: fangs::VERSION,
+                version: fangs_base::VERSION,
                 algorithm: config.algorithm.name().into(),
                 status: "unknown",
                 wall_s: seconds(clock.seconds()),
@@ -132,7 +134,7 @@ fn solve(config: &Config, device: &Opening, started: Instant, kept: &Kept, stop:
     let network = Arc::new(config.input.load(&console, stop)?);
     let mut report = Report {
         instance: network.name.clone(),
-        version: fangs::VERSION,
+        version: fangs_base::VERSION,
         algorithm: config.algorithm.name().into(),
         status: "unknown",
         variables: network.variables().len(),
@@ -224,7 +226,7 @@ fn over_tcp(config: &Config, case: &Case, plan: &Plan, tree: &PseudoTree, stop: 
 
 /// Runs agents for the process that started this one.
 pub fn serve() -> Result<Exit, Error> {
-    fangs::dcop::serve(std::io::stdin(), std::io::stdout(), || super::leave(0)).map(|()| Exit::Done)
+    fangs_dcop::serve(std::io::stdin(), std::io::stdout(), || super::leave(0)).map(|()| Exit::Done)
 }
 
 /// Agents of a process that messages name.

@@ -5,13 +5,13 @@ mod policy;
 mod report;
 
 use super::{Exit, output, signals, values, worker};
-use fangs::Error;
-use fangs::decide::{Device, Solution, solve_diagram, solve_idid, solve_pomdp};
-use fangs::device::Opening;
-use fangs::formats::{Decision, read_decision};
-use fangs::record::{Console, CsvFile};
-use fangs::search::{Clock, Event, EventKind};
-use fangs::stop::Cause;
+use fangs_base::Error;
+use fangs_base::stop::Cause;
+use fangs_decide::{Device, Solution, solve_diagram, solve_idid, solve_pomdp};
+use fangs_device::Opening;
+use fangs_formats::{Decision, read_decision};
+use fangs_report::{Console, CsvFile};
+use fangs_search::{Clock, Event, EventKind};
 pub use flags::{Config, DecideFlags};
 use policy::PolicyOutput;
 use report::Report;
@@ -134,7 +134,7 @@ impl Told {
     fn event(&mut self, kind: EventKind) {
         let time_s = self.clock.seconds();
         let found = self.solution.as_ref();
-        let number = |value: Option<f64>| value.map(fangs::model::Number::Real);
+        let number = |value: Option<f64>| value.map(fangs_model::model::Number::Real);
         let (meu, bound) = (found.and_then(|s| s.meu), found.and_then(|s| s.bound));
         let event = Event {
             kind,

@@ -2,9 +2,9 @@
 
 use super::{Exit, output, values};
 use clap::Args;
-use fangs::Error;
-use fangs::device::{Choice, DeviceError, Found, Survey, survey};
-use fangs::record::text::counted;
+use fangs_base::Error;
+use fangs_device::{Choice, DeviceError, Found, Survey, survey};
+use fangs_report::text::counted;
 use serde_json::{Value, json};
 use std::fmt::{self, Display};
 

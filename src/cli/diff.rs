@@ -4,10 +4,13 @@ use super::explain::{Arguments, LISTED, finite};
 use super::input::{Input, InputFlags};
 use super::{Exit, help, output, values, worker};
 use clap::Args;
-use fangs::model::{Cost, Network, Number};
-use fangs::record::text::{counted, grouped};
-use fangs::terminal::line;
-use fangs::{Error, check, explain, formats};
+use fangs_base::Error;
+use fangs_base::terminal::line;
+use fangs_check as check;
+use fangs_formats as formats;
+use fangs_model::model::{Cost, Network, Number};
+use fangs_report::text::{counted, grouped};
+use fangs_search::explain;
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -115,7 +118,7 @@ impl Difference {
         };
         Difference {
             instance: network.name.clone(),
-            version: fangs::VERSION,
+            version: fangs_base::VERSION,
             costs: evaluations.each_ref().map(|(evaluation, solution)| evaluation.value(network, solution)),
             solutions: evaluations.each_ref().map(|(evaluation, _)| evaluation.is_solution()),
             variables_differ: differ.len(),

@@ -4,12 +4,14 @@ use super::input::{Input, InputFlags};
 use super::worker::{self, Session};
 use super::{Exit, help, output, values};
 use clap::Args;
-use fangs::explain::{self, Finding};
-use fangs::model::{Cost, FORBIDDEN, Function, Network, Number};
-use fangs::record::text::{counted, grouped, per_cent};
-use fangs::search::Clock;
-use fangs::terminal::line;
-use fangs::{Error, check, formats};
+use fangs_base::Error;
+use fangs_base::terminal::line;
+use fangs_check as check;
+use fangs_formats as formats;
+use fangs_model::model::{Cost, FORBIDDEN, Function, Network, Number};
+use fangs_report::text::{counted, grouped, per_cent};
+use fangs_search::Clock;
+use fangs_search::explain::{self, Finding};
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -194,7 +196,7 @@ impl Explanation {
         };
         Explanation {
             instance: network.name.clone(),
-            version: fangs::VERSION,
+            version: fangs_base::VERSION,
             solution: evaluation.is_solution(),
             cost: evaluation.value(network, solution),
             violated: evaluation.violated.len(),
@@ -251,7 +253,7 @@ impl Conflict {
         };
         Conflict {
             instance: network.name.clone(),
-            version: fangs::VERSION,
+            version: fangs_base::VERSION,
             status,
             minimal,
             conflict: functions.iter().take(limit).map(|&f| Arguments::new(network, f, None)).collect(),

@@ -3,10 +3,10 @@
 use super::worker::{self, Session};
 use super::{Exit, help, output, values};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
-use fangs::Error;
-use fangs::formats::{self, Format};
-use fangs::generate::{self, DIAGRAMS, KINDS, Kind, Parameter};
-use fangs::record::ReplacedFile;
+use fangs_base::Error;
+use fangs_formats::{self as formats, Format};
+use fangs_generate::{self as generate, DIAGRAMS, KINDS, Kind, Parameter};
+use fangs_report::ReplacedFile;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 

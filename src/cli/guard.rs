@@ -3,8 +3,9 @@
 #![allow(unsafe_code, reason = "an allocator, and calls of the system")]
 
 use super::leave;
-use fangs::stop::{Cause, Stop};
-use fangs::{memory, threads};
+use fangs_base::memory;
+use fangs_base::stop::{Cause, Stop};
+use fangs_base::threads;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::Write;

@@ -1,8 +1,8 @@
 //! Help besides the options: headings, two examples for each command, and the meaning of names.
 
 use clap::builder::PossibleValue;
-use fangs::formats::FORMATS;
-use fangs::generate::Kind;
+use fangs_formats::FORMATS;
+use fangs_generate::Kind;
 
 /// Headings of options.
 pub const INPUT: &str = "Input";
@@ -143,7 +143,7 @@ pub const MAN: Examples = [
 
 /// The formats of networks.
 pub fn formats() -> String {
-    let line = |info: &fangs::formats::FormatInfo| {
+    let line = |info: &fangs_formats::FormatInfo| {
         format!("  {:<8}{}{}", info.name, info.about, if info.is_written() { ", also written" } else { "" })
     };
     format!("Formats:\n{}", FORMATS.iter().map(line).collect::<Vec<_>>().join("\n"))

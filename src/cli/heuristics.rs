@@ -5,10 +5,10 @@ use super::output;
 use super::try_heuristics::{self, TryFlags};
 use super::{Exit, help};
 use clap::{Args, Subcommand};
-use fangs::Error;
-use fangs::heuristics::language::Heuristic;
-use fangs::heuristics::{self, FromCuda, template};
-use fangs::stop::Stop;
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_heuristics::language::Heuristic;
+use fangs_heuristics::{self as heuristics, FromCuda, template};
 use std::path::PathBuf;
 use std::time::Instant;
 

@@ -4,19 +4,20 @@ use super::input::{Input, InputFlags};
 use super::worker::{self, Session};
 use super::{Exit, coloring, dcop, help, output, values};
 use clap::Args;
-use fangs::elimination::{Limits, Plan, Slices};
-use fangs::formats::{self, Format};
-use fangs::marginals::{Evidence, Options, Prepared, Tree};
-use fangs::model::{FORBIDDEN, Number, Problem};
-use fangs::order::{Method, Order, TreeSize, best_order, restarts};
-use fangs::record::seconds;
-use fangs::record::text::{counted, grouped, sense};
-use fangs::reduce::{Reducer, Reduction, Size, density};
-use fangs::search::Clock;
-use fangs::search::measure::{Footprint, reduces};
-use fangs::stop::Stop;
-use fangs::terminal::line;
-use fangs::{Error, memory};
+use fangs_base::Error;
+use fangs_base::memory;
+use fangs_base::stop::Stop;
+use fangs_base::terminal::line;
+use fangs_bounds::reduce::{Reducer, Reduction, Size, density};
+use fangs_elimination::elimination::{Limits, Plan, Slices};
+use fangs_elimination::order::{Method, Order, TreeSize, best_order, restarts};
+use fangs_formats::{self as formats, Format};
+use fangs_marginals::{Evidence, Options, Prepared, Tree};
+use fangs_model::model::{FORBIDDEN, Number, Problem};
+use fangs_report::seconds;
+use fangs_report::text::{counted, grouped, sense};
+use fangs_search::Clock;
+use fangs_search::measure::{Footprint, reduces};
 use indicatif::HumanBytes;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -108,7 +109,7 @@ fn describe(config: &Config, started: Instant, session: &Session) -> Result<Exit
     let pseudo_trees = trees.into_iter().map(|(rule, size)| TreeLine { rule, size }).collect();
     let description = Description {
         instance: network.name.clone(),
-        version: fangs::VERSION,
+        version: fangs_base::VERSION,
         top: (network.top() < FORBIDDEN).then(|| network.units().number(network.top())),
         decimals: network.units().decimals,
         maximise: network.units().maximise,

@@ -3,12 +3,12 @@
 use super::output::Files;
 use super::{help, values};
 use clap::Args;
-use fangs::Error;
-use fangs::formats::{self, Evidence, Format, Graph, ReadOptions, Source, Vartype};
-use fangs::model::{Network, Variable};
-use fangs::record::Console;
-use fangs::stop::{Cause, Stop};
-use fangs::terminal;
+use fangs_base::Error;
+use fangs_base::stop::{Cause, Stop};
+use fangs_base::terminal;
+use fangs_formats::{self as formats, Evidence, Format, Graph, ReadOptions, Source, Vartype};
+use fangs_model::model::{Network, Variable};
+use fangs_report::Console;
 use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]

@@ -6,16 +6,17 @@ use super::output::{self, Files};
 use super::ranks::Ranks;
 use super::values::{self, Stopping};
 use clap::Args;
-use fangs::Error;
-use fangs::files::Identity;
-use fangs::model::Network;
-use fangs::order::{Method, Order};
-use fangs::record::page::{RunPage, Settings};
-use fangs::record::{Keepers, LIST, SolutionsFolder};
-use fangs::reduce::Reducer;
-use fangs::search::Options;
-use fangs::stop::Stop;
-use fangs::{terminal, threads};
+use fangs_base::Error;
+use fangs_base::files::Identity;
+use fangs_base::stop::Stop;
+use fangs_base::terminal;
+use fangs_base::threads;
+use fangs_bounds::reduce::Reducer;
+use fangs_elimination::order::{Method, Order};
+use fangs_model::model::Network;
+use fangs_report::page::{RunPage, Settings};
+use fangs_report::{Keepers, LIST, SolutionsFolder};
+use fangs_search::Options;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -124,7 +125,7 @@ impl LongRunFlags {
         let Some(path) = &self.report else { return Ok((None, widths)) };
         let or = |value: Option<String>, other: &str| value.unwrap_or_else(|| other.into());
         let rows = [
-            ("program", format!("fangs {}", fangs::VERSION)),
+            ("program", format!("fangs {}", fangs_base::VERSION)),
             ("network", input.name()),
             ("seed", options.seed.to_string()),
             ("time limit", or(options.time.map(|time| humantime::format_duration(time).to_string()), "none")),

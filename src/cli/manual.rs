@@ -3,7 +3,8 @@
 use super::{Exit, Flags, output};
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
-use fangs::{Error, terminal};
+use fangs_base::Error;
+use fangs_base::terminal;
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]

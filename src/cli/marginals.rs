@@ -9,15 +9,16 @@ use super::output::{as_usage, print_json, print_report};
 use super::{Exit, signals, values, worker};
 use cases::Cases;
 use curves::Curves;
-use fangs::device::Opening;
-use fangs::elimination::Gpu;
-use fangs::marginals::{Evidence, MapBounds, Marginals, Options, Prepared, PreparedMap, SumBounds, Sums, first_bound};
-use fangs::model::Potentials;
-use fangs::order::Ordering;
-use fangs::record::{Console, CsvFile, ReplacedFile, seconds};
-use fangs::search::{Clock, seek};
-use fangs::stop::Stop;
-use fangs::{Error, formats};
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_device::Opening;
+use fangs_elimination::elimination::Gpu;
+use fangs_elimination::order::Ordering;
+use fangs_formats as formats;
+use fangs_marginals::{Evidence, MapBounds, Marginals, Options, Prepared, PreparedMap, SumBounds, Sums, first_bound};
+use fangs_model::model::Potentials;
+use fangs_report::{Console, CsvFile, ReplacedFile, seconds};
+use fangs_search::{Clock, seek};
 pub use flags::{Config, MarginalsFlags};
 use rayon::prelude::*;
 use report::{Assigned, Intervals, Observed, Posteriors, Report, Weighed};
@@ -130,7 +131,7 @@ struct Asked {
 fn report<'a>(config: &Config, asked: Asked, potentials: &'a Potentials, evidence: &'a Evidence) -> Report<'a> {
     Report {
         instance: &potentials.name,
-        version: fangs::VERSION,
+        version: fangs_base::VERSION,
         task: if asked.none { "PR" } else { "MAR" },
         status: "memory",
         ln_z: None,

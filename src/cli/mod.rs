@@ -40,11 +40,11 @@ mod values;
 mod worker;
 
 use clap::{Parser, Subcommand};
-use fangs::Error;
-use fangs::record::{Ended, Recorder, end_progress};
-use fangs::search::{Checkpoint, Clock, Event, EventKind, StoppedBy};
-use fangs::stop::{Cause, Stop};
-use fangs::terminal;
+use fangs_base::Error;
+use fangs_base::stop::{Cause, Stop};
+use fangs_base::terminal;
+use fangs_report::{Ended, Recorder, end_progress};
+use fangs_search::{Checkpoint, Clock, Event, EventKind, StoppedBy};
 
 use leave::leave;
 

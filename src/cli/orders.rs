@@ -1,11 +1,11 @@
 //! Elimination orders on the command line: rules, or a file.
 
 use super::values;
-use fangs::Error;
-use fangs::files::{self, LARGEST_TEXT};
-use fangs::order::{Method, Order, Ordering};
-use fangs::stop::Stop;
-use fangs::terminal::{self, among};
+use fangs_base::Error;
+use fangs_base::files::{self, LARGEST_TEXT};
+use fangs_base::stop::Stop;
+use fangs_base::terminal::{self, among};
+use fangs_elimination::order::{Method, Order, Ordering};
 use std::path::{Path, PathBuf};
 
 /// Where the elimination order comes from.

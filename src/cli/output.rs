@@ -2,16 +2,16 @@
 
 use super::{help, values};
 use clap::Args;
-use fangs::Error;
-use fangs::bounds::Proof;
-use fangs::check;
-use fangs::files::Identity;
-use fangs::formats::SolutionFormat;
-use fangs::model::{Cost, Network};
-use fangs::record::{AppendedFile, Console, ReplacedFile, RowWriter, Verbosity};
-use fangs::record::{beside_progress, end_progress, insist};
-use fangs::stop::Stop;
-use fangs::terminal;
+use fangs_base::Error;
+use fangs_base::files::Identity;
+use fangs_base::stop::Stop;
+use fangs_base::terminal;
+use fangs_bounds::bounds::Proof;
+use fangs_check as check;
+use fangs_formats::SolutionFormat;
+use fangs_model::model::{Cost, Network};
+use fangs_report::{AppendedFile, Console, ReplacedFile, RowWriter, Verbosity};
+use fangs_report::{beside_progress, end_progress, insist};
 use serde::Serialize;
 use std::fmt::Display;
 use std::fs::File;

@@ -3,11 +3,11 @@
 use super::Exit;
 use super::output::{self, Files};
 use clap::Args;
-use fangs::Error;
-use fangs::record::page::runs_page;
-use fangs::record::plot::{Chart, Curve, PictureFile, TimeScale};
-use fangs::record::{Recorded, ReplacedFile, read_run};
-use fangs::stop::Stop;
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_report::page::runs_page;
+use fangs_report::plot::{Chart, Curve, PictureFile, TimeScale};
+use fangs_report::{Recorded, ReplacedFile, read_run};
 use std::path::{Path, PathBuf};
 
 #[derive(Args, Debug)]

@@ -3,12 +3,12 @@
 use super::output::Files;
 use super::{help, values};
 use clap::Args;
-use fangs::Error;
-use fangs::formats::{self, Format, ReadOptions, Source, Vartype};
-use fangs::marginals::Evidence;
-use fangs::model::Potentials;
-use fangs::record::Console;
-use fangs::stop::{Cause, Stop};
+use fangs_base::Error;
+use fangs_base::stop::{Cause, Stop};
+use fangs_formats::{self as formats, Format, ReadOptions, Source, Vartype};
+use fangs_marginals::Evidence;
+use fangs_model::model::Potentials;
+use fangs_report::Console;
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]

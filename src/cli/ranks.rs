@@ -1,24 +1,24 @@
 //! Processes that `mpirun` has started work as one: the first of them reports and writes all files.
 
-use fangs::Error;
-use fangs::bounds::Part;
-use fangs::memory;
-use fangs::search::{Keeper, Options};
-use fangs::stop::Stop;
+use fangs_base::Error;
+use fangs_base::memory;
+use fangs_base::stop::Stop;
+use fangs_bounds::bounds::Part;
+use fangs_search::{Keeper, Options};
 use std::sync::Arc;
 
 /// This process among those that were started together; alone where it was not.
 #[derive(Clone, Default)]
 pub struct Ranks {
     #[cfg(feature = "mpi")]
-    joined: Option<Arc<fangs::record::Ranks>>,
+    joined: Option<Arc<fangs_report::Ranks>>,
 }
 
 impl Ranks {
     /// Meets the others.
     #[cfg(feature = "mpi")]
     pub fn join(stop: &Stop) -> Result<Ranks, Error> {
-        Ok(Ranks { joined: fangs::record::Ranks::join(stop)?.map(Arc::new) })
+        Ok(Ranks { joined: fangs_report::Ranks::join(stop)?.map(Arc::new) })
     }
 
     /// Several that know nothing of each other would write the same files.

@@ -1,9 +1,9 @@
 //! Ctrl-C and SIGTERM end a run early; a second one ends it at once.
 
 use super::leave::leave;
-use fangs::Error;
-use fangs::record::{Console, Verbosity};
-use fangs::stop::{Cause, Stop, Watch};
+use fangs_base::Error;
+use fangs_base::stop::{Cause, Stop, Watch};
+use fangs_report::{Console, Verbosity};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -6,16 +6,23 @@ use super::output::{self, OutputFlags};
 use super::ranks::Ranks;
 use super::{Exit, Known, chosen, help, record_unloaded, signals, stopped_by, ticks, values, worker};
 use clap::Args;
-use fangs::device::{Choice, Opening};
-use fangs::formats::{self, Graph};
-use fangs::heuristics::ValueHeuristic;
-use fangs::model::{Network, Number};
-use fangs::record::page::RunPage;
-use fangs::record::plot::{Chart, Curve, PictureFile};
-use fangs::record::{CheckpointFile, Console, CsvFile, Keepers, Recorder, ReplacedFile, SolveReport, Verbosity};
-use fangs::search::{self, Assertions, BoundChoice, Checkpoint, Clock, Event, Keeping, Options, Status, Summary};
-use fangs::stop::Stop;
-use fangs::{Error, check, record, terminal, threads};
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_base::terminal;
+use fangs_base::threads;
+use fangs_check as check;
+use fangs_device::{Choice, Opening};
+use fangs_formats::{self as formats, Graph};
+use fangs_heuristics::ValueHeuristic;
+use fangs_model::model::{Network, Number};
+use fangs_report::page::RunPage;
+use fangs_report::plot::{Chart, Curve, PictureFile};
+use fangs_report::{
+    self as record, CheckpointFile, Console, CsvFile, Keepers, Recorder, ReplacedFile, SolveReport, Verbosity,
+};
+use fangs_search::{
+    self as search, Assertions, BoundChoice, Checkpoint, Clock, Event, Keeping, Options, Status, Summary,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

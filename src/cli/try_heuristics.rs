@@ -4,15 +4,15 @@ use super::input::{Input, InputFlags};
 use super::output::{self, Rows};
 use super::{Exit, chosen, help, signals, values};
 use clap::Args;
-use fangs::Error;
-use fangs::activity::Activity;
-use fangs::device::{Choice, Opening};
-use fangs::model::Network;
-use fangs::record::comparison::{Axis, Measured, Trace, median_curve, primal_integral, spread};
-use fangs::record::plot::{Chart, PictureFile};
-use fangs::record::{Console, Verbosity, end_progress};
-use fangs::search::{self, DriverChoice, EventKind, Options};
-use fangs::stop::Stop;
+use fangs_base::Error;
+use fangs_base::activity::Activity;
+use fangs_base::stop::Stop;
+use fangs_device::{Choice, Opening};
+use fangs_model::model::Network;
+use fangs_report::comparison::{Axis, Measured, Trace, median_curve, primal_integral, spread};
+use fangs_report::plot::{Chart, PictureFile};
+use fangs_report::{Console, Verbosity, end_progress};
+use fangs_search::{self as search, DriverChoice, EventKind, Options};
 use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
@@ -150,7 +150,7 @@ impl Trials<'_> {
                         told.push(message.clone());
                     }
                     if stop.is_set() {
-                        run.set(fangs::stop::Cause::Signal);
+                        run.set(fangs_base::stop::Cause::Signal);
                     }
                 })?;
                 if stop.is_set() {

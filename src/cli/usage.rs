@@ -2,8 +2,8 @@
 
 use super::{leave, values};
 use clap::error::ErrorKind;
-use fangs::formats::{DecisionFormat, Format};
-use fangs::terminal;
+use fangs_base::terminal;
+use fangs_formats::{DecisionFormat, Format};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;

@@ -1,11 +1,11 @@
 //! Work on a thread that the command can abandon.
 
 use super::{Exit, signals};
-use fangs::Error;
-use fangs::activity::Activity;
-use fangs::record::{Console, Verbosity};
-use fangs::stop::Stop;
-use fangs::threads;
+use fangs_base::Error;
+use fangs_base::activity::Activity;
+use fangs_base::stop::Stop;
+use fangs_base::threads;
+use fangs_report::{Console, Verbosity};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -94,7 +94,7 @@ fn run_within<T: Send + 'static>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fangs::stop::Cause;
+    use fangs_base::stop::Cause;
 
     #[test]
     fn work_that_does_not_answer_is_left_alone() {

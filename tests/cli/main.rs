@@ -340,7 +340,7 @@ fn generates_every_kind() -> Result {
     let help = fangs().args(["generate", "--help"]).assert().success().get_output().stdout.clone();
     let help = String::from_utf8(help)?;
     let folder = tempfile::tempdir()?;
-    for kind in fangs::generate::KINDS.iter().map(|kind| kind.name) {
+    for kind in fangs_generate::KINDS.iter().map(|kind| kind.name) {
         assert!(help.contains(kind));
         let path = folder.path().join(format!("{kind}.wcsp"));
         let _ = fangs().args(["generate", kind, "--seed", "3", "-o"]).arg(&path).assert().success();

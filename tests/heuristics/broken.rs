@@ -3,11 +3,11 @@
 use super::Setting;
 use super::lines::LINES;
 use assert_cmd::Command;
-use fangs::heuristics::INPUTS;
-use fangs::heuristics::language::{FUNCTIONS, Heuristic, Scratch};
-use fangs::model::Variable;
-use fangs::rng::Rng;
-use fangs::stop::Stop;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_heuristics::INPUTS;
+use fangs_heuristics::language::{FUNCTIONS, Heuristic, Scratch};
+use fangs_model::model::Variable;
 use std::path::Path;
 use tempfile::TempDir;
 

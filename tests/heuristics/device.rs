@@ -2,10 +2,10 @@
 
 use super::random::{INPUTS_AND_TABLES, Sample, Visit};
 use super::{DOMAINS, Setting};
-use fangs::device::{Blocks, PushKernelArg, Source};
-use fangs::heuristics::INPUTS;
-use fangs::heuristics::language::{Heuristic, Scratch};
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
+use fangs_device::{Blocks, PushKernelArg, Source};
+use fangs_heuristics::INPUTS;
+use fangs_heuristics::language::{Heuristic, Scratch};
 use fangs_testing::{gpu, nvrtc};
 use rayon::prelude::*;
 
@@ -40,7 +40,7 @@ const BATCH: usize = 50;
 fn source(heuristics: &[Heuristic]) -> Source {
     let names: Vec<String> = (0..heuristics.len()).map(|index| format!("Sample{index}")).collect();
     let structs: String = names.iter().zip(heuristics).map(|(name, heuristic)| heuristic.cuda(name)).collect();
-    let source = fangs::kernels::own("samples.cu", structs + KERNEL);
+    let source = fangs_kernels::own("samples.cu", structs + KERNEL);
     names.iter().fold(source, |source, name| source.kernel(format!("weigh<{name}>")))
 }
 

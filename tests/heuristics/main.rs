@@ -8,9 +8,9 @@ mod device;
 mod lines;
 mod random;
 
-use fangs::heuristics::language::{Heuristic, Scratch};
-use fangs::model::Variable;
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
+use fangs_heuristics::language::{Heuristic, Scratch};
+use fangs_model::model::Variable;
 use random::{Sample, Visit};
 use std::io::Write;
 use tempfile::TempDir;

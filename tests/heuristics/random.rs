@@ -1,9 +1,9 @@
 //! Random heuristics: their text, and what they mean by a plain walk over their trees, value by value.
 
-use fangs::heuristics::language::Numbers;
-use fangs::heuristics::language::arithmetic::{exp, log, max, min, scale};
-use fangs::heuristics::{INPUTS, Kind};
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
+use fangs_heuristics::language::Numbers;
+use fangs_heuristics::language::arithmetic::{exp, log, max, min, scale};
+use fangs_heuristics::{INPUTS, Kind};
 use std::fmt::{self, Display, Formatter};
 
 /// An expression.

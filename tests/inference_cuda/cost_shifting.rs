@@ -1,13 +1,13 @@
 //! Cost shifting in join graphs and between functions.
 
 use super::{band, gpu, order, random};
-use fangs::bounds::{JoinGraph, Patience, Shift};
-use fangs::elimination::{Gpu, Limits, Plan, Progress};
-use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, Scope, Table};
-use fangs::order::{Method, Order};
-use fangs::reduce::Reducer;
-use fangs::rng::Rng;
-use fangs::stop::Stop;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_bounds::bounds::{JoinGraph, Patience, Shift};
+use fangs_bounds::reduce::Reducer;
+use fangs_elimination::elimination::{Gpu, Limits, Plan, Progress};
+use fangs_elimination::order::{Method, Order};
+use fangs_model::model::{Cost, CostFunction, FORBIDDEN, Problem, Scope, Table};
 use fangs_testing::published_network;
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,12 +1,12 @@
 //! Messages, bounds and assignments of dense elimination, and branch and bound with nodes on the device.
 
 use super::{band, gpu, order, random, run};
-use fangs::bounds::{Begin, Branch, Search, Style};
-use fangs::elimination::{Gpu, Limits, Plan, Progress, Run, Width};
-use fangs::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
-use fangs::order::{Method, Order};
-use fangs::rng::Rng;
-use fangs::stop::Stop;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_bounds::bounds::{Begin, Branch, Search, Style};
+use fangs_elimination::elimination::{Gpu, Limits, Plan, Progress, Run, Width};
+use fangs_elimination::order::{Method, Order};
+use fangs_model::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
 use std::sync::Arc;
 
 fn conforms(gpu: &Arc<Gpu>, problem: &Arc<Problem>, plan: &Plan) {

@@ -7,12 +7,12 @@ mod cost_shifting;
 mod elimination;
 mod sparse;
 
-use fangs::device::{Cuda, DeviceError};
-use fangs::elimination::{Gpu, Outcome, Plan, Progress, Run};
-use fangs::model::Problem;
-use fangs::order::{Method, Order};
-use fangs::rng::Rng;
-use fangs::stop::Stop;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_device::{Cuda, DeviceError};
+use fangs_elimination::elimination::{Gpu, Outcome, Plan, Progress, Run};
+use fangs_elimination::order::{Method, Order};
+use fangs_model::model::Problem;
 use fangs_testing::{Shape, band, needs};
 use std::sync::{Arc, OnceLock};
 

@@ -1,13 +1,13 @@
 //! Sparse bucket elimination.
 
 use super::{band, gpu, order, random, run};
-use fangs::bounds::{BoundChoice, BoundSchedule, SizeSchedule, Spent, Stage};
-use fangs::elimination::{Gpu, Limits, Plan, Progress, RowLimits, Run};
-use fangs::model::{Cost, FORBIDDEN, Problem};
-use fangs::order::{Method, Order, best_orders};
-use fangs::reduce::Reducer;
-use fangs::rng::Rng;
-use fangs::stop::Stop;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_bounds::bounds::{BoundChoice, BoundSchedule, SizeSchedule, Spent, Stage};
+use fangs_bounds::reduce::Reducer;
+use fangs_elimination::elimination::{Gpu, Limits, Plan, Progress, RowLimits, Run};
+use fangs_elimination::order::{Method, Order, best_orders};
+use fangs_model::model::{Cost, FORBIDDEN, Problem};
 use fangs_testing::published_network;
 use std::sync::Arc;
 use std::time::Instant;

@@ -3,8 +3,8 @@
 //! The text between two barriers is a loop over the lanes of the group. Names follow the paper. Where print and
 //! prose disagree, or print cannot be meant, the prose is followed and a comment says so.
 
-use fangs::fang::{LocalHeuristic, State};
-use fangs::rng::{below, mix};
+use fangs_base::rng::{below, mix};
+use fangs_fang::{LocalHeuristic, State};
 
 const WARP_SIZE: usize = 32;
 

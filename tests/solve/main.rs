@@ -1,14 +1,17 @@
-//! `fangs::search::solve` on small networks of every kind that the model allows, against brute force.
+//! `fangs_search::solve` on small networks of every kind that the model allows, against brute force.
 
 mod options;
 
-use fangs::model::{Cost, FORBIDDEN, ModelError, Network, Number, Units};
-use fangs::rng::Rng;
-use fangs::search::{
+use fangs_base::Error;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_check as check;
+use fangs_generate as generate;
+use fangs_heuristics as heuristics;
+use fangs_model::model::{Cost, FORBIDDEN, ModelError, Network, Number, Units};
+use fangs_search::{
     Assertions, BoundChoice, DriverChoice, EventKind, MAX_THREADS, Options, Status, StoppedBy, Summary, solve,
 };
-use fangs::stop::Stop;
-use fangs::{Error, check, generate, heuristics};
 use fangs_testing::Shape;
 
 /// A random network: arity 0 to 4, domains of 1 to 5 values, costs of either sign, forbidden entries, ties, dense and

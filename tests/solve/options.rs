@@ -1,12 +1,14 @@
 //! What options promise: starts, evidence, targets, budgets, equal runs for equal rounds, stops.
 
 use super::{driver, hard, judge, minimised, optimum, random, run, run_with, small};
-use fangs::model::{Network, Table, Units};
-use fangs::reduce::Reducer;
-use fangs::rng::Rng;
-use fangs::search::{BoundChoice, DriverChoice, EventKind, Status, StoppedBy, Summary, solve};
-use fangs::stop::{Cause, Stop};
-use fangs::{Error, check, generate};
+use fangs_base::Error;
+use fangs_base::rng::Rng;
+use fangs_base::stop::{Cause, Stop};
+use fangs_bounds::reduce::Reducer;
+use fangs_check as check;
+use fangs_generate as generate;
+use fangs_model::model::{Network, Table, Units};
+use fangs_search::{BoundChoice, DriverChoice, EventKind, Status, StoppedBy, Summary, solve};
 
 #[test]
 fn a_warm_start_comes_first_and_is_never_lost() -> Result<(), Error> {
@@ -100,7 +102,7 @@ fn targets_of_networks_that_maximise_are_lower_limits() -> Result<(), Error> {
         let _ = builder.variable(domain)?;
     }
     for function in plain.functions() {
-        let fangs::model::Table::Dense(costs) = &function.table else { continue };
+        let fangs_model::model::Table::Dense(costs) = &function.table else { continue };
         let _ = builder.dense(&function.scope, costs.iter().collect())?;
     }
     let _ = builder.units(units);

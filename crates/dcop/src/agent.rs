@@ -2,9 +2,9 @@
 
 use crate::algebra::MinSum;
 use crate::elimination::CostTable;
-use crate::elimination::cuda::{Execution, Gpu, Streamed};
-use crate::elimination::executor::{Executor, Failure, Progress, Task};
-use crate::elimination::{EliminationPlan, Factors, Input, Placement, Plan, Source, Step, cpu};
+use crate::elimination::cuda::Gpu;
+use crate::elimination::executor::{Failure, Progress, Task};
+use crate::elimination::{EliminationPlan, Factors, Input, Placement, Plan, Source, Step};
 use crate::error::Error;
 use crate::model::{Cost, CostFunction, Problem, add};
 use crate::stop::Stop;
@@ -147,14 +147,7 @@ impl Agent {
             Failure::Device(error) => Error::Internal(format!("the device failed: {error}")),
         };
         let joint = self.plan.steps.iter().map(|step| step.joint as f64).sum();
-        let mut executor: Box<dyn Executor<MinSum<E>>> = match place.gpu(joint) {
-            None => Box::new(cpu::Dense::new(task)),
-            Some(gpu) => match Execution::new(gpu.clone(), task) {
-                Ok(Some(execution)) => Box::new(execution),
-                Ok(None) => Box::new(Streamed::new(gpu, task).map_err(|error| failed(error.into()))?),
-                Err(error) => return Err(failed(error.into())),
-            },
-        };
+        let mut executor = E::executor(place.gpu(joint), task).map_err(|error| failed(error.into()))?;
         let up = started.elapsed();
         while executor.advance(task, SLICE, stop).map_err(failed)? == Progress::More {
             stop.check()?;

@@ -6,14 +6,15 @@ use crate::cli::orders::OrderChoice;
 use crate::cli::output::OutputFlags;
 use crate::cli::values;
 use clap::Args;
-use fangs::activity::Activity;
-use fangs::bounds::ProvingOptions;
-use fangs::device::{Choice, Opening};
-use fangs::elimination::spill_room;
-use fangs::order::Ordering;
-use fangs::record::Verbosity;
-use fangs::search::BoundChoice;
-use fangs::{Error, memory};
+use fangs_base::Error;
+use fangs_base::activity::Activity;
+use fangs_base::memory;
+use fangs_bounds::bounds::ProvingOptions;
+use fangs_device::{Choice, Opening};
+use fangs_elimination::elimination::spill_room;
+use fangs_elimination::order::Ordering;
+use fangs_report::Verbosity;
+use fangs_search::BoundChoice;
 use std::time::Duration;
 
 #[derive(Args, Debug)]

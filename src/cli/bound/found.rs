@@ -2,12 +2,13 @@
 
 use super::Config;
 use crate::cli::{Exit, output};
-use fangs::bounds::{News, Proved, follows_order, weaker};
-use fangs::model::Network;
-use fangs::record::{BoundReport, Recorder, ReplacedFile};
-use fangs::search::{Clock, Event, EventKind, gap};
-use fangs::stop::Stop;
-use fangs::{Error, formats, record};
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_bounds::bounds::{News, Proved, follows_order, weaker};
+use fangs_formats as formats;
+use fangs_model::model::Network;
+use fangs_report::{self as record, BoundReport, Recorder, ReplacedFile};
+use fangs_search::{Clock, Event, EventKind, gap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The results so far, until the run ends.

@@ -1,12 +1,13 @@
 //! The problem of `fangs dcop`, and what its variables and functions are called.
 
 use super::TreeChoice;
-use fangs::files::{self, LARGEST_TEXT};
-use fangs::model::{Agents, Network, Problem};
-use fangs::order::{Method, PseudoTree, TreeSize, best_order, restarts};
-use fangs::reduce::Reducer;
-use fangs::stop::Stop;
-use fangs::{Error, terminal};
+use fangs_base::Error;
+use fangs_base::files::{self, LARGEST_TEXT};
+use fangs_base::stop::Stop;
+use fangs_base::terminal;
+use fangs_bounds::reduce::Reducer;
+use fangs_elimination::order::{Method, PseudoTree, TreeSize, best_order, restarts};
+use fangs_model::model::{Agents, Network, Problem};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -116,7 +117,7 @@ impl Case {
         let own = self.reducer.variables();
         let mut wanted: Vec<u32> = scope.iter().map(|&v| own[v as usize]).collect();
         wanted.sort_unstable();
-        let is_it = |function: &fangs::model::CostFunction| {
+        let is_it = |function: &fangs_model::model::CostFunction| {
             let mut scope = function.scope.to_vec();
             scope.sort_unstable();
             scope == wanted

@@ -3,12 +3,12 @@
 use super::case::Case;
 use super::report::Report;
 use super::{Ended, ended};
-use fangs::check;
-use fangs::dcop::{LocalOptions, LocalSearch, run_levels, run_local};
-use fangs::elimination::{Limits, Plan};
-use fangs::model::{Cost, Network};
-use fangs::order::PseudoTree;
-use fangs::stop::Stop;
+use fangs_base::stop::Stop;
+use fangs_check as check;
+use fangs_dcop::{LocalOptions, LocalSearch, run_levels, run_local};
+use fangs_elimination::elimination::{Limits, Plan};
+use fangs_elimination::order::PseudoTree;
+use fangs_model::model::{Cost, Network};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Entries of functions that local search reads for the first assignment, at most: some hundredths of a second.

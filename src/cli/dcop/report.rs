@@ -1,9 +1,9 @@
 //! The results of `fangs dcop`.
 
-use fangs::model::{Network, Number};
-use fangs::order::TreeSize;
-use fangs::record::text::{counted, grouped, or_dash, per_cent};
-use fangs::terminal::line;
+use fangs_base::terminal::line;
+use fangs_elimination::order::TreeSize;
+use fangs_model::model::{Network, Number};
+use fangs_report::text::{counted, grouped, or_dash, per_cent};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 

@@ -2,14 +2,14 @@
 
 use super::Config;
 use crate::cli::output;
-use fangs::Error;
-use fangs::decide::Solution;
-use fangs::formats::read_decision;
-use fangs::model::{Policy, PolicyFile, PolicyGraph, Rules};
-use fangs::record::ReplacedFile;
-use fangs::record::plot::policy_svg;
-use fangs::stop::Stop;
-use fangs::terminal;
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_base::terminal;
+use fangs_decide::Solution;
+use fangs_formats::read_decision;
+use fangs_model::model::{Policy, PolicyFile, PolicyGraph, Rules};
+use fangs_report::ReplacedFile;
+use fangs_report::plot::policy_svg;
 use std::path::Path;
 
 /// How a policy is written.

@@ -2,10 +2,10 @@
 
 use super::Config;
 use crate::cli::values::certain_digits;
-use fangs::decide::Solution;
-use fangs::record::seconds;
-use fangs::record::text::{counted, grouped, per_cent};
-use fangs::terminal::line;
+use fangs_base::terminal::line;
+use fangs_decide::Solution;
+use fangs_report::seconds;
+use fangs_report::text::{counted, grouped, per_cent};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -67,7 +67,7 @@ impl Report {
         let (meu, bound) = (of(&|s| s.meu), of(&|s| s.bound));
         Report {
             instance: config.source.to_string(),
-            version: fangs::VERSION,
+            version: fangs_base::VERSION,
             kind: solution.map(|s| s.kind),
             method: solution.map(|s| s.method.name()),
             meu,

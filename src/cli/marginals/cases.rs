@@ -1,10 +1,10 @@
 //! Files of many cases: an object or a row each, read one after the other.
 
-use fangs::Error;
-use fangs::marginals::Evidence;
-use fangs::model::Potentials;
-use fangs::stop::Stop;
-use fangs::terminal;
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_base::terminal;
+use fangs_marginals::Evidence;
+use fangs_model::model::Potentials;
 use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -1,11 +1,11 @@
 //! Both bounds of a sum as they come: the rows of a CSV, and what a run that is cut short has found.
 
 use super::report::Assigned;
-use fangs::marginals::SumBounds;
-use fangs::model::Number;
-use fangs::record::{Console, CsvFile, Recorder};
-use fangs::search::{Clock, Event, EventKind};
-use fangs::stop::Stop;
+use fangs_base::stop::Stop;
+use fangs_marginals::SumBounds;
+use fangs_model::model::Number;
+use fangs_report::{Console, CsvFile, Recorder};
+use fangs_search::{Clock, Event, EventKind};
 use std::sync::Arc;
 
 /// The bounds so far, and who hears of them.

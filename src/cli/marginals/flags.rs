@@ -4,10 +4,11 @@ use crate::cli::orders::OrderChoice;
 use crate::cli::potentials::{PotentialsFlags, PotentialsInput};
 use crate::cli::{help, values};
 use clap::Args;
-use fangs::activity::Activity;
-use fangs::device::Choice;
-use fangs::record::Verbosity;
-use fangs::{Error, memory};
+use fangs_base::Error;
+use fangs_base::activity::Activity;
+use fangs_base::memory;
+use fangs_device::Choice;
+use fangs_report::Verbosity;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Calls of the solver, and what comes back: plain data for the library and the command alike.
 
 use crate::number::Decimal;
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
 use std::path::{Path, PathBuf};
 
 /// Options of a call by their names on the command line; a switch has an empty value.

@@ -4,7 +4,7 @@ use crate::call::{Call, Runner};
 use crate::play::{Failure, SHRINKING};
 use crate::task::Fault;
 use crate::tasks::Entry;
-use fangs::rng::mix;
+use fangs_base::rng::mix;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;

@@ -3,7 +3,7 @@
 use crate::call::File;
 use crate::network::{happens, one_of};
 use crate::task::Problem;
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
 use std::fmt::Write;
 
 /// Parts that the probabilities of a row are made of: they are written exactly with four digits.

@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Runner};
 use crate::task::{Case, Fault, Problem, Task};
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
 use std::time::{Duration, Instant};
 
 /// How long a failure is shrunk.

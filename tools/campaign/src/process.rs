@@ -4,7 +4,7 @@ use crate::call::{File, Settings};
 use crate::diagram::row;
 use crate::network::one_of;
 use crate::task::Problem;
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
 use std::fmt::Write;
 
 /// A process of one agent. Probabilities are parts of 16, rewards quarters.

@@ -2,7 +2,7 @@
 //! [`TASKS`](crate::tasks::TASKS).
 
 use crate::call::{Call, Ended, File, Report, Runner, Settings};
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
 
 /// A problem that can be written to files and made smaller.
 pub trait Problem: Clone + Send {

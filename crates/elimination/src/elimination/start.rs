@@ -137,11 +137,27 @@ impl<E: CostTable> CostExecutor for Typed<E> {
 pub trait CostTable: CostEntry + Element {
     /// These tables by the kind of their entries.
     fn tables(messages: &[Storage<Self>]) -> Tables<'_>;
+
+    /// Begins a task of dense tables on a device, or on the host. Compiled in this crate, once for each type.
+    ///
+    /// # Errors
+    /// The device's.
+    fn executor(
+        gpu: Option<&Arc<Gpu>>,
+        task: Task<'_, MinSum<Self>>,
+    ) -> Result<Box<dyn Executor<MinSum<Self>>>, DeviceError>;
 }
 
 impl CostTable for i32 {
     fn tables(messages: &[Storage<i32>]) -> Tables<'_> {
         Tables::I32(messages)
+    }
+
+    fn executor(
+        gpu: Option<&Arc<Gpu>>,
+        task: Task<'_, MinSum<i32>>,
+    ) -> Result<Box<dyn Executor<MinSum<i32>>>, DeviceError> {
+        executor(gpu, task)
     }
 }
 
@@ -149,6 +165,24 @@ impl CostTable for i64 {
     fn tables(messages: &[Storage<i64>]) -> Tables<'_> {
         Tables::I64(messages)
     }
+
+    fn executor(
+        gpu: Option<&Arc<Gpu>>,
+        task: Task<'_, MinSum<i64>>,
+    ) -> Result<Box<dyn Executor<MinSum<i64>>>, DeviceError> {
+        executor(gpu, task)
+    }
+}
+
+fn executor<E: CostTable>(
+    gpu: Option<&Arc<Gpu>>,
+    task: Task<'_, MinSum<E>>,
+) -> Result<Box<dyn Executor<MinSum<E>>>, DeviceError> {
+    let Some(gpu) = gpu else { return Ok(Box::new(Dense::new(task))) };
+    Ok(match Execution::new(gpu.clone(), task)? {
+        Some(execution) => Box::new(execution),
+        None => Box::new(Streamed::new(gpu, task)?),
+    })
 }
 
 /// Messages with entries of one type.

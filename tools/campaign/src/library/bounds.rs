@@ -3,10 +3,10 @@
 use super::solve::{certificate, method};
 use super::{decimal, network, stop};
 use crate::call::{Call, Report};
-use fangs::Error;
-use fangs::bounds::{Proving, ProvingOptions, SolutionOptions};
-use fangs::device::Choice;
-use fangs::order::{Method, Ordering};
+use fangs_base::Error;
+use fangs_bounds::bounds::{Proving, ProvingOptions, SolutionOptions};
+use fangs_device::Choice;
+use fangs_elimination::order::{Method, Ordering};
 use std::ops::ControlFlow;
 
 /// Bounds the network of a call.
@@ -55,10 +55,10 @@ pub fn solutions(call: &Call) -> Result<Report, Error> {
     let options = SolutionOptions::default().with(|options| {
         options.of = settings.numbers("of");
         options.memory = settings.number("bound-memory").unwrap_or(1 << 28);
-        options.worst = settings.get("worst").and_then(fangs::model::Number::parse);
+        options.worst = settings.get("worst").and_then(fangs_model::model::Number::parse);
     });
     let mut report = Report::default();
-    let all = fangs::bounds::solutions(&network, &options, &stop(call), &mut |_, evaluation| {
+    let all = fangs_bounds::bounds::solutions(&network, &options, &stop(call), &mut |_, evaluation| {
         report.count += 1;
         if !evaluation.is_solution() {
             report.status = "no solution".into();

@@ -2,14 +2,14 @@
 
 use super::{decimal, network, stop};
 use crate::call::{Call, Report};
-use fangs::Error;
-use fangs::check::evaluate;
-use fangs::dcop::{LocalOptions, LocalSearch, Place, run_agents, run_bounded, run_levels, run_local};
-use fangs::elimination::{Limits, Plan};
-use fangs::model::Cost;
-use fangs::order::{PseudoTree, Visit};
-use fangs::reduce::Reducer;
-use fangs::stop::Stop;
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_bounds::reduce::Reducer;
+use fangs_check::evaluate;
+use fangs_dcop::{LocalOptions, LocalSearch, Place, run_agents, run_bounded, run_levels, run_local};
+use fangs_elimination::elimination::{Limits, Plan};
+use fangs_elimination::order::{PseudoTree, Visit};
+use fangs_model::model::Cost;
 use std::sync::Arc;
 
 /// Solves the problem of a call as agents would.

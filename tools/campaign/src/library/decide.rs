@@ -2,11 +2,11 @@
 
 use super::stop;
 use crate::call::{Call, Report};
-use fangs::Error;
-use fangs::check::{worth_in_diagram, worth_in_pomdp};
-use fangs::decide::{Method, Options, solve_diagram, solve_pomdp};
-use fangs::formats::{DiagramParts, parse_diagram, parse_pomdp};
-use fangs::model::Policy;
+use fangs_base::Error;
+use fangs_check::{worth_in_diagram, worth_in_pomdp};
+use fangs_decide::{Method, Options, solve_diagram, solve_pomdp};
+use fangs_formats::{DiagramParts, parse_diagram, parse_pomdp};
+use fangs_model::model::Policy;
 
 /// Solves the diagram or the process of a call.
 pub fn run(call: &Call) -> Result<Report, Error> {

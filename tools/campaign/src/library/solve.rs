@@ -2,13 +2,14 @@
 
 use super::{decimal, network, time};
 use crate::call::{Call, Report};
-use fangs::bounds::BoundChoice;
-use fangs::check::evaluate;
-use fangs::device::Choice;
-use fangs::model::{Network, Number};
-use fangs::search::{Assertions, DriverChoice, Options, solve};
-use fangs::stop::Stop;
-use fangs::{Error, heuristics};
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_bounds::bounds::BoundChoice;
+use fangs_check::evaluate;
+use fangs_device::Choice;
+use fangs_heuristics as heuristics;
+use fangs_model::model::{Network, Number};
+use fangs_search::{Assertions, DriverChoice, Options, solve};
 
 /// Solves the network of a call.
 pub fn run(call: &Call) -> Result<Report, Error> {
@@ -40,7 +41,7 @@ pub fn certificate(
     network: &Network,
     bound: i64,
     solution: Option<&[u32]>,
-    proof: &fangs::bounds::Proof,
+    proof: &fangs_bounds::bounds::Proof,
 ) -> Option<String> {
     let solution = solution.map(|values| (evaluate(network, values).cost, values));
     proof.certificate(network, bound, solution).to_text().ok()

@@ -2,12 +2,12 @@
 
 use super::{observed, stop, time};
 use crate::call::{Call, Report};
-use fangs::Error;
-use fangs::formats::read_potentials_from;
-use fangs::marginals::{Evidence, Marginals, Options, Prepared, PreparedMap, SumBounds, Sums, first_bound};
-use fangs::order::{Method, Ordering};
-use fangs::search::seek;
-use fangs::stop::Stop;
+use fangs_base::Error;
+use fangs_base::stop::Stop;
+use fangs_elimination::order::{Method, Ordering};
+use fangs_formats::read_potentials_from;
+use fangs_marginals::{Evidence, Marginals, Options, Prepared, PreparedMap, SumBounds, Sums, first_bound};
+use fangs_search::seek;
 use std::time::Instant;
 
 /// Sums the product of a call.

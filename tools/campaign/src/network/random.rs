@@ -2,7 +2,7 @@
 
 use super::{Costs, Entry, Form, Function, Global, Network};
 use crate::number::Decimal;
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
 
 /// The limits of a random network.
 #[derive(Clone, Copy, Debug)]

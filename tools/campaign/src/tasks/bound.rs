@@ -4,9 +4,9 @@ use super::claims::{any_network, check, check_certificate, may_refuse};
 use crate::call::{Runner, Settings};
 use crate::network::{Network, one_of};
 use crate::task::{Case, Outcome, Task, Verdict, run};
-use fangs::bounds::BoundChoice;
-use fangs::order::Method;
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
+use fangs_bounds::bounds::BoundChoice;
+use fangs_elimination::order::Method;
 
 /// Bounds alone.
 pub struct Bound;

@@ -4,7 +4,7 @@ use crate::call::{Report, Runner};
 use crate::network::{Costs, Form, Network, Shape, happens, one_of};
 use crate::number::{Decimal, Wide};
 use crate::task::{Case, Fault, Outcome, claim, fault, run};
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
 
 /// Makes a random network of any format whose optimum is enumerated.
 pub fn any_network(rng: &mut Rng) -> Network {

@@ -5,11 +5,11 @@ use crate::call::{Runner, Settings};
 use crate::network::{Network, one_of};
 use crate::number::Decimal;
 use crate::task::{Case, Outcome, Task, Verdict, claim, fault, run};
-use fangs::check::evaluate;
-use fangs::formats::{FORMATS, Format, ReadOptions, read_from};
-use fangs::model::Cost;
-use fangs::rng::Rng;
-use fangs::stop::Stop;
+use fangs_base::rng::Rng;
+use fangs_base::stop::Stop;
+use fangs_check::evaluate;
+use fangs_formats::{FORMATS, Format, ReadOptions, read_from};
+use fangs_model::model::Cost;
 
 /// Networks in other formats.
 pub struct Convert;
@@ -60,7 +60,7 @@ impl Task for Convert {
 }
 
 /// Returns a cost of the network that was read again, in units of the first one.
-fn cost_of(network: &Network, again: &fangs::model::Network, to: Format, cost: Cost) -> Option<i128> {
+fn cost_of(network: &Network, again: &fangs_model::model::Network, to: Format, cost: Cost) -> Option<i128> {
     // integers in place of decimals, and costs in place of values
     if to == Format::Wcsp {
         return Some(cost.into());

@@ -4,7 +4,7 @@ use super::claims::{any_network, check};
 use crate::call::{Runner, Settings};
 use crate::network::{Network, one_of};
 use crate::task::{Case, Outcome, Task, Verdict, claim, run};
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
 
 /// Agents.
 pub struct Dcop;

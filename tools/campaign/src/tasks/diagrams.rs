@@ -4,7 +4,7 @@ use crate::call::{Report, Runner, Settings};
 use crate::diagram::Diagram;
 use crate::network::one_of;
 use crate::task::{Case, Fault, Outcome, Task, Verdict, claim, run};
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
 
 /// Influence diagrams.
 pub struct Diagrams;

@@ -5,7 +5,7 @@ use crate::call::{Runner, Settings};
 use crate::network::one_of;
 use crate::process::Process;
 use crate::task::{Case, Outcome, Task, Verdict, run};
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
 
 /// Partially observable processes.
 pub struct Processes;

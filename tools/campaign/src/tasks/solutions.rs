@@ -4,7 +4,7 @@ use super::claims::any_network;
 use crate::call::{Runner, Settings};
 use crate::network::Network;
 use crate::task::{Case, Outcome, Task, Verdict, claim, run};
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
 use std::collections::BTreeSet;
 
 /// The number of solutions.

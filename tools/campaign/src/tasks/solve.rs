@@ -4,10 +4,10 @@ use super::claims::{any_network, check, check_certificate, may_refuse};
 use crate::call::{Report, Runner, Settings};
 use crate::network::{Network, one_of};
 use crate::task::{Case, Outcome, Task, Verdict, claim, fault, run};
-use fangs::bounds::BoundChoice;
-use fangs::heuristics;
-use fangs::rng::Rng;
-use fangs::search::DriverChoice;
+use fangs_base::rng::Rng;
+use fangs_bounds::bounds::BoundChoice;
+use fangs_heuristics as heuristics;
+use fangs_search::DriverChoice;
 
 /// The search for solutions.
 pub struct Solve;

@@ -4,8 +4,8 @@ use crate::call::{Report, Runner, Settings};
 use crate::network::{Form, Network, Shape, happens, one_of};
 use crate::number::Wide;
 use crate::task::{Case, Fault, Outcome, Task, Verdict, claim, run};
-use fangs::order::Method;
-use fangs::rng::Rng;
+use fangs_base::rng::Rng;
+use fangs_elimination::order::Method;
 use std::collections::BTreeMap;
 
 /// Sums over all assignments.
