@@ -26,6 +26,10 @@ pub(super) mod core {
     /// Work of a sweep above which a core is vast: all threads make one state's sweeps together, some 200000 variables
     /// with three functions each. Smaller ones were not tried.
     pub const VAST_SWEEP: u64 = 10_000_000;
+    /// Variables of a large core from which on one state is annealed, where what differs between states does not fall
+    /// into parts. On an H200 with 30000, 10^5 and 10^6 variables and three functions each it came further than many
+    /// states did; fewer were not tried.
+    pub const ONE_STATE: usize = 20_000;
     /// Functions a variable from which on binary variables in pairs have no tables: an entry of a form takes eight
     /// bytes, rows of a function a hundred, and what reads rows found little on random networks of 3000 variables with
     /// 1200 functions each (results/binary).
@@ -159,6 +163,10 @@ pub(super) mod run {
     /// The part of the core's values that, forbidden by bounds, is worth reducing again at once: with it, states, rows
     /// and orders are made again.
     pub const WORTH_TIGHTENING: usize = 32;
+    /// What a unit of the bounds' time counts where one state's anneals double: they then have a ninth of one thread's
+    /// time and not a third. Bounds of such networks stay far from the best solution (large-sparse, 10^5 variables:
+    /// 22 % after 40 s with either), whose anneals need all the time that there is.
+    pub const CLIMBING_PRICE: u64 = 4;
     /// Work of a sweep of a core up to which bounds are worked on while a device opens: slices of larger ones may take
     /// longer than that.
     pub const MOST_MEANWHILE: u64 = 30_000;

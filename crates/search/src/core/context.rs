@@ -6,6 +6,7 @@ use crate::core::layout::MoveLayout;
 use crate::core::lazy::Lazy;
 use crate::core::quadratic::form::SweepForm;
 use crate::core::quadratic::is_form;
+use crate::core::row_shape::RowShape;
 use crate::core::schedule::Schedule;
 use crate::core::size::is_dense;
 use crate::core::sum_space::SumSpace;
@@ -19,7 +20,7 @@ use crate::options::Options;
 use crate::reduce::{ReducedProblem, Reducer};
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
-use crate::tuning::core::{COPIED_CHAIN, LARGE_CLASS, LARGE_SWEEP, LARGE_TREE, VAST_SWEEP};
+use crate::tuning::core::{COPIED_CHAIN, LARGE_CLASS, LARGE_SWEEP, LARGE_TREE, ONE_STATE, VAST_SWEEP};
 use crate::value_tables::ValueTables;
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -70,6 +71,8 @@ struct Size {
     has_rows: bool,
     is_large: bool,
     is_vast: bool,
+    has_one_state: bool,
+    falls_into_parts: bool,
 }
 
 /// The network as it was read, where the core comes from one.
@@ -88,6 +91,7 @@ struct OnDemand {
     region_draw: u64,
     regions: Lazy<Vec<u32>>,
     layout: Lazy<Arc<MoveLayout>>,
+    row_shape: OnceLock<RowShape>,
 }
 
 impl OnDemand {
@@ -98,6 +102,7 @@ impl OnDemand {
             region_draw: rng.draw(),
             regions: Lazy::default(),
             layout: Lazy::default(),
+            row_shape: OnceLock::default(),
         }
     }
 }
@@ -141,6 +146,7 @@ impl SearchContext {
         };
         let (of_rows, of_graph) = rayon::join(of_rows, of_graph);
         let ((tables, schedule, interchangeable), (graph, classes)) = (of_rows?, of_graph?);
+        let falls_into_parts = graph.falls_into_parts();
         let n = problem.variables();
         let choices = (0..n).filter(|&v| tables.domain(v) > 1 && tables.degree(v) > 0).count();
         let of_variable = |v: usize| 30 + tables.degree(v) as u64 * (2 + u64::from(tables.width[v]) / 4);
@@ -154,7 +160,7 @@ impl SearchContext {
             interchangeable,
             constant: problem.constant,
             sweep_work,
-            size: Size { has_rows, is_large, is_vast: false },
+            size: Size { has_rows, is_large, is_vast: false, has_one_state: false, falls_into_parts },
             population,
             portable: false,
             origin: None,
@@ -204,6 +210,8 @@ impl SearchContext {
         let mut context = SearchContext::until(problem, copied, price, options.population, rng, stop)?;
         context.portable = options.rounds.is_some();
         context.size.is_vast = !context.size.has_rows || context.sweep_work > VAST_SWEEP && is_free;
+        let suits_one = context.is_large() && context.variables() >= ONE_STATE && !context.falls_into_parts();
+        context.size.has_one_state = suits_one && !context.portable && options.population.is_none();
         context.origin = Some(reducer.clone());
         context.original.network = Some(network.clone());
         context.sums = sums.map(Arc::new);
@@ -266,6 +274,11 @@ impl SearchContext {
     pub fn layout(&self, stop: &Stop) -> Result<Option<&Arc<MoveLayout>>, Error> {
         let make = || MoveLayout::new(&self.tables, stop).map(Arc::new);
         self.tables.all_copied().then(|| self.on_demand.layout.get(make)).transpose()
+    }
+
+    /// How rows are laid out on a device.
+    pub fn row_shape(&self) -> RowShape {
+        *self.on_demand.row_shape.get_or_init(|| RowShape::of(&self.tables, self.is_large()))
     }
 
     /// Whether solutions of the core need not be solutions of the network.
@@ -341,6 +354,23 @@ impl SearchContext {
     /// Whether few states with long sweeps, which are merged by parts, do better than many with short ones.
     pub fn is_large(&self) -> bool {
         self.size.is_large
+    }
+
+    /// Whether annealing keeps one state, which all threads or a whole device sweep together. Where what differs
+    /// between states falls into parts, as on grids, many states with tree moves come further.
+    pub fn has_one_state(&self) -> bool {
+        self.size.is_vast || self.size.has_one_state
+    }
+
+    /// Whether the anneals of one state double as long as the run goes on: one of twice the length is worth more than
+    /// all that short ones add, unless parts of several can be put together (results/notes/cpu.md).
+    pub fn climbs(&self) -> bool {
+        self.has_one_state() && !self.falls_into_parts()
+    }
+
+    /// Whether what differs between two states mostly has several components.
+    pub fn falls_into_parts(&self) -> bool {
+        self.size.falls_into_parts
     }
 
     /// A context that counts as vast, whatever its size.

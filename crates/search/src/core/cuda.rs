@@ -2,11 +2,11 @@
 
 use crate::core::context::SearchContext;
 use crate::core::forest::{Forest, NO_PARENT};
+use crate::core::row_shape::RowShape;
 use crate::device::shared::device_structs;
 use crate::device::{Cuda, DeviceError, DeviceRepr, Held};
 use crate::model::{Cost, Table};
 use crate::stop::Stop;
-use crate::tuning::core::NARROW;
 use crate::value_tables::{Incidence, RowEntry, Rows, ValueTables, on_rows};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -75,44 +75,6 @@ device_structs! {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RowShape {
-    pub quads: u32,
-    pub half: bool,
-    pub wide: bool,
-    /// Whether blocks can keep ratings: on large cores or where rows are narrow, where moves can be noted and, if rows
-    /// are of 16 bits, a row has room for its unary costs too.
-    pub keeps: bool,
-}
-
-/// The most effects of a variable whose ratings are kept, and the largest domain: how moves are noted has room for so
-/// many (`kernels/rating_cache.cuh`).
-const MOST_EFFECTS: usize = (1 << 14) - 1;
-const LARGEST_DOMAIN: u32 = 1 << 9;
-
-impl RowShape {
-    pub fn of(context: &SearchContext) -> RowShape {
-        let tables = &context.tables;
-        let n = tables.variables();
-        let whole = tables.width.iter().all(|width| width % 8 == 0);
-        let sums = if whole { largest_sums(tables) } else { Vec::new() };
-        // rows are whole units of 16-bit entries whose sums for a variable stay below 2^16
-        let half = whole && sums.iter().all(|&sum| sum < 1 << 16);
-        let wide = n > usize::from(u16::MAX);
-        let unary = |v: usize| tables.unary(v)[..tables.domain(v)].iter().copied().max().map_or(0, i64::from);
-        let effects =
-            |v: usize| tables.incidences(v).iter().map(|incidence| tables.others(incidence).count()).sum::<usize>();
-        let quads = tables.width.iter().max().map_or(1, |width| width / 4);
-        let units = if half { quads / 2 } else { quads };
-        let keeps = (context.is_large() || units <= NARROW)
-            && !wide
-            && tables.problem.domains.iter().all(|&domain| domain <= LARGEST_DOMAIN)
-            && (0..n).all(|v| effects(v) <= MOST_EFFECTS)
-            && (!half || (0..n).all(|v| sums[v] + unary(v) < 1 << 16));
-        RowShape { quads, half, wide, keeps }
-    }
-}
-
 /// What a core takes of device memory. Dropping it frees all.
 pub(crate) struct DeviceCore {
     pub argument: CoreArgument,
@@ -175,24 +137,6 @@ impl Units {
     }
 }
 
-/// The most that the functions on each variable can cost together.
-pub(crate) fn largest_sums(tables: &ValueTables) -> Vec<i64> {
-    let mut largest: FxHashMap<u32, i32> = FxHashMap::default();
-    let sum = |v: usize| {
-        let width = tables.width[v] as usize;
-        let most = tables.incidences(v).iter().map(|incidence| {
-            let of_table = || {
-                let first = tables.nth_row(v, incidence, 0);
-                let table = tables.row(first, tables.row_count(incidence) * width);
-                table.iter().max().unwrap_or(0)
-            };
-            i64::from(*largest.entry(incidence.base).or_insert_with(of_table))
-        });
-        most.sum::<i64>()
-    };
-    (0..tables.variables()).map(sum).collect()
-}
-
 impl DeviceCore {
     pub fn new(cuda: &Cuda, context: &SearchContext) -> Result<DeviceCore, DeviceError> {
         let no_stop = Stop::new();
@@ -213,7 +157,7 @@ impl DeviceCore {
     ) -> Result<DeviceCore, DeviceError> {
         let tables = &context.tables;
         let n = tables.variables();
-        let shape = RowShape::of(context);
+        let shape = context.row_shape();
         let units = Units::new(tables, shape);
         let unary = tables.rows().unary(0, units.begin as usize);
         // side by side: one after the other they took a sixth of scen06's time to its best value

@@ -13,6 +13,7 @@ pub(crate) mod layout;
 mod lazy;
 pub(crate) mod pool;
 pub(crate) mod quadratic;
+pub(crate) mod row_shape;
 pub(crate) mod schedule;
 pub(crate) mod size;
 pub(crate) mod subproblem;

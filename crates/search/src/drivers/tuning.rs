@@ -180,6 +180,9 @@ pub(crate) mod annealing {
     /// half of it where it leads, and `spins` where that fits, on a device, too: annealing found more on sparse random
     /// graphs (results/binary).
     pub const LARGE_FLOOR: f64 = 0.5;
+    /// The same where the anneals of one state double as long as the run goes on: between two ends of them others gain
+    /// more.
+    pub const CLIMBING_FLOOR: f64 = 0.75;
 
     /// Sweeps of the two anneals that begin a pool: the first shows a solution at once, the second is worth its time on
     /// SPOT5.
@@ -194,6 +197,10 @@ pub(crate) mod annealing {
     /// Sweeps of the anneals that begin a pool of few states: the first one of a large core and those of long
     /// annealing, whose later ones have twice as many each until one takes so much work, a fifth of a second.
     pub const LONG_SWEEPS: u32 = 256;
+    /// Where anneals from a solution that is known begin at most, of [`COLD_SHARES`]. From an anneal of 1000 sweeps of
+    /// 30000 variables, 4000 more came to 2273867, 2272015 and 2271942 from shares of 0.37, 0.45 and 0.53, from random
+    /// values to 2272529 (results/notes/cpu.md).
+    pub const HOTTEST_CLIMB: usize = 6;
     pub const LONG_WORK: u64 = 200_000_000;
     /// Sweeps of the last anneal from a known solution, after 4 and 8, before those that begin at random values: on the
     /// CPU alone, as devices have better ones as soon (results/scale).
@@ -263,9 +270,6 @@ pub(crate) mod annealing {
     /// On a device (results/notes/search-cuda.md).
     /// One state over a whole device.
     pub mod wide {
-        /// Variables of a large core from which on a device anneals one state at a time: with 30000, 10^5 and 10^6 and
-        /// three functions each it came further on an H200 than many states did; fewer were not tried.
-        pub const LEAST_VARIABLES: usize = 20_000;
         /// Variables whose values the shared memory of every multiprocessor in use has no room for.
         pub const MOST_SHARED: usize = 200_000;
         /// Work that a device does in the time that a core of the CPU does one unit, and nanoseconds of a barrier for

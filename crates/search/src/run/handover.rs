@@ -3,11 +3,12 @@
 
 use crate::core::context::SearchContext;
 use crate::device::{Busy, Choice, DeviceError, Opened, Opening};
-use crate::drivers::annealing::cuda::launch_shape::FirstKernels;
+use crate::drivers::annealing::cuda::first_kernels::{first_kernels, has_first_kernels};
 use crate::error::Error;
 use crate::stop::{Cause, Stop};
 use crate::threads;
 use std::io;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 pub(crate) struct DeviceHandover {
@@ -30,7 +31,7 @@ impl DeviceHandover {
     pub fn unless_there(
         opening: &Opening,
         waits: bool,
-        context: &SearchContext,
+        context: &Arc<SearchContext>,
         closed: &Stop,
         stop: &Stop,
     ) -> Result<(Option<DeviceHandover>, Opened), Error> {
@@ -45,11 +46,12 @@ impl DeviceHandover {
         if let Some(device) = there.take_if(|device| waits || device.cuda.is_none()) {
             return Ok((None, device));
         }
-        let first = FirstKernels::of(context);
         match there {
-            Some(device) if device.cuda.as_ref().is_some_and(|cuda| first.is_there(cuda)) => Ok((None, device)),
+            Some(device) if device.cuda.as_ref().is_some_and(|cuda| has_first_kernels(cuda, context)) => {
+                Ok((None, device))
+            }
             // without a thread that waits for it the run does
-            _ => match DeviceHandover::new(opening.clone(), first, closed, stop) {
+            _ => match DeviceHandover::new(opening.clone(), context, closed, stop) {
                 Ok(handover) => Ok((Some(handover), Opened::default())),
                 Err(_) => Ok((None, opening.wait(stop)?)),
             },
@@ -57,18 +59,17 @@ impl DeviceHandover {
     }
 
     /// Waits for the device, then for the kernels that its first rounds take.
-    fn new(opening: Opening, kernels: FirstKernels, closed: &Stop, stop: &Stop) -> io::Result<DeviceHandover> {
+    fn new(opening: Opening, context: &Arc<SearchContext>, closed: &Stop, stop: &Stop) -> io::Result<DeviceHandover> {
         let (over, left) = (closed.below(), stop.below());
         let choice = opening.choice().clone();
         let thread = threads::start("handover", {
-            let (stop, over, busy) = (left.clone(), over.clone(), Busy::new());
+            let (stop, over, busy, context) = (left.clone(), over.clone(), Busy::new(), context.clone());
             move || {
                 let opened = opening.wait(&stop);
                 if let Ok(Opened { cuda: Some(cuda), others, .. }) = &opened {
                     // what is wrong with one is found again where it is used
-                    drop(kernels.source(cuda).map(|source| cuda.load(&source)));
-                    for other in others.iter().flatten() {
-                        drop(kernels.source(other).map(|source| other.load(&source)));
+                    for cuda in std::iter::once(cuda).chain(others.iter().flatten()) {
+                        drop(first_kernels(cuda, &context).map(|source| cuda.load(&source)));
                     }
                 }
                 over.set(Cause::Time);

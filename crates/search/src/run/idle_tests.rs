@@ -87,27 +87,24 @@ fn moves(network: &Network, threads: usize) -> bool {
     })
 }
 
-#[test]
-fn small_networks_of_all_kinds_are_searched_or_proved() {
+/// Calls `test` with small networks of all kinds and a number of threads.
+fn with_small_networks(mut test: impl FnMut(&Network, usize, &str)) {
     let mut rng = Rng::new(3);
     let mut threads = 1;
     for magnitude in MAGNITUDES {
         for (domain, arity) in [2, 3, 5].into_iter().flat_map(|domain| [1, 2, 3].map(|arity| (domain, arity))) {
             for (functions, hard) in [(12, 0), (12, 3), (90, 0), (90, 30)] {
                 let kind = Kind { variables: 14, domain, arity, functions, magnitude, hard };
-                let network = kind.network(&mut rng);
                 threads = 3 - threads;
-                let options = Options { rounds: Some(2), threads: Some(threads), ..Options::default() };
-                let summary = solve(&network, &options, &Stop::new(), &mut |_| ()).expect("nothing fails");
-                assert!(has_moved(&summary), "{magnitude} {domain} {arity} {functions} {hard}: {summary:?}");
-                assert!(moves(&network, threads), "{magnitude} {domain} {arity} {functions} {hard}");
+                let label = format!("{magnitude} {domain} {arity} {functions} {hard}");
+                test(&kind.network(&mut rng), threads, &label);
             }
         }
     }
 }
 
-#[test]
-fn dense_binary_networks_are_searched_whatever_their_costs() {
+/// Calls `test` with dense networks of binary variables.
+fn with_dense_networks(mut test: impl FnMut(&Network, &str)) {
     let mut rng = Rng::new(4);
     // weights that no form has room for, and forbidden pairs, lead to tables
     let huge = COST_LIMIT - 1;
@@ -124,11 +121,42 @@ fn dense_binary_networks_are_searched_whatever_their_costs() {
                 costs
             });
             assert_eq!(is_dense(&network), hard == 0);
-            for threads in [1, 2] {
-                assert!(moves(&network, threads), "{magnitude}, {hard} forbidden, {threads} threads");
-            }
+            test(&network, &format!("{magnitude}, {hard} forbidden"));
         }
     }
+}
+
+/// Whether some rounds make a move, or end the run.
+fn moves_in_rounds(network: &Network, rounds: u32, threads: usize, device: Choice) -> bool {
+    let device = Opening::new(device);
+    let options = Options { rounds: Some(rounds.into()), threads: Some(threads), device, ..Options::default() };
+    has_moved(&solve(network, &options, &Stop::new(), &mut |_| ()).expect("nothing fails"))
+}
+
+#[test]
+fn small_networks_of_all_kinds_are_searched_or_proved() {
+    with_small_networks(|network, threads, label| {
+        assert!(moves_in_rounds(network, 2, threads, Choice::Cpu), "{label}");
+        assert!(moves(network, threads), "{label}");
+    });
+}
+
+#[test]
+fn dense_binary_networks_are_searched_whatever_their_costs() {
+    with_dense_networks(|network, label| {
+        assert!(moves(network, 1) && moves(network, 2), "{label}");
+    });
+}
+
+#[test]
+fn networks_of_all_kinds_are_searched_on_a_device() {
+    let Some(_gpu) = fangs_testing::gpu() else { return };
+    with_small_networks(|network, threads, label| {
+        assert!(moves_in_rounds(network, 2, threads, Choice::Cuda(0)), "{label}");
+    });
+    with_dense_networks(|network, label| {
+        assert!(moves_in_rounds(network, ROUNDS, 2, Choice::Cuda(0)), "{label}");
+    });
 }
 
 #[test]

@@ -54,7 +54,7 @@ use crate::stop::Stop;
 use crate::threads;
 use crate::tuning::{
     POLLING,
-    run::{MOST_MEANWHILE, SLICES_OF_A_ROUND, TIGHTEN_EVERY, WORTH_TIGHTENING},
+    run::{CLIMBING_PRICE, MOST_MEANWHILE, SLICES_OF_A_ROUND, TIGHTEN_EVERY, WORTH_TIGHTENING},
 };
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -376,12 +376,15 @@ impl<'a> Run<'a> {
         }
         let Some(bounds) = self.bounds.here() else { return Ok(false) };
         self.budget.note_bounds(bounds.bounder.spent());
-        let (is_stalled, one) = (self.budget.is_stalled(), rayon::current_num_threads() == 1);
+        // an anneal that takes as long as all before finds nothing until it ends
+        let climbs = self.context.climbs();
+        let (is_stalled, one) = (self.budget.is_stalled() && !climbs, rayon::current_num_threads() == 1);
+        let price = if climbs { CLIMBING_PRICE } else { 1 };
         // of a dense form the first slice alone may take longer than a run
         let is_dense = !self.context.is_for_tables() && !self.context.is_for_sums();
         let due = match alone {
             true => !bounds.bounder.is_done(),
-            false => (!one || !is_dense || is_stalled) && bounds.is_due(self.budget.with_a_slice(), is_stalled),
+            false => (!one || !is_dense || is_stalled) && bounds.is_due(self.budget.with_a_slice(price), is_stalled),
         };
         if !due {
             return Ok(false);

@@ -59,9 +59,9 @@ impl TimeBudget {
         (self.spent, self.noted) = ([0; 2], None);
     }
 
-    /// What the search has spent, and what the bounds will have after another slice.
-    pub fn with_a_slice(&self) -> [u64; 2] {
-        [self.spent[0], self.spent[1] + self.slice]
+    /// What the search has spent, and what the bounds will have after another slice, of which a unit counts `price`.
+    pub fn with_a_slice(&self, price: u64) -> [u64; 2] {
+        [self.spent[0], (self.spent[1] + self.slice).saturating_mul(price)]
     }
 
     /// Whether the search has found nothing for as long as it took to the last solution.
@@ -83,20 +83,20 @@ mod tests {
         let mut budget = TimeBudget::new(false, 1 << 20);
         let now = Instant::now();
         budget.note_round(now, 10, false);
-        assert_eq!(budget.with_a_slice(), [10, FIRST_SLICE]);
-        assert_eq!(TimeBudget::new(true, 1 << 20).with_a_slice(), [0, 256 << 20]);
+        assert_eq!(budget.with_a_slice(1), [10, FIRST_SLICE]);
+        assert_eq!(TimeBudget::new(true, 1 << 20).with_a_slice(1), [0, 256 << 20]);
         budget.note_bounds(70);
-        assert_eq!(budget.with_a_slice(), [10, 140]);
+        assert_eq!(budget.with_a_slice(1), [10, 140]);
         budget.note_bounds(100);
         budget.note_bounds(100);
-        assert_eq!(budget.with_a_slice(), [10, 130]);
+        assert_eq!(budget.with_a_slice(1), [10, 130]);
         budget.begin_turns();
-        assert_eq!(budget.with_a_slice(), [0, 30]);
+        assert_eq!(budget.with_a_slice(1), [0, 30]);
         // what they spent beside a device is no turn
         budget.note_bounds(1000);
-        assert_eq!(budget.with_a_slice(), [0, 30]);
+        assert_eq!(budget.with_a_slice(1), [0, 30]);
         budget.note_bounds(1020);
-        assert_eq!(budget.with_a_slice(), [0, 40]);
+        assert_eq!(budget.with_a_slice(1), [0, 40]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The population on the CPU: offspring in parallel, one thread a child, or on vast cores all threads.
+//! The population on the CPU: offspring in parallel, one thread a child, or one child by all threads.
 
 mod child;
 mod growth;
@@ -53,7 +53,7 @@ pub(crate) fn clipped(wanted: usize, most: usize, told: &mut Option<String>) -> 
 pub(crate) fn suitable_states(context: &SearchContext, base_sweeps: u32, epoch: u32) -> usize {
     // a run that must be repeated does not depend on threads
     let threads = if context.portable { 1 } else { rayon::current_num_threads() };
-    if context.is_vast() {
+    if context.has_one_state() {
         return 1;
     }
     if context.is_large() {
@@ -71,7 +71,7 @@ impl Population for CpuPopulation {
     }
 
     fn is_together(&self, context: &SearchContext) -> bool {
-        context.is_vast()
+        context.has_one_state()
     }
 
     fn most_states(&self, context: &SearchContext) -> Result<usize, DeviceError> {

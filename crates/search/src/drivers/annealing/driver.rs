@@ -1,18 +1,16 @@
 //! Annealing as a driver of the portfolio.
 
-use super::cuda::launch_shape::FirstKernels;
-use super::cuda::wide;
+use super::cuda::first_kernels::first_kernels;
 use super::{Annealing, Phase};
 use crate::checkpoint::DriverState;
 use crate::core::context::SearchContext;
-use crate::core::cuda::unfit;
 use crate::core::driver::Driver;
 use crate::core::effort::Effort;
 use crate::core::elite::Elite;
 use crate::core::pool::{Pool, Translate};
 use crate::device::Source;
 use crate::drivers::cycling;
-use crate::drivers::tuning::annealing::{LARGE_FLOOR, MOST_SWEEPS, MOVED, WEIGHT};
+use crate::drivers::tuning::annealing::{CLIMBING_FLOOR, LARGE_FLOOR, MOST_SWEEPS, MOVED, WEIGHT};
 use crate::stop::Stop;
 use rayon::prelude::*;
 
@@ -39,6 +37,7 @@ impl Driver for Annealing {
         match self.device {
             _ if !large || self.long.is_some() => 0.0,
             _ if context.is_quadratic() => LARGE_FLOOR / 2.0,
+            _ if self.keeps_climbing(context) => CLIMBING_FLOOR,
             None if cycling::leads(context) => LARGE_FLOOR / 2.0,
             _ => LARGE_FLOOR,
         }
@@ -46,11 +45,7 @@ impl Driver for Annealing {
 
     fn kernels(&self, context: &SearchContext) -> Option<Source> {
         let opens = self.states == 0 || self.moved.is_some();
-        let cuda = self.device.as_ref().filter(|_| opens)?;
-        if wide::suits(context) {
-            return unfit(context).is_none().then(|| wide::source_of(cuda, context));
-        }
-        FirstKernels::of(context).source(cuda)
+        first_kernels(self.device.as_ref().filter(|_| opens)?, context)
     }
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
@@ -73,7 +68,11 @@ impl Driver for Annealing {
             None => self.population.top(MOVED).ok()?,
         };
         let population = population.into_iter().filter(Elite::is_known).collect();
-        let (epoch, sweeps) = (self.epoch, self.long.unwrap_or(self.sweeps));
+        let sweeps = match self.phase {
+            Phase::Climb { sweeps } => sweeps,
+            _ => self.long.unwrap_or(self.sweeps),
+        };
+        let epoch = self.epoch;
         Some(DriverState { population, archive: self.archive.clone(), epoch, sweeps })
     }
 
@@ -88,7 +87,8 @@ impl Driver for Annealing {
             None => self.sweeps = sweeps,
         }
         (self.archive, self.epoch, self.moved) = (archive, epoch, Some(population));
-        (self.large, self.phase) = (context.is_large(), Phase::Evolve);
+        self.phase = if context.climbs() { Phase::Climb { sweeps } } else { Phase::Evolve };
+        self.large = context.is_large();
     }
 
     fn rebase(&mut self, _: &SearchContext, translate: &Translate<'_>) {

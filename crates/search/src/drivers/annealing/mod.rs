@@ -26,8 +26,9 @@ use self::operators::OperatorSelection;
 use super::tuning::ROUND_WORK;
 use super::tuning::annealing::wide::GROWTH;
 use super::tuning::annealing::{
-    DOUBLINGS, FIRST_SWEEPS, GREEDY_SWEEPS, IN_VAIN, LARGE_CHILD_WORK, LARGE_PATIENCE, LEAST_SUBPOPULATION,
-    LEAST_SWEEPS, LONG_SWEEPS, LONGEST_CLIMB, MOST_SWEEPS, OPENING_SWEEPS, PATIENCE, SHORT_OPENING_SWEEPS, TREE_EVERY,
+    DOUBLINGS, FIRST_SWEEPS, GREEDY_SWEEPS, HOTTEST_CLIMB, IN_VAIN, LARGE_CHILD_WORK, LARGE_PATIENCE,
+    LEAST_SUBPOPULATION, LEAST_SWEEPS, LONG_SWEEPS, LONGEST_CLIMB, MOST_SWEEPS, OPENING_SWEEPS, PATIENCE,
+    SHORT_OPENING_SWEEPS, TREE_EVERY,
 };
 use crate::core::context::SearchContext;
 use crate::core::effort::Effort;
@@ -180,7 +181,7 @@ impl Annealing {
 
     /// States that take second parents from each other.
     fn subpopulation(&self, context: &SearchContext) -> usize {
-        if !context.is_large() || self.joined || context.graph.falls_into_parts() {
+        if !context.is_large() || self.joined || context.falls_into_parts() {
             return self.states;
         }
         let longer = (self.sweeps / self.base_sweeps(context)).max(1) as usize;
@@ -203,7 +204,8 @@ impl Annealing {
         let (subpopulation, sweeps) = match self.phase {
             Phase::Open { sweeps } => (0, sweeps),
             Phase::Climb { sweeps } => {
-                let choice = (sweeps / FIRST_SWEEPS).ilog2() as usize;
+                let steps = if self.keeps_climbing(context) { 2 } else { 1 };
+                let choice = (steps * (sweeps / FIRST_SWEEPS).max(1).ilog2() as usize).min(HOTTEST_CLIMB);
                 cold = std::array::from_fn(|k| if k < choice { 0 } else { u32::MAX });
                 // the smallest: states are copies, of which a region has random values
                 region = [u32::MAX; 4];
@@ -249,7 +251,9 @@ impl Annealing {
             effort.note = self.begin(context, pool)?;
             effort.clipped = self.clipped.take();
         }
-        let round_work = ROUND_WORK * self.population.speed(context);
+        // what the host does between two rounds of one state takes about as long as a sweep of one thread
+        let least = if self.population.is_together(context) { 2 * context.sweep_work } else { 0 };
+        let round_work = ROUND_WORK.max(least) * self.population.speed(context);
         // a run that must be repeated does not depend on threads
         let threads = if context.portable { 1 } else { rayon::current_num_threads() as u64 };
         let mut work = 0;
@@ -309,6 +313,11 @@ impl Annealing {
             && self.population.tree_sweeps(context) < f64::from(TREE_EVERY)
     }
 
+    /// Whether anneals double as long as the run goes on, here where children are made.
+    pub(super) fn keeps_climbing(&self, context: &SearchContext) -> bool {
+        self.population.is_together(context) && !context.falls_into_parts()
+    }
+
     /// What follows from a finished generation.
     fn follow(
         &mut self,
@@ -320,6 +329,7 @@ impl Annealing {
             self.phase = match sweeps {
                 // each anneal as long as all before it together, as an end of one is what is told
                 _ if self.population.is_together(context) && sweeps < LONG_SWEEPS => Phase::Open { sweeps: 2 * sweeps },
+                _ if self.keeps_climbing(context) => Phase::Climb { sweeps: 2 * sweeps },
                 FIRST_SWEEPS => self.opening(context),
                 _ => Phase::Evolve,
             };
@@ -327,12 +337,16 @@ impl Annealing {
         }
         if let Phase::Climb { sweeps } = self.phase {
             self.best = self.best.min(replacement.best);
-            self.phase = match self.population.is_together(context) {
-                true if sweeps >= LONG_SWEEPS => Phase::Evolve,
-                false if sweeps >= LONGEST_CLIMB => self.opening(context),
-                _ => Phase::Climb { sweeps: 2 * sweeps },
+            let (together, keeps) = (self.population.is_together(context), self.keeps_climbing(context));
+            self.phase = match sweeps {
+                LONG_SWEEPS.. if together && !keeps => Phase::Evolve,
+                LONGEST_CLIMB.. if !together => self.opening(context),
+                ..LONG_SWEEPS if keeps => Phase::Climb { sweeps: 4 * sweeps },
+                _ => Phase::Climb { sweeps: (2 * sweeps).min(MOST_SWEEPS) },
             };
-            return Ok(());
+            // the first climbs begin at an assignment that has not settled
+            let settles = self.keeps_climbing(context) && sweeps <= LONG_SWEEPS;
+            return if settles { self.narrow(context) } else { Ok(()) };
         }
         let tree_factor = 1.0 + self.population.tree_sweeps(context) / f64::from(generation.sweeps.min(TREE_EVERY));
         self.operators.note(&replacement.tally, tree_factor, self.end);
@@ -376,7 +390,7 @@ impl Annealing {
         }
         self.stalled = 0;
         let base = self.base_sweeps(context);
-        if self.in_vain < IN_VAIN[usize::from(context.graph.falls_into_parts())] {
+        if self.in_vain < IN_VAIN[usize::from(context.falls_into_parts())] {
             self.in_vain += 1;
             self.sweeps = (2 * self.sweeps).min(base << DOUBLINGS);
         } else if self.joined || self.archive.is_empty() {
@@ -397,7 +411,8 @@ impl Annealing {
         if !context.is_large() {
             return Ok(());
         }
-        if self.phase != Phase::Evolve {
+        let climbs_on = matches!(self.phase, Phase::Climb { sweeps } if sweeps > LONG_SWEEPS);
+        if self.phase != Phase::Evolve && !climbs_on {
             if self.epoch > 0 {
                 self.adopted = pool.best();
             }

@@ -5,8 +5,9 @@
 use super::TabuSearch;
 use super::walk::TabuProgress;
 use crate::core::context::SearchContext;
-use crate::core::cuda::{Device, Uploads, largest_sums};
+use crate::core::cuda::{Device, Uploads};
 use crate::core::layout::MoveLayout;
+use crate::core::row_shape::largest_sums;
 use crate::device::shared::device_structs;
 use crate::device::{DeviceError, Info, Source, ValidAsZeroBits};
 use crate::drivers::tuning::tabu::{RATED, REMEMBERED};

@@ -2,14 +2,13 @@
 
 use super::lanes::{StateLanes, source};
 use crate::core::context::SearchContext;
-use crate::core::cuda::{RowShape, unfit};
-use crate::device::{Cuda, Info, Source};
+use crate::core::row_shape::RowShape;
+use crate::device::{Info, Source};
 use crate::drivers::annealing::takes_long;
 use crate::drivers::tuning::annealing::device::{
-    BLOCKS, FEW_THREADS, MOST_LANES, NODE_VISITS, PATIENCE, SATURATING, SMALL_THREADS, THREADS, TOGETHER,
+    BLOCKS, FEW_THREADS, MOST_LANES, NODE_VISITS, SATURATING, SMALL_THREADS, THREADS, TOGETHER,
 };
 use crate::stop::Stop;
-use std::sync::Arc;
 
 /// Bytes of shared memory beside the values, and what each block takes with the driver's own.
 const BESIDE: u32 = 128;
@@ -175,29 +174,6 @@ impl LaunchShape {
 
     pub fn source(&self, block: Block) -> Source {
         source(block.lanes, self.bytes, block.together, block.keeps, self.shape.wide)
-    }
-}
-
-/// What the kernels of the first population on a core are made of, and how many states it has, 0 where no number was
-/// asked for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FirstKernels(Option<(LaunchShape, usize)>);
-
-impl FirstKernels {
-    pub fn of(context: &SearchContext) -> FirstKernels {
-        let fits = context.variables() > 0 && unfit(context).is_none();
-        FirstKernels(fits.then(|| (LaunchShape::of(context, RowShape::of(context)), context.population.unwrap_or(0))))
-    }
-
-    /// The kernels on a device.
-    pub fn source(self, cuda: &Cuda) -> Option<Source> {
-        let (launch_shape, states) = self.0?;
-        Some(launch_shape.source(launch_shape.block(&cuda.info, states as u32, Overrides::default())))
-    }
-
-    /// Whether a device has them, or takes them from the cache; else they are compiled from now on.
-    pub fn is_there(self, cuda: &Arc<Cuda>) -> bool {
-        self.source(cuda).is_none_or(|source| !matches!(cuda.poll(&source, PATIENCE), Ok(None)))
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "kernel launches")]
 
 pub(crate) mod arguments;
+pub(crate) mod first_kernels;
 pub(crate) mod lanes;
 pub(crate) mod launch_shape;
 #[cfg(test)]

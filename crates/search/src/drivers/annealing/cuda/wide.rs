@@ -5,8 +5,9 @@
 use super::launch_shape::value_bytes;
 use super::{Standing, disagreement, missing, packed, unpacked};
 use crate::core::context::SearchContext;
-use crate::core::cuda::{CoreArgument, Device, DeviceCore, RowShape};
+use crate::core::cuda::{CoreArgument, Device, DeviceCore};
 use crate::core::elite::Elite;
+use crate::core::row_shape::RowShape;
 use crate::device::shared::device_structs;
 use crate::device::{Blocks, CudaSlice, DeviceError, Held, Kernel, PushKernelArg, Source, ValidAsZeroBits};
 use crate::drivers::annealing::cuda::lanes::StateLanes;
@@ -15,9 +16,7 @@ use crate::drivers::annealing::generation::{
 };
 use crate::drivers::tuning::annealing::GREEDY_SWEEPS;
 use crate::drivers::tuning::annealing::device::MOST_LANES;
-use crate::drivers::tuning::annealing::wide::{
-    BARRIER, LEAST_VARIABLES, MOST_SHARED, OCCUPANCY, SPEED, TELLING, TURN_WORK,
-};
+use crate::drivers::tuning::annealing::wide::{BARRIER, MOST_SHARED, OCCUPANCY, SPEED, TELLING, TURN_WORK};
 use crate::fang::boltzmann::Boltzmann;
 use crate::kernels;
 use crate::rng::mix;
@@ -58,13 +57,11 @@ device_structs! {
 // SAFETY: zeros are numbers.
 unsafe impl ValidAsZeroBits for Outcome {}
 
-/// Whether a core's states are annealed one at a time, by a whole device. Where what differs between states falls into
-/// parts, as on grids, many states with tree moves come further, as long as multiprocessors have room for them.
+/// Whether a whole device anneals one state of a core: where all threads of the CPU do, or where the shared memory of a
+/// multiprocessor has no room for one.
 pub(crate) fn suits(context: &SearchContext) -> bool {
     let is_free = !context.portable && context.population.is_none();
-    let n = context.variables();
-    // the graph is looked at last: that takes all variables
-    is_free && context.is_large() && (n >= MOST_SHARED || n >= LEAST_VARIABLES && !context.graph.falls_into_parts())
+    context.has_one_state() || is_free && context.is_large() && context.variables() >= MOST_SHARED
 }
 
 /// A state and its child in device memory.
@@ -135,7 +132,7 @@ pub fn sources() -> Vec<Source> {
 
 /// The kernels of a core that suits, on a device.
 pub(crate) fn source_of(cuda: &Device, context: &SearchContext) -> Source {
-    let shape = RowShape::of(context);
+    let shape = context.row_shape();
     source(lanes(cuda, context, shape), value_bytes(context), shape.wide)
 }
 
@@ -213,8 +210,12 @@ impl WidePopulation {
         Ok(unpacked(&self.cuda.read(&self.values[which])?, self.core.argument.variables as usize, self.bytes))
     }
 
-    /// Writes the state's values.
+    /// Writes the state's values, which the host knows.
     fn store(&mut self, elite: &Elite) -> Result<(), DeviceError> {
+        self.best = self.best.min(elite.energy.total);
+        if elite.energy.violations == 0 {
+            self.best_allowed = self.best_allowed.min(elite.energy.total);
+        }
         let row = packed(&elite.values, self.bytes);
         self.cuda.write(&row, &mut self.values[0].slice_mut(..row.len()))?;
         self.state = Standing::of(elite);
@@ -283,24 +284,30 @@ impl WidePopulation {
         Ok(Standing { total, hash, violations, plan: 0 })
     }
 
-    /// The child, if it is better than all told of before, or the best without violations, and the last is some time
-    /// ago: evaluating one on the host takes as long as many sweeps.
-    fn better(&mut self, context: &SearchContext, child: Standing) -> Result<Vec<Elite>, DeviceError> {
-        let is_allowed = child.violations == 0;
-        if self.untold / TELLING < context.sweep_work {
+    /// Whether something better than all told of before is told of now: evaluating it on the host takes as long as many
+    /// sweeps. Where a child `is_whole` nothing better comes soon.
+    fn tells(&self, context: &SearchContext, standing: Standing, is_whole: bool) -> bool {
+        let each = if is_whole { 1 } else { TELLING };
+        let is_better = standing.total < self.best || standing.violations == 0 && standing.total < self.best_allowed;
+        is_better && self.untold / each >= context.sweep_work
+    }
+
+    /// The child, or the state that stands behind it, where one of them is told of.
+    fn better(&mut self, context: &SearchContext, child: Standing, is_whole: bool) -> Result<Vec<Elite>, DeviceError> {
+        let both = [(1, child, is_whole), (0, self.state, true)];
+        let Some((which, standing, _)) =
+            both.into_iter().find(|&(_, standing, whole)| self.tells(context, standing, whole))
+        else {
             return Ok(Vec::new());
-        }
-        if child.total >= self.best && !(is_allowed && child.total < self.best_allowed) {
-            return Ok(Vec::new());
-        }
-        self.best = self.best.min(child.total);
-        if is_allowed {
-            self.best_allowed = self.best_allowed.min(child.total);
+        };
+        self.best = self.best.min(standing.total);
+        if standing.violations == 0 {
+            self.best_allowed = self.best_allowed.min(standing.total);
         }
         self.untold = 0;
-        let elite = Elite::new(&context.tables, self.fetch(1)?);
-        if elite.energy.total != child.total || elite.hash != child.hash {
-            return Err(disagreement(child.total, elite.energy.total));
+        let elite = Elite::new(&context.tables, self.fetch(which)?);
+        if elite.energy.total != standing.total || elite.hash != standing.hash {
+            return Err(disagreement(standing.total, elite.energy.total));
         }
         Ok(vec![elite])
     }
@@ -374,14 +381,13 @@ impl Population for WidePopulation {
             self.combine(mix(key, decision::TIES_AFTER))?;
         }
         // a hot state is no better than the best so far
-        if 2 * growing.sweeps >= all {
-            let standing = self.measure()?;
-            offspring.best = self.better(context, standing)?;
-            if growing.sweeps == all {
-                self.child = Some((standing, growing.plan));
-                offspring.made = 1;
-                return Ok(offspring);
-            }
+        let is_cold = 2 * growing.sweeps >= all;
+        let standing = if is_cold { self.measure()? } else { Standing::of(&Elite::none()) };
+        offspring.best = self.better(context, standing, growing.sweeps == all)?;
+        if growing.sweeps == all {
+            self.child = Some((standing, growing.plan));
+            offspring.made = 1;
+            return Ok(offspring);
         }
         self.growing = Some(growing);
         Ok(offspring)
