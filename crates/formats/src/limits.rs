@@ -71,8 +71,6 @@ pub(super) struct Sums {
     above: Cost,
     /// The sum of the least costs.
     least: Cost,
-    /// The sum of the differences between largest and least cost.
-    spread: Cost,
 }
 
 impl Sums {
@@ -82,7 +80,6 @@ impl Sums {
         self.below = self.below.saturating_add((-least).max(0));
         self.above = self.above.saturating_add(largest.max(0));
         self.least = self.least.saturating_add(least);
-        self.spread = self.spread.saturating_add(largest - least);
     }
 
     /// The sums with those of global functions.
@@ -97,16 +94,17 @@ impl Sums {
         self.with(globals).below
     }
 
-    /// Sums have 64 bits and saturate at [`FORBIDDEN`], also those of costs less their function's least one. That is
-    /// right only for sums that reach `top` and stay there.
+    /// Sums have 64 bits and saturate at [`FORBIDDEN`], also those of costs less their function's least one if that is
+    /// negative. That is right only for sums that reach `top` and stay there.
     pub(super) fn check(&self, top: Cost, globals: &Decomposer, tokens: &Tokens<'_>) -> Result<(), Error> {
-        let Sums { below, above, least, spread } = self.with(globals);
+        let Sums { below, above, least } = self.with(globals);
+        let both = below.saturating_add(above);
         let fits = match top {
             ..=COST_LIMIT => {
                 let reaches_top = i128::from(top) - i128::from(least) <= FORBIDDEN.into();
-                below == 0 || above < FORBIDDEN && (spread < FORBIDDEN || reaches_top)
+                below == 0 || above < FORBIDDEN && (both < FORBIDDEN || reaches_top)
             }
-            top => above < FORBIDDEN.min(top) && spread < FORBIDDEN,
+            top => above < FORBIDDEN.min(top) && both < FORBIDDEN,
         };
         if !fits || below >= FORBIDDEN {
             let hint = "the sum of the largest costs of all functions passes 64-bit arithmetic";

@@ -70,6 +70,19 @@ fn totals_that_reach_a_bound_beyond_single_costs_are_refused() {
     }
 }
 
+/// Least costs above 0 stay in their tables: they count towards the largest sum.
+#[test]
+fn sums_below_and_above_zero_are_bounded_together() {
+    let most = (1i64 << 58) - 1;
+    let text = |below: i64| {
+        let above = format!("{{[0] [1 {most}]}}").repeat(3);
+        format!("{{{{t <inf}} {{2}} {{ {above} {{[0] [-{most} 0]}} {{[0] [0 -{below}]}} }} }}")
+    };
+    assert_eq!(evaluate(&parse(&text(3)).expect("a network"), &[1]).cost, 3 * most - 3);
+    let error = parse(&text(4)).expect_err("costs differ by 2^60").to_string();
+    assert!(error.contains("smaller costs"), "{error}");
+}
+
 #[test]
 fn alldiff_compares_names() {
     let network = parse("{{t <9} {a [p q] b [q p]} { {[a b] alldiff [[] []]} }}").expect("a network");
