@@ -165,7 +165,7 @@ pub(super) mod run {
     pub const WORTH_TIGHTENING: usize = 32;
     /// What a unit of the bounds' time counts where one state's anneals double: they then have a ninth of one thread's
     /// time and not a third. Bounds of such networks stay far from the best solution (large-sparse, 10^5 variables:
-    /// 22 % after 40 s with either), whose anneals need all the time that there is.
+    /// 22 % after 40 s with a third), whose anneals need all the time that there is. Other numbers were not tried.
     pub const CLIMBING_PRICE: u64 = 4;
     /// Work of a sweep of a core up to which bounds are worked on while a device opens: slices of larger ones may take
     /// longer than that.

@@ -362,8 +362,8 @@ impl SearchContext {
         self.size.is_vast || self.size.has_one_state
     }
 
-    /// Whether the anneals of one state double as long as the run goes on: one of twice the length is worth more than
-    /// all that short ones add, unless parts of several can be put together (results/notes/cpu.md).
+    /// Whether the anneals of one state double as long as the run goes on: a long one gains more than short ones of as
+    /// many sweeps together, unless parts of several can be put together (results/notes/cpu.md).
     pub fn climbs(&self) -> bool {
         self.has_one_state() && !self.falls_into_parts()
     }

@@ -180,8 +180,8 @@ pub(crate) mod annealing {
     /// half of it where it leads, and `spins` where that fits, on a device, too: annealing found more on sparse random
     /// graphs (results/binary).
     pub const LARGE_FLOOR: f64 = 0.5;
-    /// The same where the anneals of one state double as long as the run goes on: between two ends of them others gain
-    /// more.
+    /// The least part of the time if the anneals of one state double as long as the run goes on: between the ends of
+    /// two anneals other drivers gain more. Other numbers were not measured apart from other changes.
     pub const CLIMBING_FLOOR: f64 = 0.75;
 
     /// Sweeps of the two anneals that begin a pool: the first shows a solution at once, the second is worth its time on
@@ -197,10 +197,13 @@ pub(crate) mod annealing {
     /// Sweeps of the anneals that begin a pool of few states: the first one of a large core and those of long
     /// annealing, whose later ones have twice as many each until one takes so much work, a fifth of a second.
     pub const LONG_SWEEPS: u32 = 256;
-    /// Where anneals from a solution that is known begin at most, of [`COLD_SHARES`]. From an anneal of 1000 sweeps of
-    /// 30000 variables, 4000 more came to 2273867, 2272015 and 2271942 from shares of 0.37, 0.45 and 0.53, from random
-    /// values to 2272529 (results/notes/cpu.md).
+    /// The hottest of [`COLD_SHARES`] from which anneals begin at a solution that is known. After 1000 sweeps of 30000
+    /// variables, 4000 more came to 2273867 from a temperature of 14, to 2272015 from 18, to 2271942 from 22, and from
+    /// random values and 30 to 2272529 (results/notes/cpu.md). This share is at 27 to 33; others were not measured.
     pub const HOTTEST_CLIMB: usize = 6;
+    /// Sweeps of one thread that a round of one state is worth at least: what the host does between rounds grows with
+    /// the variables as sweeps do. Other numbers were not tried.
+    pub const ROUND_SWEEPS: u64 = 2;
     pub const LONG_WORK: u64 = 200_000_000;
     /// Sweeps of the last anneal from a known solution, after 4 and 8, before those that begin at random values: on the
     /// CPU alone, as devices have better ones as soon (results/scale).

@@ -10,7 +10,7 @@ use crate::core::elite::Elite;
 use crate::core::pool::{Pool, Translate};
 use crate::device::Source;
 use crate::drivers::cycling;
-use crate::drivers::tuning::annealing::{CLIMBING_FLOOR, LARGE_FLOOR, MOST_SWEEPS, MOVED, WEIGHT};
+use crate::drivers::tuning::annealing::{CLIMBING_FLOOR, LARGE_FLOOR, LONG_SWEEPS, MOST_SWEEPS, MOVED, WEIGHT};
 use crate::stop::Stop;
 use rayon::prelude::*;
 
@@ -69,7 +69,8 @@ impl Driver for Annealing {
         };
         let population = population.into_iter().filter(Elite::is_known).collect();
         let sweeps = match self.phase {
-            Phase::Climb { sweeps } => sweeps,
+            // shorter climbs are over before a run that goes on has begun
+            Phase::Climb { sweeps } if sweeps > LONG_SWEEPS => sweeps,
             _ => self.long.unwrap_or(self.sweeps),
         };
         let epoch = self.epoch;

@@ -27,7 +27,7 @@ use super::tuning::ROUND_WORK;
 use super::tuning::annealing::wide::GROWTH;
 use super::tuning::annealing::{
     DOUBLINGS, FIRST_SWEEPS, GREEDY_SWEEPS, HOTTEST_CLIMB, IN_VAIN, LARGE_CHILD_WORK, LARGE_PATIENCE,
-    LEAST_SUBPOPULATION, LEAST_SWEEPS, LONG_SWEEPS, LONGEST_CLIMB, MOST_SWEEPS, OPENING_SWEEPS, PATIENCE,
+    LEAST_SUBPOPULATION, LEAST_SWEEPS, LONG_SWEEPS, LONGEST_CLIMB, MOST_SWEEPS, OPENING_SWEEPS, PATIENCE, ROUND_SWEEPS,
     SHORT_OPENING_SWEEPS, TREE_EVERY,
 };
 use crate::core::context::SearchContext;
@@ -251,8 +251,7 @@ impl Annealing {
             effort.note = self.begin(context, pool)?;
             effort.clipped = self.clipped.take();
         }
-        // what the host does between two rounds of one state takes about as long as a sweep of one thread
-        let least = if self.population.is_together(context) { 2 * context.sweep_work } else { 0 };
+        let least = if self.population.is_together(context) { ROUND_SWEEPS * context.sweep_work } else { 0 };
         let round_work = ROUND_WORK.max(least) * self.population.speed(context);
         // a run that must be repeated does not depend on threads
         let threads = if context.portable { 1 } else { rayon::current_num_threads() as u64 };

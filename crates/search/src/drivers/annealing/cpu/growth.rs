@@ -1,5 +1,5 @@
-//! Children of cores with one state: all threads make one together, some sweeps a turn, and what it has come to is told
-//! on the way. One begins where its parent is: regions of a second parent would be joined to it at places without
+//! Children of cores with one state: all threads make one together, some sweeps a turn, and report better states on the
+//! way. One begins where its parent is: regions of a second parent would be joined to it at places without
 //! number.
 
 use super::states::{Child, CpuPopulation, Growing};

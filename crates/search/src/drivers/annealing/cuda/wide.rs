@@ -284,21 +284,20 @@ impl WidePopulation {
         Ok(Standing { total, hash, violations, plan: 0 })
     }
 
-    /// Whether something better than all told of before is told of now: evaluating it on the host takes as long as many
-    /// sweeps. Where a child `is_whole` nothing better comes soon.
+    /// Whether a state is better than all reported before, and the last report is long enough ago: the host's
+    /// evaluation takes as long as many sweeps. A child that `is_whole` waits less, as nothing better comes soon.
     fn tells(&self, context: &SearchContext, standing: Standing, is_whole: bool) -> bool {
         let each = if is_whole { 1 } else { TELLING };
         let is_better = standing.total < self.best || standing.violations == 0 && standing.total < self.best_allowed;
         is_better && self.untold / each >= context.sweep_work
     }
 
-    /// The child, or the state that stands behind it, where one of them is told of.
+    /// The child, or else the state from which it began, if [`tells`](Self::tells) reports one of them.
     fn better(&mut self, context: &SearchContext, child: Standing, is_whole: bool) -> Result<Vec<Elite>, DeviceError> {
-        let both = [(1, child, is_whole), (0, self.state, true)];
-        let Some((which, standing, _)) =
-            both.into_iter().find(|&(_, standing, whole)| self.tells(context, standing, whole))
-        else {
-            return Ok(Vec::new());
+        let (which, standing) = match () {
+            () if self.tells(context, child, is_whole) => (1, child),
+            () if self.tells(context, self.state, true) => (0, self.state),
+            () => return Ok(Vec::new()),
         };
         self.best = self.best.min(standing.total);
         if standing.violations == 0 {
