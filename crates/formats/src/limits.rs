@@ -71,6 +71,8 @@ pub(super) struct Sums {
     above: Cost,
     /// The sum of the least costs.
     least: Cost,
+    /// The sum of the largest costs, each less its function's least one if that is negative.
+    raised: Cost,
 }
 
 impl Sums {
@@ -80,6 +82,7 @@ impl Sums {
         self.below = self.below.saturating_add((-least).max(0));
         self.above = self.above.saturating_add(largest.max(0));
         self.least = self.least.saturating_add(least);
+        self.raised = self.raised.saturating_add(largest - least.min(0));
     }
 
     /// The sums with those of global functions.
@@ -97,14 +100,13 @@ impl Sums {
     /// Sums have 64 bits and saturate at [`FORBIDDEN`], also those of costs less their function's least one if that is
     /// negative. That is right only for sums that reach `top` and stay there.
     pub(super) fn check(&self, top: Cost, globals: &Decomposer, tokens: &Tokens<'_>) -> Result<(), Error> {
-        let Sums { below, above, least } = self.with(globals);
-        let both = below.saturating_add(above);
+        let Sums { below, above, least, raised } = self.with(globals);
         let fits = match top {
             ..=COST_LIMIT => {
                 let reaches_top = i128::from(top) - i128::from(least) <= FORBIDDEN.into();
-                below == 0 || above < FORBIDDEN && (both < FORBIDDEN || reaches_top)
+                below == 0 || above < FORBIDDEN && (raised < FORBIDDEN || reaches_top)
             }
-            top => above < FORBIDDEN.min(top) && both < FORBIDDEN,
+            top => above < FORBIDDEN.min(top) && raised < FORBIDDEN,
         };
         if !fits || below >= FORBIDDEN {
             let hint = "the sum of the largest costs of all functions passes 64-bit arithmetic";

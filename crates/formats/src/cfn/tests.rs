@@ -81,6 +81,9 @@ fn sums_below_and_above_zero_are_bounded_together() {
     assert_eq!(evaluate(&parse(&text(3)).expect("a network"), &[1]).cost, 3 * most - 3);
     let error = parse(&text(4)).expect_err("costs differ by 2^60").to_string();
     assert!(error.contains("smaller costs"), "{error}");
+    // what is below 0 throughout leaves nothing in its table
+    let constant = text(4).replace("[0 -4]", "[-4 -4]");
+    assert_eq!(evaluate(&parse(&constant).expect("a network"), &[1]).cost, 3 * most - 4);
 }
 
 #[test]
