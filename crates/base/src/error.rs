@@ -146,6 +146,16 @@ pub enum ModelError {
         /// What it must not pass.
         limit: i64,
     },
+    /// Costs whose sum is too large for the arithmetic.
+    #[error(
+        "function {function}: the largest costs of all functions reach {limit} together, too much for 64-bit arithmetic; smaller costs fit"
+    )]
+    SumTooLarge {
+        /// Index of the function that is one too many.
+        function: usize,
+        /// What they must not reach.
+        limit: i64,
+    },
 }
 
 /// A doubtful place in a file that was read nevertheless: its author may have meant something else.

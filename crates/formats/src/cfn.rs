@@ -9,7 +9,7 @@ mod write;
 pub(super) use write::write;
 
 use super::global::{self, Bound, Form, Names, closes, open, take};
-use super::limits::{CostSpan, Domains, Sums};
+use super::limits::{Domains, check_sums};
 use super::options::ReadOptions;
 use super::tables::Listed;
 use super::tokens::{Place, Tokens};
@@ -48,7 +48,6 @@ pub(super) fn read_network(tokens: &mut Tokens<'_>) -> Result<(Network, u32), Er
         tagged,
         form,
         names: &names,
-        sums: Sums::default(),
         decomposer: Decomposer::default(),
         waiting: FxHashMap::default(),
         defined: FxHashMap::default(),
@@ -162,12 +161,11 @@ struct Reader<'r, 't, 'n> {
     tagged: bool,
     form: Form<'n>,
     names: &'n Names,
-    sums: Sums,
     decomposer: Decomposer,
     /// By the name of the function with the table.
     waiting: FxHashMap<Box<str>, Vec<Waiting>>,
-    /// Functions with tables so far, by name, each with its span.
-    defined: FxHashMap<Box<str>, (u32, CostSpan)>,
+    /// Functions with tables so far, by name.
+    defined: FxHashMap<Box<str>, u32>,
 }
 
 impl Reader<'_, '_, '_> {
@@ -183,9 +181,9 @@ impl Reader<'_, '_, '_> {
             return Err(self.tokens.error_at(waiting[0].place, name, "the name of a function", hint));
         }
         // a bound beyond single costs is not kept: totals must not reach it
-        self.sums.check(bound.top.max(-COST_LIMIT), &self.decomposer, self.tokens)?;
+        check_sums(bound.top.max(-COST_LIMIT), &self.builder, &self.decomposer, self.tokens)?;
         // a cost beyond all others reaches the bound as long as negative ones do not make up for it
-        let makes_up = self.sums.below(&self.decomposer) > COST_LIMIT.saturating_sub(bound.top.max(0));
+        let makes_up = self.builder.sums().below > COST_LIMIT.saturating_sub(bound.top.max(0));
         if makes_up && bound.passed.load(Ordering::Relaxed) {
             let hint = "negative costs could make up for costs that reach the bound of the problem";
             return Err(self.tokens.error_with("smaller costs, or inf", hint));
@@ -295,10 +293,9 @@ impl Reader<'_, '_, '_> {
         if (costs.len() as u64) < expected {
             return Err(self.tokens.error(format!("{expected} costs, not {}", costs.len())));
         }
-        let span = CostSpan::of(costs.iter().copied());
         let function = self.builder.dense(scope, costs);
         let function = function.map_err(|error| self.tokens.error_with("a table that fits", error.to_string()))?;
-        self.define(name, function, span)
+        self.define(name, function)
     }
 
     /// A default cost, and tuples that have another one.
@@ -321,24 +318,22 @@ impl Reader<'_, '_, '_> {
             }
         }
         drop(known);
-        let span = listed.span();
         let function = self.builder.table(scope, &listed.table());
         let function = function.map_err(|error| self.tokens.error_with("a table that fits", error.to_string()))?;
-        self.define(name, function, span)
+        self.define(name, function)
     }
 
     /// The table of another function: an earlier one, or the next of that name, which stands at `place`.
     fn shared(&mut self, other: &str, place: Place, name: Option<&str>, scope: Vec<u32>) -> Result<(), Error> {
         let waiting = Waiting { name: name.map(Into::into), scope, place };
-        if let Some(&(original, span)) = self.defined.get(other) {
-            return self.share(waiting, original, span);
+        if let Some(&original) = self.defined.get(other) {
+            return self.share(waiting, original);
         }
         self.waiting.entry(other.into()).or_default().push(waiting);
         Ok(())
     }
 
-    fn share(&mut self, Waiting { name, scope, place }: Waiting, original: u32, span: CostSpan) -> Result<(), Error> {
-        self.sums.add(span);
+    fn share(&mut self, Waiting { name, scope, place }: Waiting, original: u32) -> Result<(), Error> {
         let number = self.builder.function_count();
         if let Err(error) = self.builder.shared(&scope, original) {
             return Err(self.tokens.error_at(place, "costs", "a shared table that fits", error.to_string()));
@@ -350,12 +345,11 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Keeps a function with a table for others, and gives it to those that wait for it.
-    fn define(&mut self, name: Option<&str>, function: u32, span: CostSpan) -> Result<(), Error> {
-        self.sums.add(span);
+    fn define(&mut self, name: Option<&str>, function: u32) -> Result<(), Error> {
         let Some(name) = name else { return Ok(()) };
-        let _ = self.defined.insert(name.into(), (function, span));
+        let _ = self.defined.insert(name.into(), function);
         for waiting in self.waiting.remove(name).unwrap_or_default() {
-            self.share(waiting, function, span)?;
+            self.share(waiting, function)?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::globals::Decomposer;
-use crate::model::{Builder, COST_LIMIT, Cost, FORBIDDEN};
+use crate::model::{Builder, COST_LIMIT, Cost, Sums};
 
 /// Values of all variables together: 1 GiB of unary costs.
 const VALUES: u64 = 1 << 27;
@@ -42,80 +42,16 @@ impl Domains {
     }
 }
 
-/// The least and the largest finite cost of a function; 0 if it has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct CostSpan {
-    pub least: Cost,
-    pub largest: Cost,
-}
-
-impl CostSpan {
-    /// The span of some costs.
-    pub(super) fn of(costs: impl Iterator<Item = Cost>) -> CostSpan {
-        let finite = costs.filter(|&cost| cost < FORBIDDEN);
-        let spans = finite.map(|cost| CostSpan { least: cost, largest: cost });
-        let both = |one: CostSpan, other: CostSpan| CostSpan {
-            least: one.least.min(other.least),
-            largest: one.largest.max(other.largest),
-        };
-        spans.reduce(both).unwrap_or_default()
-    }
-}
-
-/// The costs of all functions together.
-#[derive(Default)]
-pub(super) struct Sums {
-    /// The sum of the least costs, negated, of the functions that have negative ones.
-    below: Cost,
-    /// The sum of the largest costs of the functions that have positive ones.
-    above: Cost,
-    /// The sum of the least costs.
-    least: Cost,
-    /// The sum of the largest costs, each less its function's least one if that is negative.
-    raised: Cost,
-}
-
-impl Sums {
-    /// Adds a function.
-    pub(super) fn add(&mut self, span: CostSpan) {
-        let CostSpan { least, largest } = span;
-        self.below = self.below.saturating_add((-least).max(0));
-        self.above = self.above.saturating_add(largest.max(0));
-        self.least = self.least.saturating_add(least);
-        self.raised = self.raised.saturating_add(largest - least.min(0));
-    }
-
-    /// The sums with those of global functions.
-    fn with(&self, globals: &Decomposer) -> Sums {
-        let mut all = Sums { ..*self };
-        globals.ranges().iter().for_each(|&(least, largest)| all.add(CostSpan { least, largest }));
-        all
-    }
-
-    /// How far below 0 all functions together may be.
-    pub(super) fn below(&self, globals: &Decomposer) -> Cost {
-        self.with(globals).below
-    }
-
-    /// Sums have 64 bits and saturate at [`FORBIDDEN`], also those of costs less their function's least one if that is
-    /// negative. That is right only for sums that reach `top` and stay there.
-    pub(super) fn check(&self, top: Cost, globals: &Decomposer, tokens: &Tokens<'_>) -> Result<(), Error> {
-        let Sums { below, above, least, raised } = self.with(globals);
-        let fits = match top {
-            ..=COST_LIMIT => {
-                let reaches_top = i128::from(top) - i128::from(least) <= FORBIDDEN.into();
-                below == 0 || above < FORBIDDEN && (raised < FORBIDDEN || reaches_top)
-            }
-            top => above < FORBIDDEN.min(top) && raised < FORBIDDEN,
-        };
-        if !fits || below >= FORBIDDEN {
-            let hint = "the sum of the largest costs of all functions passes 64-bit arithmetic";
-            return Err(tokens.error_with("smaller costs", hint));
+/// Checks what the builder does not: totals never reach a `top` beyond single costs, which is not kept, and negative
+/// costs do not make up for what global functions forbid.
+pub(super) fn check_sums(top: Cost, builder: &Builder, globals: &Decomposer, tokens: &Tokens<'_>) -> Result<(), Error> {
+    let Sums { below, above, .. } = builder.sums();
+    let hint = match () {
+        () if top > COST_LIMIT && above >= top => "the sum of the largest costs of all functions reaches top",
+        () if below > 0 && globals.may_reach_limit_in_sum() => {
+            "negative costs could make up for what global functions forbid that reach top"
         }
-        if below > 0 && globals.may_reach_limit_in_sum() {
-            let hint = "negative costs could make up for what global functions forbid that reach top";
-            return Err(tokens.error_with("smaller costs", hint));
-        }
-        Ok(())
-    }
+        () => return Ok(()),
+    };
+    Err(tokens.error_with("smaller costs", hint))
 }

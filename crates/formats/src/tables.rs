@@ -1,6 +1,5 @@
 //! Tables as files list them: a default cost and tuples, which become dense where that pays.
 
-use super::limits::CostSpan;
 use super::tokens::Tokens;
 use crate::error::Error;
 use crate::model::{Cost, SparseTable, Table};
@@ -79,14 +78,6 @@ impl<'s> Listed<'s> {
             dense[index] = cost;
         }
         (self.values, self.costs, self.dense) = (Vec::new(), Vec::new(), Some(dense));
-    }
-
-    /// The least and the largest finite cost.
-    pub fn span(&self) -> CostSpan {
-        match &self.dense {
-            Some(costs) => CostSpan::of(costs.iter().copied()),
-            None => CostSpan::of(self.costs.iter().copied().chain([self.default])),
-        }
     }
 
     /// The table.

@@ -11,7 +11,7 @@ mod write;
 pub(super) use write::write;
 
 use super::global::{self, Form};
-use super::limits::{CostSpan, Domains, Sums};
+use super::limits::{Domains, check_sums};
 use super::options::ReadOptions;
 use super::tables::Listed;
 use super::tokens::{Part, Reach, Tokens};
@@ -61,7 +61,6 @@ fn read_ahead(tokens: &mut Tokens<'_>, reach: Option<Reach>) -> Result<Network, 
         form: Form::Wcsp { top, beyond },
         scope: Vec::new(),
         sizes: Vec::new(),
-        spans: Vec::new(),
         offered: Vec::new(),
         decomposer: Decomposer::default(),
     };
@@ -80,10 +79,8 @@ fn read_ahead(tokens: &mut Tokens<'_>, reach: Option<Reach>) -> Result<Network, 
         reader.function()?;
         left -= 1;
     }
-    let Reader { builder, spans, decomposer, .. } = reader;
-    let mut sums = Sums::default();
-    spans.into_iter().for_each(|span| sums.add(span));
-    sums.check(top, &decomposer, tokens)?;
+    let Reader { builder, decomposer, .. } = reader;
+    check_sums(top, &builder, &decomposer, tokens)?;
     Ok(builder.build())
 }
 
@@ -95,8 +92,6 @@ struct Reader<'r, 't, 'n> {
     scope: Vec<u32>,
     /// Domain sizes along the scope.
     sizes: Vec<u32>,
-    /// The span of each table.
-    spans: Vec<CostSpan>,
     /// Functions offered for sharing.
     offered: Vec<u32>,
     decomposer: Decomposer,
@@ -137,19 +132,14 @@ impl Reader<'_, '_, '_> {
                 .tokens
                 .error(format!("a number of tuples, or one of the {offered} functions shared so far")));
         };
-        let _ = self
-            .builder
-            .shared(&self.scope, original)
-            .map_err(|error| self.tokens.error_with("a shared table that fits", error.to_string()))?;
-        self.spans.push(self.spans[original as usize]);
-        Ok(self.spans.len() as u32 - 1)
+        let function = self.builder.shared(&self.scope, original);
+        function.map_err(|error| self.tokens.error_with("a shared table that fits", error.to_string()))
     }
 
     fn table(&mut self, default: Cost, tuples: u64) -> Result<u32, Error> {
         let listed = read_tuples(self.tokens, self.form, &self.sizes, default, tuples)?;
-        self.spans.push(listed.span());
         let function = self.builder.table(&self.scope, &listed.table());
-        function.map_err(|error| self.tokens.error_with("a table that fits its scope", error.to_string()))
+        function.map_err(|error| self.tokens.error_with("a table that fits", error.to_string()))
     }
 
     /// Reads the next functions, which all threads share, as far as they are plain; how many these were.
@@ -163,19 +153,19 @@ impl Reader<'_, '_, '_> {
                 let default = form.cost(tokens, "a default cost")?;
                 let tuples = tokens.count("a number of tuples")?;
                 let listed = read_tuples(tokens, form, &sizes, default, tuples as u64)?;
-                functions.push((Scope::from(&scope[..]), listed.span(), listed.table()));
+                functions.push((Scope::from(&scope[..]), listed.table()));
             }
             Ok(functions)
         };
         let (mut count, mut before) = (0, Vec::new());
         loop {
-            let Reader { tokens, builder, spans, .. } = self;
+            let Reader { tokens, builder, .. } = self;
             let ahead = tokens.ahead(reach.ahead)?;
             let parts = parts::parts(ahead.text, most - count, reach.part);
             // those of before are added meanwhile
-            let add = || add(builder, spans, std::mem::take(&mut before));
+            let add = || add(builder, std::mem::take(&mut before));
             let (added, read) = rayon::join(add, || ahead.read(&parts, read));
-            added.map_err(|error| tokens.error_with("a table that fits its scope", error.to_string()))?;
+            added.map_err(|error| tokens.error_with("a table that fits", error.to_string()))?;
             before = read?;
             let read = &parts[..before.len()];
             tokens.pass(read);
@@ -187,14 +177,8 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-type Function = (Scope, CostSpan, Table);
-
-fn add(builder: &mut Builder, spans: &mut Vec<CostSpan>, functions: Vec<Vec<Function>>) -> Result<(), ModelError> {
-    for (scope, span, table) in functions.into_iter().flatten() {
-        let _ = builder.table(&scope, &table)?;
-        spans.push(span);
-    }
-    Ok(())
+fn add(builder: &mut Builder, functions: Vec<Vec<(Scope, Table)>>) -> Result<(), ModelError> {
+    functions.into_iter().flatten().try_for_each(|(scope, table)| builder.table(&scope, &table).map(drop))
 }
 
 fn read_scope(

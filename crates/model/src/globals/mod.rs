@@ -43,8 +43,6 @@ pub struct Decomposer {
     entries: u64,
     /// Whether functions may become pairs.
     pairs: bool,
-    /// Least and largest finite cost of each part.
-    ranges: Vec<(Cost, Cost)>,
     /// Whether parts of some function may reach the limit only together.
     sums: bool,
     /// Different sums up to which a chain is exact.
@@ -68,7 +66,7 @@ impl From<ModelError> for Refusal {
 
 impl Default for Decomposer {
     fn default() -> Self {
-        Decomposer { entries: ENTRIES, pairs: true, ranges: Vec::new(), sums: false, narrow: SUMS }
+        Decomposer { entries: ENTRIES, pairs: true, sums: false, narrow: SUMS }
     }
 }
 
@@ -90,16 +88,7 @@ impl Decomposer {
             return Ok(builder.global(global, Parts::default())?); // the builder says what is wrong
         }
         let parts = self.parts(&global, &sizes, stop)?;
-        self.ranges.extend(parts.tables.iter().map(|(_, table)| {
-            let finite = table.costs().filter(|&cost| cost < FORBIDDEN);
-            finite.fold((0, 0), |(least, most): (Cost, Cost), cost| (least.min(cost), most.max(cost)))
-        }));
         Ok(builder.global(global, parts)?)
-    }
-
-    /// The least and the largest finite cost of each part, 0 included.
-    pub fn ranges(&self) -> &[(Cost, Cost)] {
-        &self.ranges
     }
 
     /// Whether parts of a function may reach the limit only together. Negative costs elsewhere would then make up for

@@ -1,6 +1,7 @@
 //! Cost functions: a scope and a table, dense or default-plus-tuples.
 
-use super::{Cost, Costs, CostsIter, FORBIDDEN, Scope};
+use super::sums::CostSpan;
+use super::{Cost, Costs, CostsIter, Entry, FORBIDDEN, Scope, on_entries};
 use std::sync::Arc;
 
 /// A function of the values of a few variables.
@@ -166,7 +167,7 @@ impl CostFunction {
 
     /// Number of value combinations, saturating.
     pub fn combinations(&self, domains: &[u32]) -> u64 {
-        self.scope.iter().fold(1u64, |product, &v| product.saturating_mul(u64::from(domains[v as usize])))
+        combinations(&self.scope, domains)
     }
 
     /// The least cost of any combination.
@@ -179,6 +180,10 @@ impl CostFunction {
             }
         }
     }
+}
+
+fn combinations(scope: &[u32], domains: &[u32]) -> u64 {
+    scope.iter().fold(1u64, |product, &v| product.saturating_mul(u64::from(domains[v as usize])))
 }
 
 /// An odometer: counts through all combinations of values, the last running fastest.
@@ -221,6 +226,19 @@ impl Table {
             Table::Sparse(table) => (CostsIter::from(&table.costs[..]), Some(table.default)),
         };
         costs.chain(default)
+    }
+
+    /// The costs that combinations of a scope's values have.
+    pub(super) fn span(&self, scope: &[u32], domains: &[u32]) -> CostSpan {
+        match self {
+            Table::Dense(costs) => {
+                on_entries!(costs, entries => CostSpan::of(entries.iter().copied().map(Entry::cost)))
+            }
+            Table::Sparse(table) => {
+                let has_default = (table.len() as u64) < combinations(scope, domains);
+                CostSpan::of(table.costs.iter().copied().chain(has_default.then_some(table.default)))
+            }
+        }
     }
 
     /// The table with each cost changed.

@@ -20,6 +20,7 @@ mod reading;
 pub mod rounding;
 mod scaled;
 mod scope;
+mod sums;
 mod tables;
 mod units;
 
@@ -46,5 +47,6 @@ pub use reach::{Reach, near_a_witness};
 pub use reading::{Decimal, Numbers, Reading, Scale, Stated};
 pub use scaled::{ROUNDOFF, Scaled, scale};
 pub use scope::Scope;
+pub use sums::Sums;
 pub use tables::Tables;
 pub use units::Units;

@@ -3,6 +3,7 @@
 use super::{Global, Globals, Network, Notation, Variable};
 use crate::error::ModelError;
 use crate::model::global::{Part, Parts};
+use crate::model::sums::{CostSpan, Sums};
 use crate::model::{
     Agents, COST_LIMIT, Cost, CostFunction, Costs, Entry, FORBIDDEN, Reading, SparseTable, Table, Tables, Units, add,
     on_entries,
@@ -14,18 +15,20 @@ use std::sync::Arc;
 pub struct Builder {
     network: Network,
     tables: Tables,
-    /// The least cost of each function: many may share one large table.
-    leasts: Vec<Cost>,
+    /// Of each function: many may share one large table.
+    spans: Vec<CostSpan>,
+    sums: Sums,
     /// Global functions with the number of functions before them, and their parts.
     globals: Vec<(u32, Global, Parts)>,
 }
 
 impl Builder {
     pub(super) fn of(network: Network) -> Self {
-        Builder { network, tables: Tables::default(), leasts: Vec::new(), globals: Vec::new() }
+        Builder { network, tables: Tables::default(), spans: Vec::new(), sums: Sums::default(), globals: Vec::new() }
     }
 
-    /// Sets the limit that a solution's total must stay below.
+    /// Sets the limit that a solution's total must stay below. What it forbids may have any sum: it is set before
+    /// functions with large costs are added.
     pub fn top(&mut self, top: Cost) -> &mut Self {
         self.network.top = top.min(FORBIDDEN);
         self
@@ -143,9 +146,10 @@ impl Builder {
     /// among all functions.
     ///
     /// # Errors
-    /// A scope with a variable that does not exist, or twice.
+    /// A scope with a variable that does not exist, or twice; costs that are too large.
     pub fn global(&mut self, global: Global, parts: Parts) -> Result<u32, ModelError> {
         let _ = self.check_scope(&global.scope)?;
+        parts.tables.iter().try_for_each(|(_, table)| self.count(CostSpan::of(table.costs())))?;
         let number = self.function_count();
         self.globals.push((number, global, parts));
         Ok(number)
@@ -154,6 +158,11 @@ impl Builder {
     /// The number of functions added so far, global ones included.
     pub fn function_count(&self) -> u32 {
         (self.network.functions.len() + self.globals.len()) as u32
+    }
+
+    /// The costs of all functions added so far.
+    pub fn sums(&self) -> Sums {
+        self.sums
     }
 
     /// The finished network.
@@ -182,7 +191,9 @@ impl Builder {
                     Part::Added(place) => first + place,
                 };
                 let scope: Vec<u32> = parts.iter().map(own).collect();
-                let place = expanded.push(&scope, table).expect("parts of a checked scope");
+                let original = expanded.original(&scope, &table);
+                let span = expanded.span(&scope, &table, original);
+                let place = expanded.append(&scope, table, original, span);
                 if parts.iter().any(|part| matches!(part, Part::Added(_))) {
                     chain.push(place);
                 }
@@ -244,31 +255,52 @@ impl Builder {
     }
 
     fn push(&mut self, scope: &[u32], table: Table) -> Result<u32, ModelError> {
+        let original = self.original(scope, &table);
+        self.add(scope, table, original)
+    }
+
+    /// The first function with such a table.
+    fn original(&mut self, scope: &[u32], table: &Table) -> Option<u32> {
         let Network { domains, functions, .. } = &self.network;
         let size = |&v: &u32| domains[v as usize];
         let is_like = |known: u32| {
             let known = &functions[known as usize];
-            known.table == table && known.scope.iter().map(size).eq(scope.iter().map(size))
+            known.table == *table && known.scope.iter().map(size).eq(scope.iter().map(size))
         };
         let place = functions.len() as u32;
-        let first = self.tables.first(&table, place, is_like);
-        let known = (first < place).then_some(first);
-        let table = known.map_or(table, |first| functions[first as usize].table.clone());
-        self.add(scope, table, known)
+        let first = self.tables.first(table, place, is_like);
+        (first < place).then_some(first)
     }
 
     /// Adds a function, perhaps with the table of an earlier one.
     fn add(&mut self, scope: &[u32], table: Table, original: Option<u32>) -> Result<u32, ModelError> {
-        let function = CostFunction { scope: scope.into(), table };
-        let least = || function.min(&self.network.domains);
-        let least = original.map_or_else(least, |original| self.leasts[original as usize]);
-        self.leasts.push(least);
-        let forbids = || original.is_none() && function.table.costs().any(|cost| cost >= FORBIDDEN);
-        self.network.forbids |= scope.len() <= 2 && forbids();
-        self.network.least = add(self.network.least, least);
-        self.network.largest_arity = self.network.largest_arity.max(scope.len());
-        Arc::make_mut(&mut self.network.functions).push(function);
-        Ok(self.network.functions.len() as u32 - 1)
+        let span = self.span(scope, &table, original);
+        self.count(span)?;
+        Ok(self.append(scope, table, original, span))
+    }
+
+    fn span(&self, scope: &[u32], table: &Table, original: Option<u32>) -> CostSpan {
+        original.map_or_else(|| table.span(scope, &self.network.domains), |original| self.spans[original as usize])
+    }
+
+    fn append(&mut self, scope: &[u32], table: Table, original: Option<u32>, span: CostSpan) -> u32 {
+        let Network { functions, forbids, least, largest_arity, .. } = &mut self.network;
+        *forbids |= scope.len() <= 2 && original.is_none() && table.costs().any(|cost| cost >= FORBIDDEN);
+        *least = add(*least, span.least);
+        *largest_arity = (*largest_arity).max(scope.len());
+        let functions = Arc::make_mut(functions);
+        let table = original.map_or(table, |original| functions[original as usize].table.clone());
+        functions.push(CostFunction { scope: scope.into(), table });
+        self.spans.push(span);
+        functions.len() as u32 - 1
+    }
+
+    fn count(&mut self, span: CostSpan) -> Result<(), ModelError> {
+        self.sums.add(span);
+        match self.sums.fit(self.network.top) {
+            true => Ok(()),
+            false => Err(ModelError::SumTooLarge { function: self.function_count() as usize, limit: FORBIDDEN }),
+        }
     }
 }
 
@@ -277,5 +309,55 @@ fn check_costs<T: Entry>(function: usize, entries: &[T]) -> Result<(), ModelErro
     match costs.find(|&cost| cost != FORBIDDEN && cost.abs() >= COST_LIMIT) {
         Some(cost) => Err(ModelError::CostTooLarge { function, cost, limit: COST_LIMIT }),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unary(builder: &mut Builder, costs: [Cost; 2]) -> Result<u32, ModelError> {
+        builder.dense(&[0], costs.to_vec())
+    }
+
+    fn builder(top: Cost) -> Builder {
+        let mut builder = Network::builder("sums");
+        let _ = builder.top(top).variable(2).expect("a variable");
+        builder
+    }
+
+    /// Three functions of almost 2^58, and one of which the least cost is that far below 0.
+    #[test]
+    fn sums_stay_below_what_is_forbidden() {
+        const MOST: Cost = COST_LIMIT - 1;
+        for (top, last, fits) in [
+            (FORBIDDEN, [0, 3], true),
+            (FORBIDDEN, [0, 4], false),
+            (FORBIDDEN, [0, -4], false),
+            // nothing is left of it once its least cost is taken out
+            (FORBIDDEN, [-4, -4], true),
+            (FORBIDDEN, [FORBIDDEN, FORBIDDEN], true),
+            // what saturates has reached a small top
+            (COST_LIMIT, [0, -4], true),
+            (COST_LIMIT, [MOST, MOST], true),
+        ] {
+            let mut builder = builder(top);
+            for costs in [[0, MOST], [0, MOST], [1, MOST], [0, -MOST]] {
+                assert!(unary(&mut builder, costs).is_ok(), "{costs:?}");
+            }
+            let count = builder.function_count();
+            assert_eq!(unary(&mut builder, last).is_ok(), fits, "{top} {last:?}");
+            assert_eq!(builder.function_count(), count + u32::from(fits));
+        }
+    }
+
+    #[test]
+    fn shared_tables_count_each_time() {
+        let mut builder = builder(FORBIDDEN);
+        let first = unary(&mut builder, [0, COST_LIMIT - 1]).expect("one");
+        for number in 1..5 {
+            let fits = builder.shared(&[0], first).is_ok();
+            assert_eq!(fits, number < 4, "{number}");
+        }
     }
 }
