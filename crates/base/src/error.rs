@@ -147,9 +147,7 @@ pub enum ModelError {
         limit: i64,
     },
     /// Costs whose sum is too large for the arithmetic.
-    #[error(
-        "function {function}: the largest costs of all functions reach {limit} together, too much for 64-bit arithmetic; smaller costs fit"
-    )]
+    #[error("function {function}: the largest costs of all functions add up to {limit} or more; smaller costs fit")]
     SumTooLarge {
         /// Index of the function that is one too many.
         function: usize,
