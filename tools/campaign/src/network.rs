@@ -258,20 +258,20 @@ impl Network {
 
     /// Returns whether the documentation lets a reader refuse the file because of its magnitudes.
     pub fn may_be_refused(&self) -> bool {
-        let (mut largest, mut spread, mut huge, mut least) = (0i128, 0i128, false, 0i128);
+        let (mut largest, mut raised, mut huge, mut least) = (0i128, 0i128, false, 0i128);
         for function in &self.functions {
             let costs = function.costs.finite(function.scope.len());
             let finite = || costs.iter().copied().filter(|&cost| cost < self.top || self.form != Form::Wcsp);
             let (low, high) = (finite().min().unwrap_or(0), finite().max().unwrap_or(0));
             huge |= low <= -(1 << 58) || high >= 1 << 58;
             largest += high.max(0).max(-low);
-            spread += high - low;
+            raised += high - low.min(0);
             least += low.min(0);
         }
         let has_globals = self.functions.iter().any(|function| matches!(function.costs, Costs::Global(_)));
         let limit = 1 << 60;
         // a limit on totals beyond that of single costs is not kept: totals must not reach it
         huge |= self.top > 1 << 58 && largest >= self.top;
-        huge || largest >= limit || spread >= limit || self.top.abs() >= limit || has_globals && least < 0
+        huge || largest >= limit || raised >= limit || self.top.abs() >= limit || has_globals && least < 0
     }
 }
