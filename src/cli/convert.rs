@@ -74,7 +74,7 @@ fn write(config: Config, session: &Session) -> Result<Exit, Error> {
     let Converted { text, again, scale } = convert(&network, config.to, config.input.options(), path, stop)?;
     match file {
         Some(mut file) => file.write_to_end(text, stop)?,
-        None => output::print_raw(&String::from_utf8_lossy(&text))?,
+        None => output::print_raw(&text)?,
     }
     tell(&network, &again, scale, console);
     Ok(Exit::Done)

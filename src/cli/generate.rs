@@ -18,7 +18,8 @@ pub struct GenerateFlags {
     #[arg(long, value_name = "N", default_value_t = 1, global = true, value_parser = values::whole::<u64>,
         help_heading = help::OUTPUT)]
     seed: u64,
-    /// Write to a file: a network as .wcsp, a diagram as .idid [default: standard output]
+    /// Write to a file: a network in the format of its ending, else as .wcsp; a diagram as .idid [default: standard
+    /// output]
     #[arg(short, long, value_name = "FILE", global = true, help_heading = super::help::OUTPUT)]
     output: Option<PathBuf>,
 }
@@ -102,12 +103,13 @@ fn draw(flags: &GenerateFlags, session: &Session) -> Result<Exit, Error> {
         session.activity.step("writing");
         let mut text = Vec::new();
         let cannot_write = |source| Error::Io { path: "<memory>".into(), action: "cannot write", source };
-        formats::write(&network, Format::Wcsp, &mut text).map_err(cannot_write)?;
+        let format = output.and_then(|path| Format::written_to(path).ok()).unwrap_or(Format::Wcsp);
+        formats::write(&network, format, &mut text).map_err(cannot_write)?;
         text
     };
     match file {
         Some(mut file) => file.write_to_end(text, &session.stop)?,
-        None => output::print_raw(&String::from_utf8_lossy(&text))?,
+        None => output::print_raw(&text)?,
     }
     Ok(Exit::Done)
 }

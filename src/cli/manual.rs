@@ -25,7 +25,7 @@ pub struct ManFlags {
 pub fn completions(flags: CompletionsFlags) -> Result<Exit, Error> {
     let mut script = Vec::new();
     clap_complete::generate(flags.shell, &mut Flags::command(), "fangs", &mut script);
-    output::print_raw(&String::from_utf8_lossy(&script))?;
+    output::print_raw(&script)?;
     Ok(Exit::Done)
 }
 
@@ -38,7 +38,7 @@ pub fn man(flags: ManFlags) -> Result<Exit, Error> {
             let mut page = Vec::new();
             let cannot = |source| Error::Io { path: "<memory>".into(), action: "cannot write", source };
             clap_mangen::Man::new(Flags::command()).render(&mut page).map_err(cannot)?;
-            output::print_raw(&String::from_utf8_lossy(&page))?;
+            output::print_raw(&page)?;
         }
     }
     Ok(Exit::Done)

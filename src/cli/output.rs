@@ -43,14 +43,14 @@ pub struct OutputFlags {
 
 /// Writes text to standard output, safe for a terminal. A reader that has closed the pipe is no failure.
 pub fn print(text: &impl Display) -> Result<(), Error> {
-    print_raw(&terminal::text(&text.to_string()))
+    print_raw(terminal::text(&text.to_string()).as_bytes())
 }
 
 /// Writes machine-readable text to standard output.
-pub fn print_raw(text: &str) -> Result<(), Error> {
+pub fn print_raw(text: &[u8]) -> Result<(), Error> {
     let write = || {
         let mut out = std::io::stdout().lock();
-        write!(out, "{text}").and_then(|()| out.flush())
+        out.write_all(text).and_then(|()| out.flush())
     };
     match beside_progress(write) {
         Err(source) if source.kind() != ErrorKind::BrokenPipe => {
@@ -70,7 +70,7 @@ pub fn print_json(object: &impl Serialize) -> Result<(), Error> {
         }
     }
     text.push('\n');
-    print_raw(&text)
+    print_raw(text.as_bytes())
 }
 
 /// Writes the object, with which a command ends, as JSON or as text.
@@ -151,7 +151,7 @@ pub fn print_run(report: &(impl Serialize + Display), json: bool, lost: Option<S
             .warn("the best solution is on standard output, as its file could not be written");
     }
     print_report(report, json)?;
-    lost.filter(|_| !json).map_or(Ok(()), |solution| print_raw(&solution))
+    lost.filter(|_| !json).map_or(Ok(()), |solution| print_raw(solution.as_bytes()))
 }
 
 /// The files of a command, each by the name of its argument: one list, so that none is missed where they are compared.

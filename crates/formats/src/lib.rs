@@ -4,6 +4,7 @@
 
 mod bayes;
 mod bif;
+mod binary;
 mod cfn;
 mod clauses;
 mod col;

@@ -31,12 +31,17 @@ impl Domains {
 
     /// Counts a variable whose size is the current word.
     pub(super) fn count(&mut self, size: i64, tokens: &Tokens<'_>) -> Result<(), Error> {
+        self.fit(size).map_err(|expected| tokens.error(expected))
+    }
+
+    /// Counts a variable; otherwise what is expected.
+    pub(super) fn fit(&mut self, size: i64) -> Result<(), String> {
         if size < 1 {
-            return Err(tokens.error("a domain size of at least 1"));
+            return Err("a domain size of at least 1".into());
         }
         self.values += (size as u64).min(SHORT);
         if self.values > VALUES || size as u64 > VALUES {
-            return Err(tokens.error(format!("domains of at most {VALUES} values in all")));
+            return Err(format!("domains of at most {VALUES} values in all"));
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use super::input::{self, Source, compressed_extensions, read_tokens};
 use super::options::ReadOptions;
 use super::tokens::Tokens;
 use super::{
-    bif, cfn, clauses, col, cut, dcop, genie, hugin, pedigree, photographs, pseudo_boolean, qaplib, quadratic, uai,
-    warehouse, wcsp, xmlbif,
+    bif, binary, cfn, clauses, col, cut, dcop, genie, hugin, pedigree, photographs, pseudo_boolean, qaplib, quadratic,
+    uai, warehouse, wcsp, xmlbif,
 };
 use crate::error::Error;
 use crate::files::cannot_read;
@@ -68,6 +68,8 @@ pub enum Format {
     Yaml,
     /// Distributed problems of FRODO.
     Xml,
+    /// Networks in a compact binary form.
+    Fangs,
 }
 
 /// An entry of the list of formats.
@@ -144,6 +146,9 @@ pub static FORMATS: &[FormatInfo] = &[
         .writes(dcop::write_yaml),
     FormatInfo::new(Format::Xml, "xml", "distributed problem of FRODO: XDisCSP 1.0, XCSP 2.1", dcop::read_xml)
         .maximises(None),
+    FormatInfo::new(Format::Fangs, "fangs", "any network, in a compact binary form", binary::read)
+        .maximises(None)
+        .writes(binary::write),
 ];
 
 /// Further endings of some formats.

@@ -70,13 +70,15 @@ fn read_as(
         Format::XmlBif => xmlbif::parse(&mut tokens)?,
         Format::Net => hugin::parse(&mut tokens)?,
         Format::Xdsl => genie::parse(&mut tokens)?,
-        _ => {
-            let Some(temperature) = temperature else {
-                let what = format!("{}: costs become potentials by --temperature T: exp(-cost / T)", tokens.file());
+        format => {
+            let what = format!("{}: costs become potentials by --temperature T: exp(-cost / T)", tokens.file());
+            // a file of Fangs may have numbers of its own
+            if temperature.is_none() && format != Format::Fangs {
                 return Err(Error::Usage(what));
-            };
+            }
             let network = super::list::read_as(format, tokens, options)?;
-            return potentials_of(&network, temperature);
+            let own = network.reading().map(|_| 1.0);
+            return potentials_of(&network, temperature.or(own).ok_or(Error::Usage(what))?);
         }
     };
     let (file, stop) = (tokens.file().to_string(), tokens.stop());

@@ -28,7 +28,8 @@ pub(super) fn read(tokens: &mut Tokens<'_>, _: &ReadOptions) -> Result<Network, 
 }
 
 /// Reads a network among the parameters of a function; costs have no digits behind the point.
-fn nested(tokens: &mut Tokens<'_>) -> Result<(Network, u32), Error> {
+/// Reads a network among the parameters of a function; with its number of decimals, 0.
+pub(super) fn nested(tokens: &mut Tokens<'_>) -> Result<(Network, u32), Error> {
     Ok((read_network(tokens)?, 0))
 }
 

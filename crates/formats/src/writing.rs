@@ -1,7 +1,7 @@
 //! What writers share: the refusal of what a format cannot hold, and costs as decimal numbers.
 
 use super::global::{self, Style, Written};
-use crate::model::{Cost, CostFunction, FORBIDDEN, Network};
+use crate::model::{Cost, CostFunction, FORBIDDEN, Global, Network};
 use std::io::{self, ErrorKind};
 
 /// Entries of a function that are written one by one.
@@ -86,9 +86,9 @@ pub(super) fn entries<'a>(
 /// one of them has no form in the format.
 pub(super) fn with_globals<'n>(
     network: &'n Network,
-    style: impl FnOnce(&'n Network) -> Style<'n>,
+    style: impl Fn(&'n Network, &Global) -> Style<'n>,
 ) -> io::Result<(&'n Network, Vec<Vec<Written>>)> {
-    match global::written(network, style(network)) {
+    match global::written(network, |global| style(network, global)) {
         Some(written) => Ok((network, written)),
         None => Ok((as_tables(network)?, Vec::new())),
     }

@@ -18,7 +18,7 @@ pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
         let what = "costs that were rounded, as bounds would not take that off (more decimals keep them)";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }
-    let (network, globals) = with_globals(network, |network| Style::Cfn { units: network.units(), nested: write })?;
+    let (network, globals) = with_globals(network, |network, _| Style::Cfn { units: network.units(), nested: write })?;
     let units = network.units();
     let sense = if units.maximise { '>' } else { '<' };
     let problem = quoted(&network.name);

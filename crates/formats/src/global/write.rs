@@ -31,8 +31,12 @@ pub(crate) struct Written {
 
 /// Returns for each global function of a network the functions that together equal it, in the order of the file; `None`
 /// if one of them has no such form.
-pub(crate) fn written(network: &Network, style: Style<'_>) -> Option<Vec<Vec<Written>>> {
-    network.globals().map(|global| keeps_limit(network, global, style).then(|| all(global, style)).flatten()).collect()
+pub(crate) fn written<'n>(network: &'n Network, style: impl Fn(&Global) -> Style<'n>) -> Option<Vec<Vec<Written>>> {
+    let one = |global: &'n Global| {
+        let style = style(global);
+        keeps_limit(network, global, style).then(|| all(global, style)).flatten()
+    };
+    network.globals().map(one).collect()
 }
 
 /// Whether the function forbids the same in the new file, where another cost may be the limit of single functions.

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 /// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] where an entry reaches `top` and a negative one may
 /// compensate it, which the format cannot express, and for global functions that have neither a keyword nor a table.
 pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
-    let (network, globals) = with_globals(network, |network| Style::Wcsp { top: network.top(), nested: write })?;
+    let (network, globals) = with_globals(network, |network, _| Style::Wcsp { top: network.top(), nested: write })?;
     refuse_compensated(network)?;
     let domains = network.domains();
     let largest = domains.iter().max().copied().unwrap_or(1);

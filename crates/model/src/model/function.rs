@@ -257,6 +257,14 @@ impl Table {
         }
     }
 
+    /// How many functions and clones share the entries, this one included.
+    pub fn owners(&self) -> usize {
+        match self {
+            Table::Dense(costs) => costs.owners(),
+            Table::Sparse(table) => Arc::strong_count(table),
+        }
+    }
+
     /// How many costs it holds, however they are stored; of a sparse table as many as take its room.
     pub fn size(&self) -> usize {
         match self {

@@ -137,6 +137,11 @@ impl Builder {
         &self.network.domains
     }
 
+    /// The functions with tables added before.
+    pub fn functions(&self) -> &[CostFunction] {
+        &self.network.functions
+    }
+
     /// The domain size of a variable added before.
     pub fn domain(&self, variable: u32) -> Option<u32> {
         self.network.domains.get(variable as usize).copied()
@@ -306,7 +311,7 @@ impl Builder {
 
 fn check_costs<T: Entry>(function: usize, entries: &[T]) -> Result<(), ModelError> {
     let mut costs = entries.iter().map(|entry| entry.cost());
-    match costs.find(|&cost| cost != FORBIDDEN && cost.abs() >= COST_LIMIT) {
+    match costs.find(|&cost| cost != FORBIDDEN && cost.unsigned_abs() >= COST_LIMIT as u64) {
         Some(cost) => Err(ModelError::CostTooLarge { function, cost, limit: COST_LIMIT }),
         None => Ok(()),
     }

@@ -1,0 +1,220 @@
+//! Writes `.fangs`.
+
+use super::records::{AgentsRecord, Block, Body, FunctionRecord, Head, NameRecord, NumbersRecord};
+use super::records::{ReadingRecord, Totals, VariableRecord};
+use super::{MAGIC, VERSION, blocks};
+use crate::global::{Style, Written};
+use crate::model::{Function, Global, Network, Reading, Table};
+use crate::wcsp;
+use crate::writing::with_globals;
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// Bytes of a block, about.
+const BLOCK: usize = 1 << 20;
+
+/// Variables or names of a block.
+const ITEMS: usize = 1 << 16;
+
+/// Blocks that are made at the same time.
+const TOGETHER: usize = 32;
+
+/// Writes a network as `.fangs`.
+///
+/// # Errors
+/// Errors of writing to `out`; [`io::ErrorKind::InvalidInput`] for global functions that have neither a keyword nor a
+/// table.
+pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
+    let style = |_: &_, global: &Global| Style::Wcsp { top: global.limit, nested: wcsp::write };
+    let (network, globals) = with_globals(network, style)?;
+    out.write_all(&MAGIC)?;
+    out.write_all(&VERSION.to_le_bytes())?;
+    let units = network.units();
+    write_block(
+        &Block::Head(Head {
+            top: network.top(),
+            decimals: units.decimals,
+            maximise: units.maximise,
+            rounded: units.rounded,
+            notation: network.notation().into(),
+        }),
+        out,
+    )?;
+    write_variables(network, out)?;
+    let functions = write_functions(network, globals, out)?;
+    if let Some(agents) = network.agents() {
+        write_block(&Block::Agents(AgentsRecord::from(agents)), out)?;
+    }
+    if let Some(reading) = network.reading() {
+        write_reading(reading, out)?;
+    }
+    write_block(&Block::End(Totals { variables: network.variables().len() as u64, functions }), out)
+}
+
+fn write_block(block: &Block<'_>, out: &mut dyn Write) -> io::Result<()> {
+    blocks::write(&encoded(block)?, out)
+}
+
+fn encoded(block: &Block<'_>) -> io::Result<Vec<u8>> {
+    postcard::to_stdvec(block).map_err(io::Error::other)
+}
+
+fn write_variables(network: &Network, out: &mut dyn Write) -> io::Result<()> {
+    for some in network.variables().chunks(ITEMS) {
+        let records = some.iter().map(|variable| VariableRecord {
+            domain: variable.domain,
+            name: variable.name.as_deref(),
+            values: variable.values.as_ref().map(|values| values.iter().map(|value| &**value).collect()),
+        });
+        write_block(&Block::Variables(records.collect()), out)?;
+    }
+    Ok(())
+}
+
+/// What a function is written as.
+enum Source<'n> {
+    Table(&'n Table),
+    Like(u32),
+    Global(i64, Written),
+}
+
+impl<'n> Source<'n> {
+    /// Bytes that it takes, about.
+    fn size(&self) -> usize {
+        match self {
+            Source::Table(table) => table.bytes(),
+            Source::Like(_) => 4,
+            Source::Global(_, Written { keyword, parameters }) => keyword.len() + parameters.len(),
+        }
+    }
+
+    fn record<'s>(&'s self, scope: &'s [u32]) -> FunctionRecord<'s> {
+        let body = match self {
+            Source::Table(table) => Body::from(*table),
+            Source::Like(number) => Body::Like(*number),
+            Source::Global(limit, Written { keyword, parameters }) => {
+                Body::Global { limit: *limit, keyword: (*keyword).into(), parameters: parameters.as_str().into() }
+            }
+        };
+        FunctionRecord { scope: scope.into(), body }
+    }
+}
+
+/// Writes functions and their names; returns how many functions there are.
+fn write_functions(network: &Network, globals: Vec<Vec<Written>>, out: &mut dyn Write) -> io::Result<u64> {
+    let mut globals = globals.into_iter();
+    let mut shared = Shared::default();
+    let mut waiting = Waiting::default();
+    let mut names = Vec::new();
+    for (number, function) in network.all_functions().enumerate() {
+        if let Some(name) = network.function_name(number) {
+            names.push(NameRecord { function: waiting.functions as u32, name });
+        }
+        let scope = function.scope();
+        match function {
+            Function::Table(function) => {
+                let source = match shared.earlier(&function.table, scope, network.domains()) {
+                    Some(earlier) => Source::Like(earlier),
+                    None => Source::Table(&function.table),
+                };
+                waiting.add(scope, source, out)?;
+            }
+            Function::Global(global) => {
+                for part in globals.next().unwrap_or_default() {
+                    waiting.add(scope, Source::Global(global.limit, part), out)?;
+                }
+            }
+        }
+    }
+    let functions = waiting.finish(out)?;
+    for some in names.chunks(ITEMS) {
+        let records = some.iter().map(|&NameRecord { function, name }| NameRecord { function, name });
+        write_block(&Block::Names(records.collect()), out)?;
+    }
+    Ok(functions)
+}
+
+/// The first functions with tables that others have too.
+#[derive(Default)]
+struct Shared {
+    /// By address.
+    first: FxHashMap<usize, (u32, Vec<u32>)>,
+    functions: u32,
+}
+
+impl Shared {
+    /// Counts a function; an earlier one with the same table and sizes.
+    fn earlier(&mut self, table: &Table, scope: &[u32], domains: &[u32]) -> Option<u32> {
+        let number = self.functions;
+        self.functions += 1;
+        if table.owners() == 1 {
+            return None;
+        }
+        let sizes = || scope.iter().map(|&v| domains[v as usize]);
+        let (first, known) = self.first.entry(table.address()).or_insert_with(|| (number, sizes().collect()));
+        (*first < number && sizes().eq(known.iter().copied())).then_some(*first)
+    }
+}
+
+/// Functions that are not written yet.
+#[derive(Default)]
+struct Waiting<'n> {
+    blocks: Vec<Vec<(&'n [u32], Source<'n>)>>,
+    /// Bytes of the last block, about.
+    bytes: usize,
+    functions: u64,
+}
+
+impl<'n> Waiting<'n> {
+    fn add(&mut self, scope: &'n [u32], source: Source<'n>, out: &mut dyn Write) -> io::Result<()> {
+        if self.blocks.is_empty() || self.bytes >= BLOCK {
+            if self.blocks.len() == TOGETHER {
+                self.write(out)?;
+            }
+            self.blocks.push(Vec::new());
+            self.bytes = 0;
+        }
+        self.bytes += size_of_val(scope) + source.size();
+        self.functions += 1;
+        if let Some(last) = self.blocks.last_mut() {
+            last.push((scope, source));
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let texts = std::mem::take(&mut self.blocks).into_par_iter().map(|block| {
+            let records = block.iter().map(|(scope, source)| source.record(scope)).collect();
+            encoded(&Block::Functions(records))
+        });
+        texts.collect::<io::Result<Vec<_>>>()?.iter().try_for_each(|text| blocks::write(text, out))
+    }
+
+    fn finish(mut self, out: &mut dyn Write) -> io::Result<u64> {
+        self.write(out)?;
+        Ok(self.functions)
+    }
+}
+
+fn write_reading(reading: &Reading, out: &mut dyn Write) -> io::Result<()> {
+    let mut known: FxHashMap<*const _, u32> = FxHashMap::default();
+    for (block, some) in reading.functions.chunks(ITEMS).enumerate() {
+        let records = (block * ITEMS..).zip(some).map(|(number, numbers)| {
+            match *known.entry(Arc::as_ptr(numbers)).or_insert(number as u32) {
+                first if (first as usize) < number => NumbersRecord::Like(first),
+                _ => NumbersRecord::from(&**numbers),
+            }
+        });
+        write_block(&Block::Numbers(records.collect()), out)?;
+    }
+    write_block(
+        &Block::Reading(ReadingRecord {
+            scale: reading.scale,
+            precision: reading.precision,
+            witness: reading.witness.as_ref().map(|witness| witness.to_vec()),
+        }),
+        out,
+    )
+}
