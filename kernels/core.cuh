@@ -17,7 +17,7 @@ struct Core {
     int quads;          // of the widest row
     int pad;            // values of a state in memory, a multiple of 16
     i64 price;          // of a forbidden entry
-    const uint4 *rows;        // units of four entries or, where all fit, of eight halves; first one of zeros
+    const uint4 *rows;        // units of four entries or, where all fit, of eight halves or bytes; first one of zeros
     const int4 *unary_rows;
     // a variable: first incidence, incidences (| of two variables << 16, those first), unary row,
     // domain | row's quads << 16 | more << 31

@@ -4,7 +4,8 @@
 // shuffles.
 //
 // Rows are read in units of 16 bytes: four entries of 32 bits or, where HALF, eight of 16. These add up two at a time
-// without a carry, as the host has checked that no row of a variable sums to 2^16.
+// without a carry, as the host has checked that no row of a variable sums to 2^16. Where BYTE_ROWS, eight entries of 8
+// bits lie in memory (`unit_at`).
 #pragma once
 #include "core.cuh"
 #include "weight.cuh"
@@ -42,6 +43,17 @@ __device__ __forceinline__ void add(uint4 &a, const uint4 &b) {
     a.y += b.y;
     a.z += b.z;
     a.w += b.w;
+}
+
+// A unit of the core's rows. Where BYTE_ROWS, it lies in memory as eight bytes, and comes as eight entries of 16 bits.
+__device__ __forceinline__ uint4 unit_at(const Core &core, u32 at) {
+#ifdef BYTE_ROWS
+    const uint2 bytes = __ldg((const uint2 *)core.rows + at);
+    return make_uint4(__byte_perm(bytes.x, 0, 0x4140), __byte_perm(bytes.x, 0, 0x4342),
+                      __byte_perm(bytes.y, 0, 0x4140), __byte_perm(bytes.y, 0, 0x4342));
+#else
+    return __ldg(core.rows + at);
+#endif
 }
 
 template <class T> __device__ __forceinline__ void entries_of(const uint4 &unit, int *entries) {
@@ -129,7 +141,7 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
 #pragma unroll
             for (u32 r = 0; r < IN_FLIGHT; r++)
 #pragma unroll
-                for (int j = 0; j < Q; j++) loaded[r][j] = __ldg(core.rows + row_at(k + r, its[r]) + at[j]);
+                for (int j = 0; j < Q; j++) loaded[r][j] = unit_at(core, row_at(k + r, its[r]) + at[j]);
 #pragma unroll
             for (u32 r = 0; r < IN_FLIGHT; r++)
 #pragma unroll
@@ -147,10 +159,10 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
         for (u32 k = binaries + lanes.lane; k < incidences; k += LANES) {
             const uint4 it =
                 LANES > 1 && k == lanes.lane ? ahead.incidence(core, lanes, info) : __ldg(core.incidences + info.x + k);
-            const uint4 *from = core.rows + row_of(core, info.x + k, it, more, x, member);
+            const u32 row = row_of(core, info.x + k, it, more, x, member);
 #pragma unroll
             for (int j = 0; j < Q; j++)
-                if (j < units) add(sums[j], __ldg(from + j));
+                if (j < units) add(sums[j], unit_at(core, row + j));
         }
     } else {
         // rows loaded at a time: eight units, or those of a lane's incidence each
@@ -167,9 +179,9 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
                 uint4 loaded[ROWS][Q];
 #pragma unroll
                 for (int r = 0; r < ROWS; r++) {
-                    const uint4 *from = core.rows + __shfl_sync(lanes.mask, row, (t + r) * T::NN + lanes.slot(), LANES);
+                    const u32 from = __shfl_sync(lanes.mask, row, (t + r) * T::NN + lanes.slot(), LANES);
 #pragma unroll
-                    for (int j = 0; j < Q; j++) loaded[r][j] = __ldg(from + at[j]);
+                    for (int j = 0; j < Q; j++) loaded[r][j] = unit_at(core, from + at[j]);
                 }
 #pragma unroll
                 for (int r = 0; r < ROWS; r++)

@@ -4,7 +4,7 @@ use crate::core::context::SearchContext;
 use crate::core::forest::{Forest, NO_PARENT};
 use crate::core::row_shape::RowShape;
 use crate::device::shared::device_structs;
-use crate::device::{Cuda, DeviceError, DeviceRepr, Held};
+use crate::device::{Cuda, DeviceError, DeviceRepr, Held, ValidAsZeroBits};
 use crate::model::{Cost, Table};
 use crate::stop::Stop;
 use crate::value_tables::{Incidence, RowEntry, Rows, ValueTables, on_rows};
@@ -96,32 +96,40 @@ impl Uploads<'_> {
         self.held.upload(self.cuda, items)
     }
 
-    /// Units of 16 bytes after as many of zeros as the widest row has.
-    pub fn units(&mut self, zeros: usize, words: &[i32]) -> Result<u64, DeviceError> {
-        let mut slice = self.cuda.zeros::<i32>(4 * zeros + words.len())?;
-        self.cuda.write(words, &mut slice.slice_mut(4 * zeros..))?;
+    /// Items behind so many zeros.
+    pub fn behind_zeros<T: DeviceRepr + ValidAsZeroBits + Send + Sync + 'static>(
+        &mut self,
+        zeros: usize,
+        items: &[T],
+    ) -> Result<u64, DeviceError> {
+        let mut slice = self.cuda.zeros::<T>(zeros + items.len())?;
+        self.cuda.write(items, &mut slice.slice_mut(zeros..))?;
         Ok(self.held.keep(self.cuda, slice))
     }
 }
 
-/// How rows are laid out: in units of 16 bytes, behind zeros.
+/// How rows are laid out: in units of 16 bytes, or of 8 where entries are bytes, behind zeros.
 #[derive(Clone, Copy)]
 struct Units {
     entries: u32,
     zeros: u32,
+    bytes: bool,
     /// Where the functions' rows begin among the entries, behind the unary ones.
     begin: u32,
 }
 
 impl Units {
-    fn new(tables: &ValueTables, shape: RowShape) -> Units {
+    fn new(tables: &ValueTables, shape: RowShape, bytes: bool) -> Units {
         let begin = (0..tables.variables()).map(|v| tables.unary_at(v) + tables.width[v]).max().unwrap_or(0);
         let entries = if shape.half { 8 } else { 4 };
-        Units { entries, zeros: tables.width.iter().max().map_or(1, |width| width / entries), begin }
+        Units { entries, zeros: tables.width.iter().max().map_or(1, |width| width / entries), bytes, begin }
     }
 
-    /// The functions' rows as they go up.
+    /// The functions' rows as they go up, unless these are bytes.
     fn words(self, rows: &Rows) -> Cow<'_, [i32]> {
+        if self.bytes {
+            return (&[][..]).into();
+        }
         let begin = self.begin as usize;
         if let (4, Rows::Words(entries)) = (self.entries, rows) {
             return entries[begin..].into();
@@ -130,6 +138,15 @@ impl Units {
             4 => entries[begin..].par_iter().map(|entry| entry.cost()).collect(),
             _ => entries[begin..].par_chunks_exact(2).map(|pair| pair[0].cost() | pair[1].cost() << 16).collect(),
         })
+    }
+
+    fn upload(self, up: &mut Uploads<'_>, rows: &Rows, words: &[i32]) -> Result<u64, DeviceError> {
+        match rows {
+            Rows::Bytes(_, entries) if self.bytes => {
+                up.behind_zeros(8 * self.zeros as usize, &entries[self.begin as usize..])
+            }
+            _ => up.behind_zeros(4 * self.zeros as usize, words),
+        }
     }
 
     fn at(self, entry: u32) -> u32 {
@@ -141,12 +158,12 @@ impl DeviceCore {
     pub fn new(cuda: &Cuda, context: &SearchContext) -> Result<DeviceCore, DeviceError> {
         let no_stop = Stop::new();
         let forests = context.forests(&no_stop).expect("no stop is set");
-        DeviceCore::with(cuda, context, forests, context.regions(&no_stop).expect("no stop is set"))
+        DeviceCore::with(cuda, context, forests, context.regions(&no_stop).expect("no stop is set"), false)
     }
 
-    /// Without what moves of several variables take: forests and regions.
+    /// Without what moves of several variables take, forests and regions; with rows of bytes where these hold all.
     pub fn without_moves(cuda: &Cuda, context: &SearchContext) -> Result<DeviceCore, DeviceError> {
-        DeviceCore::with(cuda, context, &[], &[])
+        DeviceCore::with(cuda, context, &[], &[], context.row_shape().bytes)
     }
 
     fn with(
@@ -154,11 +171,12 @@ impl DeviceCore {
         context: &SearchContext,
         forests: &[Forest],
         regions: &[u32],
+        bytes: bool,
     ) -> Result<DeviceCore, DeviceError> {
         let tables = &context.tables;
         let n = tables.variables();
         let shape = context.row_shape();
-        let units = Units::new(tables, shape);
+        let units = Units::new(tables, shape, bytes);
         let unary = tables.rows().unary(0, units.begin as usize);
         // side by side: one after the other they took a sixth of scen06's time to its best value
         let ((words, incidences), (functions, (forest_lists, effects))) = rayon::join(
@@ -192,8 +210,8 @@ impl DeviceCore {
             quads: shape.quads as i32,
             pad: n.next_multiple_of(16) as i32,
             price: tables.price(),
-            rows: up.units(units.zeros as usize, &words)?,
-            unary_rows: up.units(0, unary)?,
+            rows: units.upload(&mut up, tables.rows(), &words)?,
+            unary_rows: up.items(unary)?,
             info: up.items(&info)?,
             incidences: up.items(&incidences)?,
             wide: up.items(&wide)?,

@@ -1,7 +1,7 @@
 //! How the rows of a core's tables are laid out on a device.
 
 use crate::tuning::core::NARROW;
-use crate::value_tables::ValueTables;
+use crate::value_tables::{Rows, ValueTables};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -12,6 +12,8 @@ pub(crate) struct RowShape {
     pub quads: u32,
     /// Whether entries have 16 bits.
     pub half: bool,
+    /// Whether these entries take 8 bits in memory: for kernels that only add rows up.
+    pub bytes: bool,
     /// Whether variables' numbers take more than 16 bits.
     pub wide: bool,
     /// Whether blocks can keep ratings: on large cores or where rows are narrow, where moves can be noted and, if rows
@@ -42,7 +44,7 @@ impl RowShape {
             && tables.problem.domains.iter().all(|&domain| domain <= LARGEST_DOMAIN)
             && (0..n).all(|v| effects(v) <= MOST_EFFECTS)
             && (!half || (0..n).all(|v| sums[v] + unary(v) < 1 << 16));
-        RowShape { quads, half, wide, keeps }
+        RowShape { quads, half, bytes: half && matches!(tables.rows(), Rows::Bytes(..)), wide, keeps }
     }
 }
 

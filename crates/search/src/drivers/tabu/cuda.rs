@@ -150,7 +150,7 @@ pub(crate) fn upload_layout(
         group,
         laps: widest.div_ceil(group),
         unused: 0,
-        entries: up.units(0, &tables.rows().words())?,
+        entries: up.items(&tables.rows().words())?,
         starts: up.items(&starts)?,
         domains: up.items(&tables.problem.domains)?,
         floors: up.items(&floors)?,

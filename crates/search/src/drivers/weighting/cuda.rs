@@ -94,7 +94,7 @@ impl DeviceSearch for ConstraintWeighting {
             functions: tables.problem.functions.len() as u32,
             group: group(tables.width.iter().max().map_or(1, |width| width / 4)),
             hard: tables.hard,
-            entries: up.units(0, &tables.rows().words())?,
+            entries: up.items(&tables.rows().words())?,
             first: up.items(&first)?,
             domains: up.items(&tables.problem.domains)?,
             starts: up.items(starts)?,

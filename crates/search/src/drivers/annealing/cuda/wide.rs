@@ -103,10 +103,11 @@ struct Program {
 }
 
 /// The kernels for a core.
-fn source(lanes: StateLanes, bytes: u32, wide: bool) -> Source {
+fn source(lanes: StateLanes, bytes: u32, wide: bool, byte_rows: bool) -> Source {
     let source = kernels::source("wide.cu").declare(&value_tables::declared()).declare(&generation::declared());
     let source = source.asserts::<CoreArgument>().asserts::<Step>().asserts::<Outcome>().asserts::<CrossoverArgument>();
     let source = if wide { source.constant("WIDE", 1) } else { source };
+    let source = if byte_rows { source.constant("BYTE_ROWS", 1) } else { source };
     let [sweeps, others @ ..] = names(lanes, bytes);
     others.into_iter().fold(source.kernel(sweeps), Source::kernel)
 }
@@ -125,15 +126,16 @@ fn names(StateLanes { parts, slots, units, half }: StateLanes, bytes: u32) -> [S
 /// Kernels for every kind of lanes.
 pub fn sources() -> Vec<Source> {
     let lanes = |quads: u32, half: bool| StateLanes::new(quads, half, if quads < 4 { 4 } else { 1 });
-    let narrow = [1, 2, 4, 8, 16, 32, 64].map(|quads| source(lanes(quads, quads > 1), 1, quads < 8));
-    let others = [source(StateLanes::new(2, true, 1), 1, true), source(lanes(128, false), 2, true)];
+    let narrow = [1, 2, 4, 8, 16, 32, 64].map(|quads| source(lanes(quads, quads > 1), 1, quads < 8, quads == 8));
+    let others = [false, true].map(|byte_rows| source(StateLanes::new(2, true, 1), 1, true, byte_rows));
+    let others = others.into_iter().chain([source(lanes(128, false), 2, true, false)]);
     narrow.into_iter().chain(others).collect()
 }
 
 /// The kernels of a core that suits, on a device.
 pub(crate) fn source_of(cuda: &Device, context: &SearchContext) -> Source {
     let shape = context.row_shape();
-    source(lanes(cuda, context, shape), value_bytes(context), shape.wide)
+    source(lanes(cuda, context, shape), value_bytes(context), shape.wide, shape.bytes)
 }
 
 /// The lanes of a visit: as many as a device has for each variable of a class, and no more than find functions.
@@ -153,7 +155,7 @@ fn widest(context: &SearchContext) -> usize {
 impl Program {
     fn new(cuda: &Device, context: &SearchContext, shape: RowShape) -> Result<Program, DeviceError> {
         let lanes = lanes(cuda, context, shape);
-        let module = cuda.load(&source(lanes, value_bytes(context), shape.wide))?;
+        let module = cuda.load(&source(lanes, value_bytes(context), shape.wide, shape.bytes))?;
         let [sweeps, scatter, combine, measure] = names(lanes, value_bytes(context));
         let kernel = |name: &str| module.kernel(name, 0);
         let (sweeps, combine) = (kernel(&sweeps)?, kernel(&combine)?);
