@@ -207,7 +207,7 @@ impl Loader {
     fn function(&mut self, scope: &[u32], function: Decoded, tokens: &Tokens<'_>) -> Result<(), Error> {
         let Loader { builder, decomposer, tables, .. } = self;
         let added = match function {
-            Decoded::Table(table) => builder.table(scope, &table),
+            Decoded::Table(table) => builder.distinct(scope, table),
             Decoded::Like(earlier) if earlier < *tables => builder.shared(scope, earlier),
             Decoded::Like(_) => return Err(damaged(tokens, "a function has the table of one that comes later")),
             Decoded::Global { limit, keyword, parameters } => {

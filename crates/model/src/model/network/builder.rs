@@ -91,12 +91,14 @@ impl Builder {
 
     /// Adds a function with a table that exists already, which is not copied.
     pub fn table(&mut self, scope: &[u32], table: &Table) -> Result<u32, ModelError> {
-        let function = self.check_scope(scope)?;
-        match table {
-            Table::Dense(costs) => self.check_dense(function, scope, costs)?,
-            Table::Sparse(table) => self.check_sparse(function, scope, table)?,
-        }
+        self.check_table(scope, table)?;
         self.push(scope, table.clone())
+    }
+
+    /// The same for a table that no earlier function has: none is looked for.
+    pub fn distinct(&mut self, scope: &[u32], table: Table) -> Result<u32, ModelError> {
+        self.check_table(scope, &table)?;
+        self.add(scope, table, None)
     }
 
     /// Adds a function with a default cost and the tuples that differ (`scope.len()` values a tuple).
@@ -232,6 +234,14 @@ impl Builder {
             return Err(ModelError::RepeatedVariable { function, variable });
         }
         Ok(function)
+    }
+
+    fn check_table(&self, scope: &[u32], table: &Table) -> Result<(), ModelError> {
+        let function = self.check_scope(scope)?;
+        match table {
+            Table::Dense(costs) => self.check_dense(function, scope, costs),
+            Table::Sparse(table) => self.check_sparse(function, scope, table),
+        }
     }
 
     fn check_dense(&self, function: usize, scope: &[u32], costs: &Costs) -> Result<(), ModelError> {
