@@ -255,3 +255,27 @@ fn large_cores_begin_at_a_solution_that_is_known() {
         assert_eq!(phases, if given { [&climbs[..], &rest].concat() } else { rest.to_vec() });
     }
 }
+
+#[test]
+fn anneals_of_one_state_double_and_a_checkpoint_has_their_sweeps() {
+    let settings = [("n", "700"), ("d", "2"), ("functions", "3500")];
+    let network = generate("large-sparse", &settings, 1).expect("a family");
+    let problem = Arc::new(crate::reduce::Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
+    let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1)).into_vast();
+    assert!(context.climbs());
+    let mut pool = Pool::default();
+    pool.offer(&Elite::new(&context.tables, vec![0; 700]));
+    let (mut anneal, mut climbs) = (Annealing::new(Rng::new(1), None), Vec::new());
+    while climbs.last() != Some(&1024) {
+        drop(anneal.round(&context, &mut pool, &Stop::new()));
+        let Phase::Climb { sweeps } = anneal.phase else { panic!("it climbs: {:?}", anneal.phase) };
+        climbs.extend(Some(sweeps).filter(|_| climbs.last() != Some(&sweeps)));
+        let kept = anneal.state().expect("a state").sweeps;
+        assert_eq!(kept, if sweeps > LONG_SWEEPS { sweeps } else { anneal.sweeps });
+    }
+    assert!(climbs.is_sorted() && climbs.contains(&512), "{climbs:?}");
+    let state = anneal.state().expect("a state");
+    let mut again = Annealing::new(Rng::new(2), None);
+    again.resume(&context, state);
+    assert_eq!(again.phase, Phase::Climb { sweeps: 1024 });
+}
