@@ -25,6 +25,11 @@ fn own(command: &Command) -> impl Iterator<Item = &Arg> {
     command.get_arguments().filter(move |arg| !arg.is_hide_set() && !common(arg))
 }
 
+/// Whether a line of help is a call, and not what the format `fangs` is.
+fn is_call(line: &str) -> bool {
+    line.strip_prefix("fangs ").is_some_and(|rest| !rest.starts_with(' '))
+}
+
 #[test]
 fn every_command_says_what_it_does_and_shows_two_examples() {
     let mut seen = BTreeMap::new();
@@ -34,7 +39,7 @@ fn every_command_says_what_it_does_and_shows_two_examples() {
         // a flattened group of options with a doc comment replaces the command's description
         assert_eq!(seen.insert(about.clone(), path.to_string()), None, "{path}: {about:?} is another's");
         let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        let calls = examples.lines().filter(|line| line.trim_start().starts_with("fangs ")).count();
+        let calls = examples.lines().filter(|line| is_call(line.trim_start())).count();
         assert_eq!(calls, 2, "{path}: {examples}");
     });
     assert!(seen.len() > 25, "{}", seen.len());
@@ -91,7 +96,7 @@ fn examples_can_be_typed() {
     let mut calls = Vec::new();
     every(&mut |path, command| {
         let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        let lines = examples.lines().map(str::trim_start).filter(|line| line.starts_with("fangs "));
+        let lines = examples.lines().map(str::trim_start).filter(|line| is_call(line));
         calls.extend(lines.map(|line| (path.to_string(), line.to_string())));
     });
     for (path, line) in calls {

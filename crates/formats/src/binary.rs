@@ -1,5 +1,5 @@
-//! `.fangs`: networks in a compact binary form, which is read and written as fast as a disk. It holds all that a network
-//! has: names, shared tables, global functions, agents and the file's own numbers. `docs/formats.md` describes it.
+//! `.fangs`: networks in a compact binary form, with all that a network has: names, shared tables, global functions,
+//! agents and the file's own numbers. `docs/formats.md` describes it.
 
 mod blocks;
 mod read;

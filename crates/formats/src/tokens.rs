@@ -1,6 +1,7 @@
 //! Blank-separated words from a stream: one fixed buffer, positions for messages, a stop flag asked at every refill.
 
 mod ahead;
+mod bytes;
 mod parts;
 
 pub(super) use ahead::{Part, Reach};
@@ -8,16 +9,12 @@ pub(super) use ahead::{Part, Reach};
 use super::decimal;
 use crate::error::{Error, ParseError, Warning};
 use crate::files::cannot_read;
-use crate::memory;
 use crate::model::Stated;
 use crate::stop::Stop;
 use std::io::Read;
 
 /// Bytes read at a time. A word that does not fit is an error, so that no file makes the buffer grow.
 const BUFFER: usize = 1 << 16;
-
-/// Bytes that are taken at a time, so that a claim of a file takes no memory.
-const BYTES: u64 = 1 << 20;
 
 /// Digits that always fit 64 bits.
 const MOST_DIGITS: usize = 18;
@@ -204,27 +201,6 @@ impl<'a> Tokens<'a> {
         let end = self.find_word()?;
         self.next = end;
         decimal::parse(&self.buffer[self.current..end]).ok_or_else(|| self.error(expected))
-    }
-
-    /// Takes so many bytes, or as many as are left, behind those in `taken`.
-    pub(super) fn bytes(&mut self, count: u64, taken: &mut Vec<u8>) -> Result<(), Error> {
-        let held = &self.buffer[self.next..self.end];
-        let held = &held[..usize::try_from(count).map_or(held.len(), |count| count.min(held.len()))];
-        taken.extend_from_slice(held);
-        let mut left = count - held.len() as u64;
-        self.next += held.len();
-        self.current = self.next;
-        while left > 0 {
-            self.stop.check()?;
-            let some = left.min(BYTES);
-            memory::reserve(taken, some as usize)?;
-            match self.source.by_ref().take(some).read_to_end(taken) {
-                Ok(0) => break,
-                Ok(bytes) => left -= bytes as u64,
-                Err(error) => return Err(cannot_read(&self.file, error, self.stop)),
-            }
-        }
-        Ok(())
     }
 
     /// Drops the rest of the line.

@@ -161,8 +161,10 @@ pub struct Report {
     pub posteriors: Vec<Option<Vec<f64>>>,
     /// How far they may be off, relatively.
     pub posterior_error: f64,
-    /// The text of a certificate, or of a converted file.
+    /// The text of a certificate.
     pub text: Option<String>,
+    /// The network in another format.
+    pub written: Vec<u8>,
     /// The number of solutions.
     pub count: u64,
 }

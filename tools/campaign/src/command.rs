@@ -97,8 +97,7 @@ impl Program {
         let message = || String::from_utf8_lossy(&output.stderr).trim().to_string();
         let ended = match output.status.code() {
             Some(0 | 4) if call.command == "convert" => {
-                let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                Ended::Done(Box::new(Report { text: Some(text), ..Report::default() }))
+                Ended::Done(Box::new(Report { written: output.stdout, ..Report::default() }))
             }
             Some(0 | 3 | 4) => match report(&output.stdout) {
                 Ok(mut report) => {

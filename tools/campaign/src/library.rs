@@ -105,6 +105,5 @@ fn convert(call: &Call) -> Result<Report, Error> {
     let format: Format = call.settings.get("to").unwrap_or_default().parse()?;
     let found =
         convert::convert(&network(call)?, format, &ReadOptions::default(), Path::new("converted"), &Stop::new())?;
-    let text = String::from_utf8_lossy(&found.text).into_owned();
-    Ok(Report { status: "written".into(), text: Some(text), ..Report::default() })
+    Ok(Report { status: "written".into(), written: found.text, ..Report::default() })
 }

@@ -31,8 +31,7 @@ impl Task for Convert {
             Outcome::Nothing(why) => return Ok(why),
         };
         let Some(to) = case.settings.get("to").and_then(|to| to.parse::<Format>().ok()) else { return Ok("refused") };
-        let text = report.text.unwrap_or_default();
-        let again = read_from(text.as_bytes(), "again", to, &ReadOptions::default(), &Stop::new());
+        let again = read_from(&report.written[..], "again", to, &ReadOptions::default(), &Stop::new());
         let again = match again {
             Ok(again) => again,
             Err(error) => return fault("written wrong", error.to_string()),
