@@ -128,9 +128,7 @@ struct Loader {
     builder: Builder,
     decomposer: Decomposer,
     domains: Domains,
-    /// Functions with tables.
-    tables: u32,
-    head: Option<Head>,
+    has_head: bool,
     agents: Option<AgentsRecord>,
     numbers: Vec<Arc<Numbers>>,
     reading: Option<ReadingRecord>,
@@ -143,8 +141,7 @@ impl Loader {
             builder: Network::builder(name),
             decomposer: Decomposer::default(),
             domains: Domains::default(),
-            tables: 0,
-            head: None,
+            has_head: false,
             agents: None,
             numbers: Vec::new(),
             reading: None,
@@ -157,7 +154,7 @@ impl Loader {
         if self.end.is_some() {
             return wrong("blocks follow its last one");
         }
-        if self.head.is_some() == matches!(part, Part::Head(_)) {
+        if self.has_head == matches!(part, Part::Head(_)) {
             return wrong("its blocks are not in their order");
         }
         match part {
@@ -165,7 +162,7 @@ impl Loader {
             Part::Head(head) => {
                 let _ = self.builder.units(head.units()).top(head.top.max(-COST_LIMIT));
                 let _ = self.builder.notation(head.notation.into());
-                self.head = Some(head);
+                self.has_head = true;
             }
             Part::Variables(variables) => return variables.into_iter().try_for_each(|v| self.variable(v, tokens)),
             Part::Functions(functions) => {
@@ -205,10 +202,10 @@ impl Loader {
     }
 
     fn function(&mut self, scope: &[u32], function: Decoded, tokens: &Tokens<'_>) -> Result<(), Error> {
-        let Loader { builder, decomposer, tables, .. } = self;
+        let Loader { builder, decomposer, .. } = self;
         let added = match function {
             Decoded::Table(table) => builder.distinct(scope, table),
-            Decoded::Like(earlier) if earlier < *tables => builder.shared(scope, earlier),
+            Decoded::Like(earlier) if (earlier as usize) < builder.functions().len() => builder.shared(scope, earlier),
             Decoded::Like(_) => return Err(damaged(tokens, "a function has the table of one that comes later")),
             Decoded::Global { limit, keyword, parameters } => {
                 let source = Box::new(parameters.as_bytes());
@@ -219,7 +216,6 @@ impl Loader {
                 return words.finish(|| "the parameters of a function are longer than they should be".into());
             }
         };
-        *tables += 1;
         added.map(drop).map_err(|error| refused(tokens, &error.to_string()))
     }
 
@@ -230,9 +226,8 @@ impl Loader {
         if totals != found {
             return Err(damaged(tokens, "it has more or fewer variables or functions than its last block says"));
         }
-        // a total may reach a `top` that is kept, as this one is
-        let kept = self.head.map_or(0, |head| head.top.min(COST_LIMIT));
-        check_sums(kept, &self.builder, &self.decomposer, tokens)?;
+        // the network keeps its `top`, which totals may reach
+        check_sums(COST_LIMIT, &self.builder, &self.decomposer, tokens)?;
         if let Some(record) = self.agents.take() {
             let agents = record.agents(self.builder.domains());
             let agents = agents.ok_or_else(|| damaged(tokens, "its agents do not fit its variables"))?;

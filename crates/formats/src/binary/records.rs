@@ -215,7 +215,7 @@ impl From<&Agents> for AgentsRecord {
 }
 
 impl AgentsRecord {
-    /// The agents of variables with so many values each, if all that they name is there.
+    /// The agents of variables with these domains; `None` if the record names what is not there.
     pub fn agents(self, domains: &[u32]) -> Option<Agents> {
         let AgentsRecord { names, owner, hosts, initial } = self;
         let (agents, variables) = (names.len() as u32, domains.len());

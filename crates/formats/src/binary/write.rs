@@ -4,7 +4,7 @@ use super::records::{AgentsRecord, Block, Body, FunctionRecord, Head, NameRecord
 use super::records::{ReadingRecord, Totals, VariableRecord};
 use super::{MAGIC, VERSION, blocks};
 use crate::global::{Style, Written};
-use crate::model::{Function, Global, Network, Reading, Table};
+use crate::model::{CostFunction, Function, Global, Network, Reading, Table};
 use crate::wcsp;
 use crate::writing::with_globals;
 use rayon::prelude::*;
@@ -115,7 +115,7 @@ fn write_functions(network: &Network, globals: Vec<Vec<Written>>, out: &mut dyn 
         let scope = function.scope();
         match function {
             Function::Table(function) => {
-                let source = match shared.earlier(&function.table, scope, network.domains()) {
+                let source = match shared.earlier(network, function) {
                     Some(earlier) => Source::Like(earlier),
                     None => Source::Table(&function.table),
                 };
@@ -140,21 +140,24 @@ fn write_functions(network: &Network, globals: Vec<Vec<Written>>, out: &mut dyn 
 #[derive(Default)]
 struct Shared {
     /// By address.
-    first: FxHashMap<usize, (u32, Vec<u32>)>,
+    first: FxHashMap<usize, u32>,
     functions: u32,
 }
 
 impl Shared {
     /// Counts a function; an earlier one with the same table and sizes.
-    fn earlier(&mut self, table: &Table, scope: &[u32], domains: &[u32]) -> Option<u32> {
+    fn earlier(&mut self, network: &Network, function: &CostFunction) -> Option<u32> {
         let number = self.functions;
         self.functions += 1;
-        if table.owners() == 1 {
+        if function.table.owners() == 1 {
             return None;
         }
-        let sizes = || scope.iter().map(|&v| domains[v as usize]);
-        let (first, known) = self.first.entry(table.address()).or_insert_with(|| (number, sizes().collect()));
-        (*first < number && sizes().eq(known.iter().copied())).then_some(*first)
+        let first = *self.first.entry(function.table.address()).or_insert(number);
+        let sizes = |function: &CostFunction| -> Vec<u32> {
+            function.scope.iter().map(|&v| network.domains()[v as usize]).collect()
+        };
+        let is_like = || sizes(function) == sizes(&network.functions()[first as usize]);
+        (first < number && is_like()).then_some(first)
     }
 }
 

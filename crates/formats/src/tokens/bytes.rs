@@ -10,7 +10,7 @@ use std::io::Read;
 const BYTES: u64 = 1 << 20;
 
 impl Tokens<'_> {
-    /// Takes so many bytes, or as many as are left, behind those in `taken`.
+    /// Appends the next `count` bytes to `taken`; fewer at the end of the file.
     pub(crate) fn bytes(&mut self, count: u64, taken: &mut Vec<u8>) -> Result<(), Error> {
         let held = &self.buffer[self.next..self.end];
         let held = &held[..usize::try_from(count).map_or(held.len(), |count| count.min(held.len()))];

@@ -96,7 +96,7 @@ impl Uploads<'_> {
         self.held.upload(self.cuda, items)
     }
 
-    /// Items behind so many zeros.
+    /// Uploads items behind `zeros` items of zero.
     pub fn behind_zeros<T: DeviceRepr + ValidAsZeroBits + Send + Sync + 'static>(
         &mut self,
         zeros: usize,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Builder {
     network: Network,
     tables: Tables,
-    /// Of each function: many may share one large table.
+    /// The span of each function: many may share one large table.
     spans: Vec<CostSpan>,
     sums: Sums,
     /// Global functions with the number of functions before them, and their parts.
@@ -95,7 +95,7 @@ impl Builder {
         self.push(scope, table.clone())
     }
 
-    /// The same for a table that no earlier function has: none is looked for.
+    /// Adds a function with a table that no earlier function has: equal tables are not looked for.
     pub fn distinct(&mut self, scope: &[u32], table: Table) -> Result<u32, ModelError> {
         self.check_table(scope, &table)?;
         self.add(scope, table, None)
@@ -156,7 +156,7 @@ impl Builder {
     /// A scope with a variable that does not exist, or twice; costs that are too large.
     pub fn global(&mut self, global: Global, parts: Parts) -> Result<u32, ModelError> {
         let _ = self.check_scope(&global.scope)?;
-        parts.tables.iter().try_for_each(|(_, table)| self.count(CostSpan::of(table.costs())))?;
+        self.count(parts.tables.iter().map(|(_, table)| CostSpan::of(table.costs())))?;
         let number = self.function_count();
         self.globals.push((number, global, parts));
         Ok(number)
@@ -290,7 +290,7 @@ impl Builder {
     /// Adds a function, perhaps with the table of an earlier one.
     fn add(&mut self, scope: &[u32], table: Table, original: Option<u32>) -> Result<u32, ModelError> {
         let span = self.span(scope, &table, original);
-        self.count(span)?;
+        self.count([span])?;
         Ok(self.append(scope, table, original, span))
     }
 
@@ -310,12 +310,15 @@ impl Builder {
         functions.len() as u32 - 1
     }
 
-    fn count(&mut self, span: CostSpan) -> Result<(), ModelError> {
-        self.sums.add(span);
-        match self.sums.fit(self.network.top) {
-            true => Ok(()),
-            false => Err(ModelError::SumTooLarge { function: self.function_count() as usize, limit: FORBIDDEN }),
+    /// Counts the costs of a function, unless they are too many.
+    fn count(&mut self, spans: impl IntoIterator<Item = CostSpan>) -> Result<(), ModelError> {
+        let mut sums = self.sums;
+        spans.into_iter().for_each(|span| sums.add(span));
+        if !sums.fit(self.network.top) {
+            return Err(ModelError::SumTooLarge { function: self.function_count() as usize, limit: FORBIDDEN });
         }
+        self.sums = sums;
+        Ok(())
     }
 }
 
