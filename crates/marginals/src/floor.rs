@@ -104,7 +104,7 @@ impl<'a> Floor<'a> {
         let whole = self.along.parts(std::iter::empty());
         let Some(rest) = whole.rest(&[], stop)? else { return Ok(()) };
         let values = (seek.search)(&rest.sliced.network()?, seek.time, stop);
-        seek.time *= 2;
+        seek.time = seek.time.saturating_mul(2);
         let Some(values) = values else { return stop.check() };
         let mut values: Values = rest.sliced.variables.iter().copied().zip(values).collect();
         values.retain(|&(v, _)| self.parts.late[v as usize]);

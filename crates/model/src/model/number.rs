@@ -144,8 +144,10 @@ impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
             Number::Integer(i) => serializer.serialize_i64(i),
-            // doubles are written with a point, and read back as they are
-            Number::Decimal { units, .. } if units.unsigned_abs() < 1 << 53 => serializer.serialize_f64(self.as_f64()),
+            // a double keeps 15 digits, is written with a point, and is read back as it is
+            Number::Decimal { units, .. } if units.unsigned_abs() < 10u64.pow(f64::DIGITS) => {
+                serializer.serialize_f64(self.as_f64())
+            }
             Number::Decimal { .. } => {
                 let raw = RawValue::from_string(self.to_string()).map_err(serde::ser::Error::custom)?;
                 raw.serialize(serializer)
@@ -200,7 +202,10 @@ mod tests {
             assert_eq!(read, number(one), "{one}: {written}");
         }
         let json = |text: &str| serde_json::to_string(&number(text)).expect("JSON");
-        assert_eq!(json("9007199254740992.25"), "9007199254740992.25");
+        // as doubles they would lose the last digit
+        for exact in ["9007199254740992.25", "9007199.254740991", "-8999999.999999999"] {
+            assert_eq!(json(exact), exact);
+        }
         assert_eq!(["2.50", "3.00", "-0.5"].map(json), ["2.5", "3.0", "-0.5"]);
         assert_eq!(["2.50", "3.00", "-0.05", "-0.0"].map(|text| number(text).to_string()), ["2.5", "3", "-0.05", "0"]);
         assert_eq!(["", "-", "x", "1.x", "inf", "NaN"].map(Number::parse).map(|read| read.is_none()), [true; 6]);
