@@ -125,6 +125,36 @@ impl<'a, T: Send + 'static> IntoIterator for &'a Large<T> {
     }
 }
 
+/// An item to be worked on, or what came of it.
+enum Place<T, R> {
+    Item(T),
+    Taken,
+    Result(R),
+}
+
+/// What comes of each item, in order: all threads of the pool take items, one after the other. One item should be
+/// worth a thread's while, some microseconds at the least.
+///
+/// Rayon compiles dozens of functions for each loop over each type of items. Here there is one loop, over places.
+pub fn map<T: Send, R: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let places: Vec<Mutex<Place<T, R>>> = items.into_iter().map(|item| Mutex::new(Place::Item(item))).collect();
+    each(places.len(), &|place| {
+        let mut place = places[place].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Place::Item(item) = std::mem::replace(&mut *place, Place::Taken) {
+            *place = Place::Result(work(item));
+        }
+    });
+    let results = places.into_iter().map(|place| match place.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Place::Result(result) => result,
+        Place::Item(_) | Place::Taken => unreachable!("a loop ends after all of its items, or panics"),
+    });
+    results.collect()
+}
+
+fn each(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    (0..count).into_par_iter().for_each(work);
+}
+
 /// Items of a part of a long list: some milliseconds.
 const PART: usize = 1 << 14;
 

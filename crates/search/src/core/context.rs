@@ -20,9 +20,9 @@ use crate::options::Options;
 use crate::reduce::{ReducedProblem, Reducer};
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
+use crate::threads;
 use crate::tuning::core::{COPIED_CHAIN, LARGE_CLASS, LARGE_SWEEP, LARGE_TREE, ONE_STATE, VAST_SWEEP};
 use crate::value_tables::ValueTables;
-use rayon::prelude::*;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A core prepared for local search.
@@ -228,15 +228,14 @@ impl SearchContext {
             let n = self.variables();
             // as many as 32 of 62500 variables have, and no fewer than four
             let count = (2_000_000 / n.max(1)).clamp(4, 256) as u64;
-            let grow = |region: &mut Region, k| {
+            let grow = |k| {
                 let mut rng = Rng::new(mix(self.on_demand.region_draw, k));
-                region.grow(&self.graph, n, &mut rng, stop).map(<[u32]>::to_vec)
+                Region::default().grow(&self.graph, n, &mut rng, stop).map(<[u32]>::to_vec)
             };
-            let grown = (0..count).into_par_iter().map_init(Region::default, grow);
             let mut regions = Vec::with_capacity(count as usize * n);
-            for region in grown.collect::<Result<Vec<_>, Error>>()? {
+            for region in threads::map(0..count, grow) {
                 stop.check()?;
-                regions.extend_from_slice(&region);
+                regions.extend_from_slice(&region?);
             }
             Ok(regions)
         });
@@ -260,8 +259,8 @@ impl SearchContext {
             if first.edges() * 10 < n {
                 return Ok(Vec::new());
             }
-            let others = (1..count).into_par_iter().map(forest).collect::<Result<Vec<_>, Error>>()?;
-            Ok(std::iter::once(first).chain(others).collect())
+            let others = threads::map(1..count, forest);
+            std::iter::once(Ok(first)).chain(others).collect()
         });
         made.map(Vec::as_slice)
     }

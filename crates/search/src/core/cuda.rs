@@ -7,8 +7,8 @@ use crate::device::shared::device_structs;
 use crate::device::{Cuda, DeviceError, DeviceRepr, Held, ValidAsZeroBits};
 use crate::model::{Cost, Table};
 use crate::stop::Stop;
+use crate::threads;
 use crate::value_tables::{Incidence, RowEntry, Rows, ValueTables, on_rows};
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -134,9 +134,17 @@ impl Units {
         if let (4, Rows::Words(entries)) = (self.entries, rows) {
             return entries[begin..].into();
         }
-        on_rows!(rows, entries => match self.entries {
-            4 => entries[begin..].par_iter().map(|entry| entry.cost()).collect(),
-            _ => entries[begin..].par_chunks_exact(2).map(|pair| pair[0].cost() | pair[1].cost() << 16).collect(),
+        let of_word = if self.entries == 4 { 1 } else { 2 };
+        on_rows!(rows, entries => {
+            let entries = &entries[begin..];
+            let mut words = vec![0; entries.len() / of_word];
+            let parts = words.chunks_mut(PART).zip(entries.chunks(PART * of_word));
+            let _ = threads::map(parts, |(words, entries)| {
+                for (word, entries) in words.iter_mut().zip(entries.chunks_exact(of_word)) {
+                    *word = entries.iter().rev().fold(0, |word, entry| word << 16 | entry.cost());
+                }
+            });
+            words.into()
         })
     }
 
@@ -251,9 +259,9 @@ impl DeviceCore {
 /// Variables, their incidences, and what does not fit into those.
 fn incidences(tables: &ValueTables, units: Units, wide: bool) -> [Vec<u32>; 5] {
     let variables: Vec<usize> = (0..tables.variables()).collect();
-    let parts = variables.par_chunks(PART).map(|variables| Incidences::of(tables, units, wide, variables));
+    let parts = threads::map(variables.chunks(PART), |variables| Incidences::of(tables, units, wide, variables));
     let mut all = Incidences::default();
-    parts.collect::<Vec<_>>().into_iter().for_each(|part| all.append(part));
+    parts.into_iter().for_each(|part| all.append(part));
     // what is loaded ahead of a variable without functions
     all.incidences.extend([0; 4]);
     [all.info, all.incidences, all.ends, all.more, all.further]
@@ -376,9 +384,11 @@ fn functions(tables: &ValueTables) -> (Vec<u32>, Vec<u32>, Vec<Cost>, Vec<u64>) 
     let mut costs = vec![0; length as usize];
     let mut rest = &mut costs[..];
     let places = tables.iter().map(|table| rest.split_off_mut(..table.len()).unwrap_or_default());
-    let places: Vec<&mut [Cost]> = places.collect();
-    places.into_par_iter().zip(&tables).with_min_len(PART).for_each(|(place, table)| {
-        place.iter_mut().zip(table.iter()).for_each(|(to, cost)| *to = cost);
+    let mut places: Vec<&mut [Cost]> = places.collect();
+    let _ = threads::map(places.chunks_mut(PART).zip(tables.chunks(PART)), |(places, tables)| {
+        for (place, table) in places.iter_mut().zip(tables) {
+            place.iter_mut().zip(table.iter()).for_each(|(to, cost)| *to = cost);
+        }
     });
     let mut unary = Vec::with_capacity(problem.variables());
     for own in &problem.unary {

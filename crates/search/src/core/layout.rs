@@ -2,9 +2,9 @@
 
 use crate::error::Error;
 use crate::stop::Stop;
+use crate::threads;
 use crate::tuning::core::SPARSE;
 use crate::value_tables::{Incidence, Row, RowEntry, ValueTables, on_rows};
-use rayon::prelude::*;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// A row that changes where a variable moves, by `stride` for each value.
@@ -147,7 +147,7 @@ impl MoveLayout {
             }
             Ok(others)
         };
-        let others = turns.into_par_iter().map(fill).collect::<Result<Vec<Vec<(u32, u32)>>, Error>>()?;
+        let others = threads::map(turns, fill).into_iter().collect::<Result<Vec<Vec<(u32, u32)>>, Error>>()?;
         if others.iter().any(|others| !others.is_empty()) {
             for (turn, others) in stop.each(others.into_iter().enumerate()).collect::<Result<Vec<_>, Error>>()? {
                 let range = |v: usize| layout.ranges[n.min(v * TURN)] as usize;

@@ -3,7 +3,7 @@
 use super::elite::Elite;
 use crate::error::Error;
 use crate::model::{Cost, Problem};
-use rayon::prelude::*;
+use crate::threads;
 
 /// Turns an assignment of an old core into one of the new; none once the run is stopped.
 pub(crate) type Translate<'a> = dyn Fn(&[u16]) -> Option<Elite> + Sync + 'a;
@@ -52,7 +52,7 @@ impl Pool {
         let mut elites = std::mem::take(&mut self.elites);
         let values = elites.first().map_or(1, |elite| elite.values.len().max(1));
         elites.truncate((MOVED_VALUES / values).max(1));
-        let moved: Vec<Option<Elite>> = elites.par_iter().map(|elite| translate(&elite.values)).collect();
+        let moved: Vec<Option<Elite>> = threads::map(&elites, |elite| translate(&elite.values));
         moved.iter().flatten().for_each(|elite| self.offer(elite));
     }
 

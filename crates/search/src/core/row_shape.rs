@@ -1,8 +1,8 @@
 //! How the rows of a core's tables are laid out on a device.
 
+use crate::threads;
 use crate::tuning::core::NARROW;
 use crate::value_tables::{Rows, ValueTables};
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 /// How all rows are laid out.
@@ -71,5 +71,5 @@ pub(crate) fn largest_sums(tables: &ValueTables) -> Vec<i64> {
         };
         variables.iter().map(sum).collect::<Vec<i64>>()
     };
-    variables.par_chunks(PART).flat_map_iter(of_part).collect()
+    threads::map(variables.chunks(PART), of_part).concat()
 }

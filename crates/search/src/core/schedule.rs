@@ -2,9 +2,9 @@
 
 use crate::error::Error;
 use crate::stop::Stop;
+use crate::threads;
 use crate::tuning::schedule::{HOT, SAMPLES, SETTLED_ROWS, WORTH_A_THREAD};
 use crate::value_tables::ValueTables;
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 /// A geometric schedule between two temperatures, in the rows' units.
@@ -96,8 +96,8 @@ impl Schedule {
                 (1.0 - replacement / all) / (1.0 - 1.0 / row.len() as f64)
             };
             // summed in order: threads do not change the result
-            let shares: Vec<f64> = gaps.par_iter().with_min_len(WORTH_A_THREAD).map(share).collect();
-            shares.iter().sum::<f64>() / gaps.len().max(1) as f64
+            let shares = threads::map(gaps.chunks(WORTH_A_THREAD), |gaps| gaps.iter().map(share).collect::<Vec<f64>>());
+            shares.iter().flatten().sum::<f64>() / gaps.len().max(1) as f64
         };
         let solve = |wanted: f64| -> f64 {
             let (mut low, mut high) = (self.cold.ln(), self.hot.ln());

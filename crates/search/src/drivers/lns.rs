@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Readers};
 use crate::rng::Rng;
 use crate::stop::Stop;
-use rayon::prelude::*;
+use crate::threads;
 
 pub(crate) struct Lns {
     rng: Rng,
@@ -87,8 +87,7 @@ impl Lns {
         let elites = pool.elites();
         self.settle(elites);
         let whole = Whole { tables: &context.tables, incidence: &self.incidence };
-        let turns: Vec<Effort> =
-            self.states.par_iter_mut().map(|state| state.turn(context, &whole, elites, stop)).collect();
+        let turns: Vec<Effort> = threads::map(&mut self.states, |state| state.turn(context, &whole, elites, stop));
         for state in self.states.iter().filter(|state| state.elite.is_known()) {
             pool.offer(&state.elite);
         }

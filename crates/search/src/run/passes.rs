@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::model::{Cost, CostFunction, Entry, Network, Table, on_entries};
 use crate::rng::mix;
 use crate::stop::Stop;
-use rayon::prelude::*;
+use crate::threads;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 /// What a forbidden entry counts, and a cost at most.
@@ -34,21 +34,22 @@ pub(crate) fn assignment(network: &Network, passes: usize, stop: &Stop) -> Resul
     sums.pass(stop, |sums, function| sums.add_means(function))?;
     let mut values: Vec<u32> = each(domains.len(), stop, |v| sums.best(v, None).0)?;
     let claims: Vec<AtomicU64> = std::iter::repeat_with(AtomicU64::default).take(domains.len()).collect();
-    sums.costs.par_chunks_mut(TURN).try_for_each(|costs| {
+    let zeroed = threads::map(sums.costs.chunks_mut(TURN), |costs| {
         costs.iter_mut().for_each(|cost| *cost.get_mut() = 0);
         stop.check()
-    })?;
+    });
+    zeroed.into_iter().collect::<Result<(), Error>>()?;
     let mut before = None;
     for _ in 0..passes {
         sums.pass(stop, |sums, function| sums.add_rows(function, before.as_deref(), &values))?;
         let wishes = each(domains.len(), stop, |v| sums.best(v, Some(values[v])))?;
         let urgency = |v: usize| urgency(v as u32, wishes[v].1);
-        claims.par_chunks(TURN).enumerate().try_for_each(|(turn, claims)| {
-            stop.check()?;
+        let claimed = threads::map(claims.chunks(TURN).enumerate(), |(turn, claims)| {
             let claim = |(v, claim): (usize, &AtomicU64)| claim.store(urgency(turn * TURN + v), Ordering::Relaxed);
             claims.iter().enumerate().for_each(claim);
-            Ok::<(), Error>(())
-        })?;
+            stop.check()
+        });
+        claimed.into_iter().collect::<Result<(), Error>>()?;
         sums.pass(stop, |_, function| {
             let most = function.scope.iter().map(|&v| urgency(v as usize)).max().unwrap_or(0);
             for &v in function.scope.iter().filter(|_| most > 0) {
@@ -76,12 +77,12 @@ fn urgency(variable: u32, gain: Cost) -> u64 {
 fn each<T: Send>(count: usize, stop: &Stop, make: impl Fn(usize) -> T + Send + Sync) -> Result<Vec<T>, Error> {
     let mut all = Vec::with_capacity(count);
     // a thread that has all turns looks between two of them
-    let turns = (0..count.div_ceil(TURN)).into_par_iter().map(|turn| {
+    let turns = threads::map(0..count.div_ceil(TURN), |turn| {
         stop.check()?;
-        Ok((turn * TURN..count.min((turn + 1) * TURN)).map(&make).collect::<Vec<T>>())
+        Ok::<_, Error>((turn * TURN..count.min((turn + 1) * TURN)).map(&make).collect::<Vec<T>>())
     });
-    for turn in stop.each(turns.collect::<Result<Vec<_>, Error>>()?) {
-        all.extend(turn?);
+    for turn in stop.each(turns) {
+        all.extend(turn??);
     }
     Ok(all)
 }
@@ -95,11 +96,12 @@ struct ValueSums<'a> {
 
 impl ValueSums<'_> {
     fn pass(&self, stop: &Stop, look: impl Fn(&Self, &CostFunction) + Sync) -> Result<(), Error> {
-        self.network.functions().par_chunks(TURN).try_for_each(|functions| {
+        let looked = threads::map(self.network.functions().chunks(TURN), |functions| {
             stop.check()?;
             functions.iter().for_each(|function| look(self, function));
             Ok(())
-        })
+        });
+        looked.into_iter().collect()
     }
 
     fn add(&self, variable: u32, value: usize, cost: Cost) {

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::memory;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network};
 use crate::stop::Stop;
-use rayon::prelude::*;
+use crate::threads;
 use std::ops::Range;
 
 /// Functions of a thread's turn, between two looks at the stop flag.
@@ -90,14 +90,15 @@ impl<'a> Outline<'a> {
             let least = |function: &CostFunction| function.cost_at(domains, |_| 0);
             Ok(functions.iter().all(is_allowed).then(|| functions.iter().map(least).sum()))
         };
-        let parts: Result<Vec<Option<Cost>>, Error> = functions.par_chunks(TURN).map(of_part).collect();
-        let Some(parts) = parts?.into_iter().collect::<Option<Vec<Cost>>>() else { return Ok(None) };
-        zero += parts.iter().sum::<Cost>();
+        for part in threads::map(functions.chunks(TURN), of_part) {
+            let Some(part) = part? else { return Ok(None) };
+            zero += part;
+        }
         // each thread looks at all functions for its part of the variables, so that links stand in the file's order
         let width = part_width(n);
         let mut counts = vec![0u32; n];
-        let of_variables = linear.par_chunks_mut(width).zip(counts.par_chunks_mut(width)).enumerate();
-        of_variables.try_for_each(|(part, (linear, counts))| {
+        let of_variables = linear.chunks_mut(width).zip(counts.chunks_mut(width)).enumerate();
+        let counted = threads::map(of_variables, |(part, (linear, counts))| {
             let own_variables = linear.len();
             for function in stop.each(functions) {
                 let function = function?;
@@ -108,7 +109,8 @@ impl<'a> Outline<'a> {
                 }
             }
             Ok::<_, Error>(())
-        })?;
+        });
+        counted.into_iter().collect::<Result<(), Error>>()?;
         let mut starts = Vec::with_capacity(n + 1);
         starts.push(0);
         counts.iter().for_each(|count| starts.push(starts[starts.len() - 1] + count));
@@ -127,10 +129,11 @@ impl<'a> Outline<'a> {
             (own, rest) = rest.split_at_mut(end - begin);
             parts.push((first..n.min(first + width), own));
         }
-        let filled = parts.into_par_iter().map(|(variables, own)| self.fill(variables, own, stop));
-        let Some(sums) = filled.collect::<Result<Option<Vec<_>>, Error>>()?.map(|sums| sums.concat()) else {
-            return Ok(None);
-        };
+        let mut sums = Vec::with_capacity(n);
+        for part in threads::map(parts, |(variables, own)| self.fill(variables, own, stop)) {
+            let Some(part) = part? else { return Ok(None) };
+            sums.extend(part);
+        }
         let reach = sums.iter().map(|sums| sums.reach).max().unwrap_or(0);
         // twice the value of the form is a number of 64 bits, too
         let all = sums.iter().map(|sums| i128::from(sums.reach)).sum::<i128>();
@@ -227,8 +230,12 @@ impl<W: Weight> Quadratic<W> {
             let places = row.iter_mut().zip(sums);
             Ok(places.map(|(own, sum)| R::try_from(sum).map(|sum| *own = sum).is_ok()).fold(true, |all, one| all & one))
         };
-        let fits = rows.par_chunks_mut(n.max(1)).enumerate().map(fill).try_reduce(|| true, |a, b| Ok(a & b))?;
-        Ok(fits.then_some(rows))
+        for fits in threads::map(rows.chunks_mut(n.max(1)).enumerate(), fill) {
+            if !fits? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(rows))
     }
 
     /// The weights of a variable's pairs in the form that is read soonest.

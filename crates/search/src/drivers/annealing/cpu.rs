@@ -19,7 +19,7 @@ use crate::drivers::tuning::annealing::{
 use crate::fang::boltzmann::Boltzmann;
 use crate::memory;
 use crate::stop::Stop;
-use rayon::prelude::*;
+use crate::threads;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 
@@ -119,8 +119,7 @@ impl Population for CpuPopulation {
             STORAGE.set(storage);
             child
         };
-        let children: Vec<Option<Child>> = slots.into_par_iter().map(make).collect();
-        let children: Vec<Child> = children.into_iter().map_while(|child| child).collect();
+        let children: Vec<Child> = threads::map(slots, make).into_iter().map_while(|child| child).collect();
         let mut offspring = Offspring { made: children.len(), ..Offspring::default() };
         for child in &children {
             offspring.moves += child.moves;

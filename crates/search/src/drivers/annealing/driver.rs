@@ -12,7 +12,7 @@ use crate::device::Source;
 use crate::drivers::cycling;
 use crate::drivers::tuning::annealing::{CLIMBING_FLOOR, LARGE_FLOOR, LONG_SWEEPS, MOST_SWEEPS, MOVED, WEIGHT};
 use crate::stop::Stop;
-use rayon::prelude::*;
+use crate::threads;
 
 impl Driver for Annealing {
     fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
@@ -94,8 +94,8 @@ impl Driver for Annealing {
 
     fn rebase(&mut self, _: &SearchContext, translate: &Translate<'_>) {
         let moved = |elites: Vec<Elite>| -> Vec<Elite> {
-            let known = elites.into_par_iter().filter(Elite::is_known);
-            known.filter_map(|elite| translate(&elite.values)).collect()
+            let known = elites.iter().filter(|elite| elite.is_known());
+            threads::map(known, |elite| translate(&elite.values)).into_iter().flatten().collect()
         };
         self.archive = moved(std::mem::take(&mut self.archive));
         self.temperatures.clear();

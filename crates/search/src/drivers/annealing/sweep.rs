@@ -7,7 +7,7 @@ use crate::fang::boltzmann::Boltzmann;
 use crate::fang::{Order, Scratch, Uniform, assign_active_by, choose};
 use crate::rng::{below, mix};
 use crate::stop::Stop;
-use rayon::prelude::*;
+use crate::threads;
 
 /// Variables of a thread's turn in a sweep by all threads: some hundred microseconds.
 const TURN: usize = 1 << 10;
@@ -64,11 +64,12 @@ pub(crate) fn sweep_together(
         picks.clear();
         picks.resize(class.len(), 0);
         let before = &*state;
-        let turns = picks.par_chunks_mut(TURN).zip(class.par_chunks(TURN)).map(|(picks, variables)| {
+        let turns = picks.chunks_mut(TURN).zip(class.chunks(TURN));
+        let turns = threads::map(turns, |(picks, variables)| {
             let turn = Turn { bath, state: before, draw: draws.values, variables, picks };
             (!stop.is_set()).then(|| pulp::Arch::new().dispatch(turn))
         });
-        change += turns.collect::<Option<Vec<i64>>>()?.iter().sum::<i64>();
+        change += turns.into_iter().sum::<Option<i64>>()?;
         for (&v, &pick) in class.iter().zip(&*picks) {
             let value = &mut state.values[v as usize];
             state.moves += u64::from(*value != pick);

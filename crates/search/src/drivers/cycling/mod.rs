@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::Rng;
 use crate::stop::Stop;
-use rayon::prelude::*;
+use crate::threads;
 
 /// Variables between two looks at the stop flag and at the work that is left.
 const TURN: usize = 1 << 12;
@@ -78,15 +78,14 @@ impl Cycling {
             let width = layout.moves() / tables.variables().max(1);
             self.work = (4 + width as u64 / 4, 8 + 4 * layout.changed_quads() as u64);
             let walker = |rng| Walker::new(walk.clone(), best.hash, rng);
-            self.walkers = rngs.into_par_iter().map(walker).collect();
+            self.walkers = threads::map(rngs, walker);
         }
         let limit = ROUND_WORK >> shorter(self.rounds);
         self.rounds += 1;
         let (hot, work) = (context.schedule.hot, self.work);
         let turn = |walker| pulp::Arch::new().dispatch(Turn { walker, hot, core, best, work, limit, stop });
-        let efforts: Vec<Effort> = self.walkers.par_iter_mut().map(turn).collect();
         let mut effort = Effort::default();
-        efforts.iter().for_each(|turn| effort.add(turn));
+        threads::map(&mut self.walkers, turn).iter().for_each(|turn| effort.add(turn));
         let least = self.walkers.iter().min_by_key(|walker| walker.energy);
         if let Some(walker) = least.filter(|walker| walker.energy < self.told) {
             pool.offer(&Elite::until(tables, walker.known.clone(), stop)?);

@@ -16,7 +16,7 @@ use crate::core::pool::{Pool, Translate};
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::stop::Stop;
-use rayon::prelude::*;
+use crate::threads;
 
 pub(crate) struct Ejection {
     rng: Rng,
@@ -65,9 +65,9 @@ impl Ejection {
         let core = ChainTables { tables, layout, free: &self.free, longest: context.sweep_work.min(LOOK_WORK) };
         let elites = pool.elites();
         let turn = |walker: &mut Walker| walker.turn(core, elites, work, stop);
-        let turns = self.walkers.par_iter_mut().map(turn).collect::<Result<Vec<_>, Error>>()?;
         let mut effort = Effort::default();
-        for (turn, found) in turns {
+        for turn in threads::map(&mut self.walkers, turn) {
+            let (turn, found) = turn?;
             effort.add(&turn);
             for values in found {
                 pool.offer(&Elite::until(tables, values, stop)?);

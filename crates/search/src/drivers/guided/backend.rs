@@ -11,8 +11,8 @@ use crate::event::Picks;
 use crate::fang::State as _;
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
+use crate::threads;
 use crate::tuning::guided::MOST_KEPT;
-use rayon::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch<'a> {
@@ -104,7 +104,7 @@ impl Backend for CpuBackend {
             state.begin(&round, values);
             state
         };
-        self.states = starts.into_par_iter().map(begin).collect();
+        self.states = threads::map(starts, begin);
         self.children.clear();
         self.children.resize_with(self.states.len(), GuidedState::default);
         Ok(())
@@ -122,35 +122,34 @@ impl Backend for CpuBackend {
             // states keep their values in the form that guidance_count read
             self.states.iter_mut().filter(|state| state.wide.is_empty()).for_each(GuidedState::widen);
         }
-        let slots = self.states.par_iter_mut().zip(&mut self.children).zip(batch.trajectories).enumerate();
-        let run =
-            |scratch: &mut Scratch,
-             (slot, ((state, child), &(_, trajectory))): (usize, ((&mut GuidedState, &mut GuidedState), _))| {
-                child.clone_from(state);
-                *child.rng() = batch.stream(slot);
-                let trajectory: Trajectory = trajectory;
-                let complete = trajectory.run(&visit, batch.schedule, child, scratch, stop);
-                if !complete && child.least() < state.energy {
-                    child.return_to_best(&visit.round, &mut scratch.row);
-                }
-                let result = TrajectoryResult {
-                    complete,
-                    better: child.energy < state.energy,
-                    moves: child.moves,
-                    picks: child.picks,
-                    weightless: child.weightless,
-                    senseless: child.senseless,
-                    strange: None,
-                    fault: child.fault.take(),
-                };
-                match complete {
-                    true if child.energy > state.energy => state.learn_from(child),
-                    false if child.energy >= state.energy => {}
-                    _ => std::mem::swap(state, child),
-                }
-                result
+        let slots = self.states.iter_mut().zip(&mut self.children).zip(batch.trajectories).enumerate();
+        let run = |(slot, ((state, child), &(_, trajectory))): (usize, ((&mut GuidedState, &mut GuidedState), _))| {
+            let mut scratch = Scratch::default();
+            child.clone_from(state);
+            *child.rng() = batch.stream(slot);
+            let trajectory: Trajectory = trajectory;
+            let complete = trajectory.run(&visit, batch.schedule, child, &mut scratch, stop);
+            if !complete && child.least() < state.energy {
+                child.return_to_best(&visit.round, &mut scratch.row);
+            }
+            let result = TrajectoryResult {
+                complete,
+                better: child.energy < state.energy,
+                moves: child.moves,
+                picks: child.picks,
+                weightless: child.weightless,
+                senseless: child.senseless,
+                strange: None,
+                fault: child.fault.take(),
             };
-        Ok(slots.map_init(Scratch::default, run).collect())
+            match complete {
+                true if child.energy > state.energy => state.learn_from(child),
+                false if child.energy >= state.energy => {}
+                _ => std::mem::swap(state, child),
+            }
+            result
+        };
+        Ok(threads::map(slots, run))
     }
 
     fn energy(&self, slot: usize) -> i64 {

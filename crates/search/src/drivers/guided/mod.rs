@@ -50,6 +50,7 @@ use crate::event::Picks;
 use crate::heuristics::{Needs, ValueHeuristic};
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
+use crate::threads;
 use crate::tuning::guided::{
     BEGIN, LENGTHS, LONGEST, MOVED, OPENING_PASSES, OPENING_STATES, OPENING_WORK, PATIENCE, ROUND_WORK, SHORTEST,
     STARTS, STATES, WEIGHT,
@@ -58,7 +59,6 @@ use crate::tuning::schedule::ENDS;
 use backend::{Backend, Batch, CpuBackend, TrajectoryResult};
 use cuda::CudaBackend;
 use guidance::MiniBucketGuidance;
-use rayon::prelude::*;
 use round_context::RoundContext;
 use state::GuidedState;
 use std::sync::Arc;
@@ -277,8 +277,8 @@ impl Driver for Guided {
         if let Ok(moved) = moved
             && let Ok(count) = self.choose(&round, &mut Effort::default())
         {
-            let moved = moved.par_iter().map(|values| translate(values).map(|elite| elite.values));
-            let Some(moved) = moved.collect::<Option<Vec<Vec<u16>>>>() else { return };
+            let moved = threads::map(&moved, |values| translate(values).map(|elite| elite.values));
+            let Some(moved) = moved.into_iter().collect::<Option<Vec<Vec<u16>>>>() else { return };
             let starts = moved.iter().cycle().take(count).cloned().collect();
             if self.backend.open(&round, starts).is_ok() {
                 self.stalled = vec![0; count];
@@ -335,8 +335,7 @@ impl Guided {
         let count = self.choose(round, effort)?;
         let heuristic = &*self.heuristic;
         let start = |slot| Self::start(heuristic, round.context, &mut Rng::new(mix(draw, slot as u64)));
-        let starts = (0..count).into_par_iter().map(start).collect();
-        self.backend.open(round, starts)?;
+        self.backend.open(round, threads::map(0..count, start))?;
         self.stalled = vec![0; count];
         self.offer(round, pool, (0..count).collect())
     }

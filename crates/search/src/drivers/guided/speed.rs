@@ -11,7 +11,7 @@ use crate::device::{Cuda, DeviceError};
 use crate::heuristics::ValueHeuristic;
 use crate::rng::Rng;
 use crate::stop::Stop;
-use rayon::prelude::*;
+use crate::threads;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -38,7 +38,7 @@ pub(crate) fn passes(
         let mut rng = Rng::new(slot as u64);
         (0..context.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect()
     };
-    backend.open(&round, (0..states).into_par_iter().map(random).collect())?;
+    backend.open(&round, threads::map(0..states, random))?;
     let visit = Visit { round, heuristic };
     let trajectories = vec![(0, TRAJECTORY); states];
     let mut times = Vec::with_capacity(repeats + 1);

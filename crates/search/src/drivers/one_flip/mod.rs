@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::model::Cost;
 use crate::rng::Rng;
 use crate::stop::Stop;
-use rayon::prelude::*;
+use crate::threads;
 
 /// The form's value, and the values.
 type Solution = (Cost, Vec<bool>);
@@ -73,9 +73,8 @@ impl OneFlip {
         let work = ROUND_WORK >> shorter(self.rounds);
         self.rounds += 1;
         let (kept, patience) = (&self.kept, self.patience * form.variables() as u64);
-        let walkers = self.walkers.par_iter_mut();
         let turns: Vec<(Effort, Vec<Solution>)> = on_weights!(form, form => {
-            walkers.map(|walker| walker.turn(form, kept, work, patience, stop)).collect()
+            threads::map(&mut self.walkers, |walker| walker.turn(form, kept, work, patience, stop))
         });
         let mut effort = Effort::default();
         for (turn, found) in turns {

@@ -5,7 +5,7 @@ use super::walk::{Room, Rule, Words};
 use crate::core::quadratic::{Quadratic, Weight};
 use crate::device::DeviceError;
 use crate::stop::Stop;
-use rayon::prelude::*;
+use crate::threads;
 use std::sync::Arc;
 
 /// On the CPU, a thread each.
@@ -53,7 +53,7 @@ impl<W: Weight> Anneals for CpuSpins<W> {
             }
             Cycled { value: known.value, flips, sweeps: sweeps.into() }
         };
-        Ok(self.slots.par_iter_mut().zip(anneals).map(cycle).collect())
+        Ok(threads::map(self.slots.iter_mut().zip(anneals), cycle))
     }
 
     fn known(&self, slot: usize) -> Result<Vec<bool>, DeviceError> {

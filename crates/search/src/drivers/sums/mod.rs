@@ -30,8 +30,8 @@ use crate::error::Error;
 use crate::model::Cost;
 use crate::rng::{Rng, mix};
 use crate::stop::Stop;
+use crate::threads;
 use crate::value_tables::ValueTables;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 /// The driver's name.
@@ -158,7 +158,7 @@ impl LocalSearch for SumSearch {
             return Ok(Vec::new());
         }
         let draw = rng.draw();
-        Ok(over.into_par_iter().map(|slot| self.next(turn, slot, mix(draw, slot as u64) | 1)).collect())
+        Ok(threads::map(over, |slot| self.next(turn, slot, mix(draw, slot as u64) | 1)))
     }
 
     /// The best, if it is better than all before.

@@ -13,8 +13,8 @@ use crate::core::pool::POOL;
 use crate::drivers::tuning::tabu::{CYCLE, DOUBLINGS, PATIENCE, SCATTER, SHORT_WALK};
 use crate::drivers::walks::search::Start;
 use crate::rng::{below, mix};
+use crate::threads;
 use crate::value_tables::ValueTables;
-use rayon::prelude::*;
 
 /// What the beginning of a walk decides, numbered: its bits are mixed from its key and this. Steps have their numbers.
 mod decision {
@@ -112,7 +112,7 @@ impl Restarts {
             |slot: usize, values| Start { slot, progress: TabuProgress::new(key(slot), progress[slot].moves), values };
         let Restarts::TwoParents(values, walk_pairs) = self else {
             let start = |&slot: &usize| begun(slot, scattered(tables, key(slot), elites));
-            return over.par_iter().map(start).collect();
+            return threads::map(over, start);
         };
         let mut of_slot: Vec<Ended> = vec![None; progress.len()];
         over.iter().zip(bests).for_each(|(&slot, best)| of_slot[slot] = Some(best));
@@ -130,7 +130,8 @@ impl Restarts {
             };
             slots.into_iter().zip(children).map(|(slot, values)| begun(slot, values)).collect()
         };
-        walk_pairs.par_iter_mut().zip(of_slot.par_chunks_exact_mut(2)).enumerate().flat_map_iter(begin).collect()
+        let pairs = walk_pairs.iter_mut().zip(of_slot.chunks_exact_mut(2)).enumerate();
+        threads::map(pairs, begin).concat()
     }
 }
 

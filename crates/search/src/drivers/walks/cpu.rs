@@ -4,7 +4,7 @@ use super::search::{Limit, LocalSearch, Start, Walk, Walked, Walks};
 use crate::core::context::SearchContext;
 use crate::device::DeviceError;
 use crate::stop::Stop;
-use rayon::prelude::*;
+use crate::threads;
 use std::sync::Arc;
 
 /// Walks on the CPU, a thread a walk.
@@ -33,7 +33,7 @@ impl<S: LocalSearch> Walks<S::Progress> for CpuWalks<S> {
         stop: &Stop,
     ) -> Walked<S::Progress> {
         let (tables, layout) = (S::tables(context), &*self.layout);
-        let work = self.walks.par_iter_mut().enumerate().map(|(slot, walk)| {
+        let work = threads::map(self.walks.iter_mut().enumerate(), |(slot, walk)| {
             if let Some(start) = begin.iter().find(|start| start.slot == slot)
                 && walk.begin(tables, layout, start.progress, &start.values, stop).is_err()
             {
@@ -41,8 +41,7 @@ impl<S: LocalSearch> Walks<S::Progress> for CpuWalks<S> {
             }
             walk.walk(tables, layout, limit, stop)
         });
-        let work = work.sum();
-        Ok((self.walks.iter().map(S::Walk::progress).collect(), work))
+        Ok((self.walks.iter().map(S::Walk::progress).collect(), work.into_iter().sum()))
     }
 
     fn bests(&self, slots: &[usize]) -> Result<Vec<Vec<u16>>, DeviceError> {

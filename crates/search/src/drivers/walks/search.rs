@@ -8,8 +8,8 @@ use crate::device::DeviceError;
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::stop::Stop;
+use crate::threads;
 use crate::value_tables::ValueTables;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 /// How far a walk has come: all of it but its tables. The default is that of a walk that never began.
@@ -165,7 +165,7 @@ pub(crate) trait LocalSearch: Default + Send + 'static {
             Self::verify(turn, slot, &values)?;
             Ok(Elite::until(&turn.context.tables, values, turn.stop).ok())
         };
-        let elites: Result<Vec<Option<Elite>>, DeviceError> = bests.into_par_iter().map(elite).collect();
+        let elites: Result<Vec<Option<Elite>>, DeviceError> = threads::map(bests, elite).into_iter().collect();
         Ok(Shown { elites: elites?.into_iter().flatten().collect(), found: None })
     }
 

@@ -21,8 +21,8 @@ use crate::drivers::walks::search::{Limit, LocalSearch, Progress, Start, Turn, W
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::stop::Stop;
+use crate::threads;
 use crate::value_tables::ValueTables;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 pub(crate) type Weighting = WalkDriver<ConstraintWeighting>;
@@ -103,7 +103,7 @@ impl LocalSearch for ConstraintWeighting {
             Ok::<_, Error>(Start { slot, progress, values: without_forbidden(tables, values, turn.stop)? })
         };
         let streams: Vec<(usize, Rng)> = (0..turn.progress.len()).map(|slot| (slot, rng.split())).collect();
-        Ok(streams.into_par_iter().map(begin).collect::<Result<_, Error>>().unwrap_or_default())
+        Ok(threads::map(streams, begin).into_iter().collect::<Result<_, Error>>().unwrap_or_default())
     }
 
     fn choose(&self, turn: &Turn<Self>, mut better: Vec<usize>) -> Vec<usize> {
