@@ -27,7 +27,6 @@ mod view;
 
 // other crates, by the names that their areas have everywhere
 use fangs_base::{Error, error, files, rng, stop, terminal, text};
-use fangs_bounds::reduce;
 use fangs_device as device;
 use fangs_elimination::{elimination, value_tables};
 use fangs_fang as fang;
@@ -41,7 +40,7 @@ pub use file::FromFile;
 pub use inputs::{INPUTS, Input, Inputs, Kind, Needs};
 pub use list::*;
 pub use template::template;
-pub use view::View;
+pub use view::{Origin, View};
 
 use crate::device::Source;
 use crate::model::Problem;

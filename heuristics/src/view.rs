@@ -2,8 +2,23 @@
 
 use crate::graph::Graph;
 use crate::model::Problem;
-use crate::reduce::Reducer;
 use crate::value_tables::ValueTables;
+use std::sync::Arc;
+
+/// The numbers that the variables and values of a reduced problem have in the network.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'a> {
+    /// The network's number of each variable.
+    pub variables: &'a [u32],
+    /// What values the problem has of each variable of the network, ascending.
+    pub values: &'a [Arc<[u32]>],
+}
+
+impl<'a> Origin<'a> {
+    fn values_of(&self, variable: usize) -> &'a [u32] {
+        &self.values[self.variables[variable] as usize]
+    }
+}
 
 /// One assignment of a reduced problem. Variables and values have the reduced problem's numbers; [`View::origin`] has
 /// the network's.
@@ -14,7 +29,7 @@ pub struct View<'a> {
     /// Which variables have functions in common.
     pub graph: &'a Graph,
     /// How the problem was reduced; without it, it is the network itself.
-    pub origin: Option<&'a Reducer>,
+    pub origin: Option<Origin<'a>>,
     /// The value of each variable.
     pub values: &'a [u16],
 }
@@ -91,18 +106,18 @@ impl<'a> View<'a> {
 
     /// The number that a variable of the reduced problem has in the network.
     pub fn origin(&self, variable: usize) -> usize {
-        self.origin.map_or(variable, |origin| origin.variables()[variable] as usize)
+        self.origin.map_or(variable, |origin| origin.variables[variable] as usize)
     }
 
     /// The number that a value has in the network.
     pub fn origin_value(&self, variable: usize, value: usize) -> usize {
-        self.origin.map_or(value, |origin| origin.values(variable)[value] as usize)
+        self.origin.map_or(value, |origin| origin.values_of(variable)[value] as usize)
     }
 
     /// The reduced problem's number of a value of the network, if the variable has it left.
     pub fn value_of_origin(&self, variable: usize, value: usize) -> Option<usize> {
         match self.origin {
-            Some(origin) => origin.values(variable).binary_search(&(value as u32)).ok(),
+            Some(origin) => origin.values_of(variable).binary_search(&(value as u32)).ok(),
             None => Some(value).filter(|&value| value < self.domain(variable)),
         }
     }

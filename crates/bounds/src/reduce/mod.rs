@@ -238,6 +238,11 @@ impl Reducer {
         self.original().is_some_and(Network::is_relaxed)
     }
 
+    /// The values that are left of each variable of the expanded network, and of those behind them that stand for two.
+    pub fn all_values(&self) -> &[Arc<[u32]>] {
+        &self.values
+    }
+
     /// The values that were left of a variable of the expanded network, when it left if it has.
     pub fn values_left(&self, variable: u32) -> &[u32] {
         &self.values[variable as usize]

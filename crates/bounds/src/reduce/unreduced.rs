@@ -8,7 +8,7 @@ use crate::Error;
 use crate::memory;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Network, Problem, Scope, Table, add};
 use crate::stop::Stop;
-use rayon::prelude::*;
+use crate::threads;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -38,10 +38,11 @@ impl Reducer {
             domains: domains.clone(),
             ..Reducer::default()
         };
-        let parts = expanded.functions().par_chunks(TURN).map(|functions| Part::of(functions, expanded, stop));
-        let parts = parts.collect::<Result<Vec<_>, Error>>()?;
+        let parts = threads::map(expanded.functions().chunks(TURN), |own| Part::of(own, expanded, stop));
+        let parts = parts.into_iter().collect::<Result<Vec<_>, Error>>()?;
+        let zeros = |domains: &[u32]| domains.iter().map(|&domain| vec![0; domain as usize]).collect::<Vec<_>>();
         let mut problem = Problem {
-            unary: domains.par_iter().with_min_len(TURN).map(|&domain| vec![0; domain as usize]).collect(),
+            unary: threads::map(domains.chunks(TURN), zeros).into_iter().flatten().collect(),
             domains,
             functions: Vec::with_capacity(parts.iter().map(|part| part.functions.len()).sum()),
             constant: 0,
@@ -61,8 +62,8 @@ impl Reducer {
             costs.iter_mut().filter(|cost| **cost < FORBIDDEN).for_each(|cost| *cost -= shift);
             shift
         };
-        let shifts: Cost = problem.unary.par_iter_mut().with_min_len(TURN).map(least).sum();
-        problem.constant = add(problem.constant, shifts);
+        let shifts = threads::map(problem.unary.chunks_mut(TURN), |own| own.iter_mut().map(least).sum::<Cost>());
+        problem.constant = add(problem.constant, shifts.iter().sum());
         merge_equal_scopes(&mut problem, stop)?;
         super::fits(&problem, stop)?;
         Ok((reducer, problem))
@@ -134,13 +135,14 @@ fn merge_equal_scopes(problem: &mut Problem, stop: &Stop) -> Result<(), Error> {
     stop.check()?;
     let functions = &problem.functions;
     let scope = |f: u32| &functions[f as usize].scope;
-    let equal = (0..n).into_par_iter().with_min_len(TURN).flat_map_iter(|v| {
+    let of_first = |v: usize| {
         let mut own = by_first[starts[v] as usize..starts[v + 1] as usize].to_vec();
         own.sort_unstable_by(|&a, &b| scope(a).cmp(scope(b)).then(a.cmp(&b)));
         let of_one = own.chunk_by(|&a, &b| scope(a) == scope(b)).filter(|of_one| of_one.len() > 1);
         of_one.map(<[u32]>::to_vec).collect::<Vec<_>>()
-    });
-    let equal: Vec<Vec<u32>> = equal.collect();
+    };
+    let turns = (0..n).step_by(TURN).map(|first| first..n.min(first + TURN));
+    let equal = threads::map(turns, |turn| turn.flat_map(of_first).collect::<Vec<_>>()).concat();
     if equal.is_empty() {
         return Ok(());
     }

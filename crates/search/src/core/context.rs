@@ -13,7 +13,7 @@ use crate::core::sum_space::SumSpace;
 use crate::error::Error;
 use crate::fang::gcd;
 use crate::graph::{Graph, Region};
-use crate::heuristics::View;
+use crate::heuristics::{Origin, View};
 use crate::model::{Cost, Network, Problem};
 use crate::options::DriverChoice;
 use crate::options::Options;
@@ -112,7 +112,9 @@ pub(crate) type Reduced = Option<Arc<Vec<Vec<Cost>>>>;
 
 impl SearchContext {
     pub fn view<'a>(&'a self, values: &'a [u16]) -> View<'a> {
-        View { tables: &self.tables, graph: &self.graph, origin: self.origin.as_deref(), values }
+        let origin = self.origin.as_deref();
+        let origin = origin.map(|origin| Origin { variables: origin.variables(), values: origin.all_values() });
+        View { tables: &self.tables, graph: &self.graph, origin, values }
     }
 
     /// Prepares a core. A forbidden entry costs `price` in the core's units.

@@ -32,12 +32,12 @@ use crate::error::Error;
 use crate::model::{Cost, Problem};
 use crate::reduce::Reducer;
 use crate::stop::Stop;
+use crate::threads;
 pub use depth_first::Style;
 use depth_first::{Dive, Found, Node};
 use leaf::Budget;
 pub use leaf::Sent;
 pub use probe::{Probe, Probed};
-use rayon::prelude::*;
 use residual::State;
 use static_data::StaticData;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -218,12 +218,11 @@ impl Branch {
             budget,
         };
         let descent = Dive { descent: work.saturating_mul(DESCENT), ..dive };
-        let search = |state: &mut State, (at, node): (usize, Node)| {
+        let search = |(at, node): (usize, Node)| {
             let dive = if at == 0 { &descent } else { &dive };
-            dive.search(state, node, stop)
+            dive.search(&mut self.root.clone(), node, stop)
         };
-        let nodes = nodes.into_par_iter().enumerate().with_max_len(1);
-        let found: Vec<Found> = nodes.map_init(|| self.root.clone(), search).collect();
+        let found = threads::map(nodes.into_iter().enumerate(), search);
         self.gather(found);
         self.settle();
     }

@@ -33,12 +33,12 @@ use crate::error::Error;
 use crate::model::{Cost, CostFunction, FORBIDDEN, Odometer, Problem, Table};
 use crate::stop::Stop;
 use crate::tensor::tiles::NEVER;
+use crate::threads;
 pub(crate) use cuda::kernels;
 use cuda::{ShiftDevice, begin as begin_shift};
 use journal::Journal;
 pub(crate) use layout::{Costs, Layout};
 use layout::{Scale, Scratch};
-use rayon::prelude::*;
 use std::sync::Arc;
 use visit::{PassWave, visit};
 
@@ -329,7 +329,7 @@ impl Shift {
             };
             Ok(sum.iter().map(total).collect())
         };
-        (0..self.layout.variables() as u32).into_par_iter().map(bounds).collect()
+        threads::map(0..self.layout.variables() as u32, bounds).into_iter().collect()
     }
 
     /// The cost that a scaled one stands for at least.

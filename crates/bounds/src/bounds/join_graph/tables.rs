@@ -11,6 +11,7 @@ use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use crate::tensor::strides;
 use crate::tensor::tiles::{Movable, StrideMap, relax};
+use crate::threads;
 use crate::threads::Large;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -131,7 +132,7 @@ impl<E: Movable> Host<E> {
             }
             Ok(table)
         };
-        let tables: Result<Vec<_>, _> = layout.clusters.par_iter().enumerate().map(build).collect();
+        let tables: Result<Vec<_>, _> = threads::map(layout.clusters.iter().enumerate(), build).into_iter().collect();
         let tables = tables?.into();
         let separators: Result<_, Error> =
             stop.each(&layout.separators).map(|separator| Ok(vec![E::NEVER; separator?.entries])).collect();
@@ -292,7 +293,7 @@ impl<E: Movable> Tables for Host<E> {
             };
             cluster.sizes.iter().zip(&steps).map(axis).collect()
         };
-        Ok(self.tables.par_iter().zip(&*self.layout.clusters).map(least).collect())
+        Ok(threads::map(self.tables.iter().zip(&*self.layout.clusters), least))
     }
 
     fn table(&self, cluster: usize) -> Result<Vec<Cost>, DeviceError> {
