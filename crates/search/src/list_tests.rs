@@ -1,13 +1,13 @@
 //! Runs on lists of devices. The CPU stands in for each where there is none; on a GPU a list may name it twice here, so
 //! that one is enough for what several do.
 
-use super::drivers::Setup;
 use super::options::Options;
 use super::{EventKind, Status, Summary, solve};
 use crate::core::context::SearchContext;
 use crate::core::elite::Elite;
 use crate::core::pool::Pool;
 use crate::device::{Choice, Cuda, Opened, Opening};
+use crate::drivers::Setup;
 use crate::generate::generate;
 use crate::model::Network;
 use crate::options::DriverChoice;

@@ -11,55 +11,6 @@ pub(super) const EARLY: u64 = 200_000_000;
 /// How long a round is in which there is nothing to do but to wait: what others find meanwhile is looked at after it.
 pub(super) const POLLING: Duration = Duration::from_millis(5);
 
-/// What a core is like.
-pub(super) mod core {
-    /// Entries of a table up to which its rows are copied where sums have chains of tables: with some 45 different sums
-    /// of bits. Where one has more only the driver `sums` works: preparing the others took 6 s for 20 sums of 200 bits.
-    pub const COPIED_CHAIN: u64 = 1 << 12;
-    /// Variables with a choice for each color class, on average, above which a core is large: so many change without
-    /// seeing each other, so that states differ in many parts at a time, and taking the better of each part pays
-    /// (results/notes/large-cores.md).
-    pub const LARGE_CLASS: usize = 64;
-    /// Work of a sweep above which a core is large all the same: many states would wait for each other too long
-    /// (results/notes/large-cores.md).
-    pub const LARGE_SWEEP: u64 = 400_000;
-    /// Work of a sweep above which a core is vast: all threads make one state's sweeps together, some 200000 variables
-    /// with three functions each. Smaller ones were not tried.
-    pub const VAST_SWEEP: u64 = 10_000_000;
-    /// Variables of a large core from which on one state is annealed, where what differs between states does not fall
-    /// into parts. On an H200 with 30000, 10^5 and 10^6 variables and three functions each it came further than many
-    /// states did; fewer were not tried.
-    pub const ONE_STATE: usize = 20_000;
-    /// Functions a variable from which on binary variables in pairs have no tables: an entry of a form takes eight
-    /// bytes, rows of a function a hundred, and what reads rows found little on random networks of 3000 variables with
-    /// 1200 functions each (results/binary).
-    pub const DENSE: usize = 32;
-    /// Variables of a tree of a forest, at most, where a core is large: a device assigns the levels of a tree one after
-    /// the other.
-    pub const LARGE_TREE: u32 = 64;
-    /// Units of a row up to which a device keeps ratings on cores that are not large: what follows a move of a wide row
-    /// costs more than visits save (one H100, a generation of 4224 states: pedigree18 3.5 to 0.35 ms, SPOT5 414 4.2 to
-    /// 2.4, scen07, six units, 1.5 to 3.2; results/speed/h100-generations.csv).
-    pub const NARROW: u32 = 2;
-    /// Rows of which at most one entry in so many is not 0 are kept as lists of these.
-    pub const SPARSE: usize = 8;
-}
-
-/// The temperatures of anneals.
-pub(super) mod schedule {
-    /// Where anneals end, as the share of variables of settled assignments that leave their best values: on large cores
-    /// each generation chooses, as 0.04 is better for rnd1000 and much worse for a formula (results/notes/cpu.md).
-    pub const ENDS: [f64; 2] = [0.02, 0.04];
-    /// Where they begin, as such a share.
-    pub const HOT: f64 = 0.5;
-    /// Rows that a schedule is read from, as far as each incidence has one at least and eight at most, and rows that a
-    /// narrowed one is.
-    pub const SAMPLES: usize = 1 << 16;
-    pub const SETTLED_ROWS: usize = 2000;
-    /// Rows for a thread at least: waking 16 threads for each step took 9 ms of SPOT5 414 (results/notes/cpu.md).
-    pub const WORTH_A_THREAD: usize = 500;
-}
-
 /// Whose turn it is among drivers.
 pub(super) mod portfolio {
     use std::time::Duration;
@@ -176,10 +127,6 @@ pub(super) mod run {
     pub const VISITS: u64 = 8;
     /// Entries that it looks at after kicks: less than a millisecond.
     pub const KICKED: u64 = 1 << 17;
-    /// Variables, and places in scopes, from which on the first solution comes from passes over all functions: the
-    /// greedy one takes longer than a tenth of a second then. Fewer variables have it where they are binary ones in
-    /// pairs, which are searched at once: warehouses of 1100 variables were worse by 39 % after 10 s.
-    pub const VAST: [usize; 2] = [1 << 14, 1 << 17];
     /// A core is worth moving to where its values and functions are less than this part of the present one's.
     pub const WORTH_MOVING: f64 = 15.0 / 16.0;
     /// Passes that let variables take better values: with eight the solution is better than the greedy one on
@@ -192,46 +139,6 @@ pub(super) mod run {
     pub const REDUCING_BYTES: u64 = 200;
     /// Seconds that the loop has to answer the stop flag.
     pub const PATIENCE: f64 = 0.12;
-}
-
-/// The driver `guided`.
-pub(super) mod guided {
-    /// Its share at first, beside 1 of most drivers: the user asked for it.
-    pub const WEIGHT: f64 = 3.0;
-    /// Work of a run before its trajectories begin. A round of them is long; where they began at once, networks that
-    /// the other drivers solve within tenths of a second were solved that much later (results/notes/heuristics.md).
-    pub const BEGIN: u64 = 300_000_000;
-    /// What opens a run: trajectories of so many states, cold ones of that many passes, or fewer where they would take
-    /// more than that work. They set out from the first solution, which brings scen07 to 424807 where annealing has
-    /// 1848156 a little later (results/notes/heuristics.md).
-    pub const OPENING_STATES: usize = 4;
-    pub const OPENING_PASSES: u64 = 8;
-    pub const OPENING_WORK: u64 = 20_000_000;
-    /// States, where no other number was asked for; threads do not change it.
-    pub const STATES: usize = 16;
-    /// Work of a round, about: a trajectory is no longer than that allows.
-    pub const ROUND_WORK: u64 = 200_000_000;
-    /// Passes of the longest and the shortest trajectory.
-    pub const LONGEST: u64 = 512;
-    pub const SHORTEST: u64 = 8;
-    /// Lengths of trajectories as parts of the longest, and where on the schedule they begin: the choices of a
-    /// trajectory are pairs.
-    pub const LENGTHS: [u64; 3] = [1, 8, 64];
-    pub const STARTS: [f64; 4] = [0.0, 0.35, 0.7, 1.0];
-    /// Trajectories without anything better after which a state begins again.
-    pub const PATIENCE: u32 = 24;
-    /// States that move to another core, at most: each is lifted to the network and projected again. Others begin at
-    /// the same places.
-    pub const MOVED: usize = 256;
-    /// Costs of values kept by all states together, at most.
-    pub const MOST_KEPT: usize = 1 << 27;
-    /// Work that a device does in the time that a core of the CPU does one unit; cautious, as for tabu walks.
-    pub const SPEED: u64 = 400;
-    /// Ratings that a device's thread keeps in registers. More cost more than they save: each takes a copy of the loop
-    /// that makes it, and so as much longer to compile.
-    pub const KEEP: usize = 2;
-    /// States for which the kernel's shape is chosen where no number was asked for.
-    pub const MANY: usize = 4096;
 }
 
 /// The least number of colors.

@@ -1,5 +1,6 @@
 //! What tests share, those of the library and those beside it: what a machine may lack, and random networks.
 
+pub mod cores;
 pub mod globals;
 pub mod networks;
 pub mod problems;

@@ -7,7 +7,7 @@ use super::reducing::Reducing;
 use crate::core::context::SearchContext;
 use crate::core::size::opens_as_form;
 use crate::device::Opened;
-use crate::drivers::guided;
+use crate::drivers;
 use crate::error::Error;
 use crate::model::Network;
 use crate::options::{Assertions, Options};
@@ -90,6 +90,6 @@ pub(super) fn check_heuristic(options: &Options, context: &Arc<SearchContext>, d
         return Ok(());
     };
     let asserts = options.assertions >= Assertions::Assignment;
-    let ready = guided::ready(context, &**heuristic, device, asserts);
+    let ready = drivers::ready(context, &**heuristic, device, asserts);
     ready.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))
 }

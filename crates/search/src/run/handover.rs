@@ -3,7 +3,7 @@
 
 use crate::core::context::SearchContext;
 use crate::device::{Busy, Choice, DeviceError, Opened, Opening};
-use crate::drivers::annealing::cuda::first_kernels::{first_kernels, has_first_kernels};
+use crate::drivers::{first_kernels, has_first_kernels};
 use crate::error::Error;
 use crate::stop::{Cause, Stop};
 use crate::threads;
@@ -37,7 +37,7 @@ impl DeviceHandover {
     ) -> Result<(Option<DeviceHandover>, Opened), Error> {
         let mut there = match opening.poll()? {
             None if waits || !opening.is_ahead() => {
-                let _ = (context.regions(stop)?, context.forests(stop)?);
+                context.prepare(stop)?;
                 Some(opening.wait(stop)?)
             }
             there => there,

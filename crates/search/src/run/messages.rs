@@ -3,8 +3,9 @@
 use crate::bounds::Proof;
 use crate::checkpoint::{Checkpoint, DriverState, Resumed};
 use crate::core::context::SearchContext;
-use crate::drivers::annealing::cpu::state_bytes;
-use crate::event::{Facts, Picks, StoppedBy};
+use crate::core::picks::Picks;
+use crate::drivers::state_bytes;
+use crate::event::{Facts, StoppedBy};
 use crate::model::{Cost, Number};
 use crate::options::Options;
 use crate::reduce::ReducedProblem;

@@ -6,7 +6,7 @@ use super::messages::{Message, Totals};
 use crate::check;
 use crate::core::context::SearchContext;
 use crate::core::quadratic::form::SweepForm;
-use crate::drivers::spins::{NAME, alone};
+use crate::drivers::{SPINS, alone};
 use crate::error::Error;
 use crate::model::Network;
 use crate::options::Options;
@@ -46,7 +46,7 @@ pub(super) fn beside<T: Send>(
         let totals = Totals::resumed(options);
         alone(&form, &begin, Rng::new(mix(options.seed, 0)), &over, &mut |values| {
             let evaluation = check::evaluate_unless(network, &values, || stop.is_set());
-            if evaluation.is_some_and(|found| first.hear(network, &found, &values, NAME, totals, tell)) {
+            if evaluation.is_some_and(|found| first.hear(network, &found, &values, SPINS, totals, tell)) {
                 first.assignments = vec![values];
             }
         });
@@ -115,7 +115,7 @@ mod tests {
             assert!(run.totals.moves > 1000);
         });
         let costs = || told.iter().filter(|(source, _)| source != "facts");
-        assert!(costs().all(|(source, _)| ["greedy", NAME, "one-flip"].contains(&&source[..])), "{told:?}");
+        assert!(costs().all(|(source, _)| ["greedy", SPINS, "one-flip"].contains(&&source[..])), "{told:?}");
         assert!(costs().is_sorted_by(|a, b| a.1 > b.1) && costs().count() > 1, "{told:?}");
         assert!(told.contains(&("facts".into(), 600)), "{told:?}");
     }

@@ -7,7 +7,7 @@ use crate::generate::generate;
 use crate::model::FORBIDDEN;
 use crate::reduce::Reducer;
 use crate::scheduler::threads::ThreadSplit;
-use crate::testing::price;
+use fangs_testing::cores::price;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 

@@ -332,13 +332,10 @@ fn members(setup: &mut Setup<'_>, take_part: impl Fn(&Entry) -> bool) -> Vec<Mem
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drivers::annealing::Annealing;
-    use crate::drivers::cycling::Cycling;
-    use crate::drivers::tabu::Tabu;
     use crate::generate::generate;
     use crate::heuristics::MinConflicts;
     use crate::reduce::Reducer;
-    use crate::testing::{price, random_dense};
+    use fangs_testing::cores::{price, random_dense};
 
     #[test]
     fn half_of_the_time_is_the_two_parents_on_colorings_and_annealings_on_other_large_cores() {
@@ -356,9 +353,11 @@ mod tests {
             let mut pool = Pool::default();
             pool.solved = true;
             assert!(context.is_large());
-            assert_eq!(Tabu::new(Rng::new(1), None).floor(&context, &pool), tabu);
-            assert_eq!(Annealing::new(Rng::new(1), None).floor(&context, &pool), anneal);
-            assert_eq!(Cycling::new(Rng::new(1)).floor(&context, &pool), cycling);
+            let portfolio = Portfolio::new(&Options::default(), None, false, &mut Rng::new(1));
+            for (name, floor) in [("tabu", tabu), ("anneal", anneal), ("cycling", cycling)] {
+                let member = portfolio.drivers.iter().find(|member| member.name == name).expect("a driver");
+                assert_eq!(member.driver.floor(&context, &pool), floor, "{name}");
+            }
         }
     }
 

@@ -93,7 +93,7 @@ mod tests {
     use crate::reduce::Reducer;
     use crate::rng::Rng;
     use crate::stop::Stop;
-    use crate::testing::price;
+    use fangs_testing::cores::price;
     use rayon::ThreadPoolBuilder;
 
     fn context(kind: &str, settings: &[(&str, &str)]) -> SearchContext {

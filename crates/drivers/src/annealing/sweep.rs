@@ -1,0 +1,173 @@
+//! Sweeps: FANG passes over all variables of a state.
+
+use super::heat_bath::{AllFunctions, HeatBath, RatingSource};
+use super::state::AnnealState;
+use crate::core::context::SearchContext;
+use crate::fang::boltzmann::Boltzmann;
+use crate::fang::{Order, Scratch, Uniform, assign_active_by, choose};
+use crate::rng::{below, mix};
+use crate::stop::Stop;
+use crate::threads;
+
+/// Variables of a thread's turn in a sweep by all threads: some hundred microseconds.
+const TURN: usize = 1 << 10;
+
+/// Where the random bits of a sweep come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SweepDraws {
+    /// Chooses the first color class, and the stride from one to the next.
+    pub order: u64,
+    /// Each variable's bits are mixed from this.
+    pub values: u64,
+}
+
+/// One pass of a heat bath over all variables, color class by color class. `None` after a stop.
+#[inline(always)]
+pub(crate) fn sweep<R: RatingSource + Copy>(
+    context: &SearchContext,
+    bath: HeatBath<'_, R>,
+    draws: SweepDraws,
+    state: &mut AnnealState,
+    scratch: &mut Scratch<i32>,
+    stop: &Stop,
+) -> Option<()> {
+    state.active.activate_all();
+    for class in classes(context, draws.order) {
+        if !assign_active_by(&Uniform(bath), state, Order::List(class), draws.values, scratch, stop) {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// All color classes, from one that `order` chooses in a stride that it chooses.
+fn classes(context: &SearchContext, order: u64) -> impl Iterator<Item = &[u32]> {
+    let count = context.order.classes.len();
+    let first = below(order, count as u64) as usize;
+    let stride = context.order.strides[below(mix(order, 0), context.order.strides.len() as u64) as usize] as usize;
+    (0..count).map(move |k| &context.order.classes[(first + k * stride) % count][..])
+}
+
+/// The same sweep by all threads: as the variables of a class do not see each other, each takes the value that it takes
+/// in [`sweep`]. Returns by how much the state's energy changed, in the rows' units. `picks` is storage.
+pub(crate) fn sweep_together(
+    context: &SearchContext,
+    boltzmann: Boltzmann,
+    draws: SweepDraws,
+    state: &mut AnnealState,
+    picks: &mut Vec<u16>,
+    stop: &Stop,
+) -> Option<i64> {
+    let bath = HeatBath { tables: &context.tables, boltzmann, source: AllFunctions };
+    let mut change = 0;
+    for class in classes(context, draws.order) {
+        picks.clear();
+        picks.resize(class.len(), 0);
+        let before = &*state;
+        let turns = picks.chunks_mut(TURN).zip(class.chunks(TURN));
+        let turns = threads::map(turns, |(picks, variables)| {
+            let turn = Turn { bath, state: before, draw: draws.values, variables, picks };
+            (!stop.is_set()).then(|| pulp::Arch::new().dispatch(turn))
+        });
+        change += turns.into_iter().sum::<Option<i64>>()?;
+        for (&v, &pick) in class.iter().zip(&*picks) {
+            let value = &mut state.values[v as usize];
+            state.moves += u64::from(*value != pick);
+            state.ratings += context.tables.domain(v as usize) as u64;
+            *value = pick;
+        }
+    }
+    Some(change)
+}
+
+/// Some variables of a class.
+struct Turn<'a> {
+    bath: HeatBath<'a>,
+    state: &'a AnnealState,
+    draw: u64,
+    variables: &'a [u32],
+    picks: &'a mut [u16],
+}
+
+impl pulp::WithSimd for Turn<'_> {
+    type Output = i64;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> i64 {
+        let Turn { bath, state, draw, variables, picks } = self;
+        let (mut ratings, mut weights) = (Vec::new(), Vec::new());
+        let mut change = 0;
+        for (&v, pick) in variables.iter().zip(picks) {
+            let v = v as usize;
+            let draw = mix(draw, v as u64);
+            // arrays fix the length of loops at compile time
+            let (value, more) = match bath.tables.width[v] as usize {
+                4 => pick_from(bath, state, v, draw, &mut [0; 4], &mut [0; 4]),
+                8 => pick_from(bath, state, v, draw, &mut [0; 8], &mut [0; 8]),
+                16 => pick_from(bath, state, v, draw, &mut [0; 16], &mut [0; 16]),
+                n => {
+                    ratings.resize(n, 0);
+                    weights.resize(n, 0);
+                    pick_from(bath, state, v, draw, &mut ratings, &mut weights)
+                }
+            };
+            *pick = value as u16;
+            change += more;
+        }
+        change
+    }
+}
+
+/// The value that a variable takes in place of its own, and how much more that costs.
+#[inline(always)]
+fn pick_from(
+    bath: HeatBath<'_>,
+    state: &AnnealState,
+    variable: usize,
+    draw: u64,
+    ratings: &mut [i32],
+    weights: &mut [u32],
+) -> (usize, i64) {
+    let own = usize::from(state.values[variable]);
+    let value = choose(&bath, state, variable, draw, &mut *ratings, weights).unwrap_or(own);
+    (value, i64::from(ratings[value]) - i64::from(ratings[own]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::reduce::Reducer;
+    use crate::rng::Rng;
+    use fangs_testing::cores::price;
+    use std::sync::Arc;
+
+    #[test]
+    fn all_threads_make_the_sweep_that_one_makes_and_know_what_it_changed() {
+        for (family, settings) in [
+            ("large-sparse", vec![("n", "4000"), ("d", "5"), ("functions", "12000")]),
+            ("grid", vec![("side", "30"), ("d", "3"), ("p2", "0.2")]),
+            ("random", vec![("n", "100"), ("d", "20")]),
+        ] {
+            let network = generate(family, &settings, 2).expect("a family");
+            let problem = Arc::new(Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
+            let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1));
+            assert_eq!(context.tables.shift, 0, "{family}");
+            let mut rng = Rng::new(9);
+            let mut one = AnnealState::new(context.variables(), Rng::new(0));
+            one.values = problem.domains.iter().map(|&d| rng.index(d as usize) as u16).collect();
+            let (mut other, mut picks) = (one.clone(), Vec::new());
+            for temperature in [context.schedule.hot, context.schedule.cold, 0.0] {
+                let boltzmann = if temperature > 0.0 { Boltzmann::new(temperature) } else { Boltzmann::GREEDY };
+                let (draws, stop) = (SweepDraws { order: rng.draw(), values: rng.draw() }, Stop::new());
+                let bath = HeatBath { tables: &context.tables, boltzmann, source: AllFunctions };
+                let before = context.tables.energy(&one.values).total;
+                sweep(&context, bath, draws, &mut one, &mut Scratch::default(), &stop).expect("no stop is set");
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads");
+                let change = pool.install(|| sweep_together(&context, boltzmann, draws, &mut other, &mut picks, &stop));
+                assert_eq!((&one.values, one.moves, one.ratings), (&other.values, other.moves, other.ratings));
+                assert_eq!(change, Some(context.tables.energy(&one.values).total - before), "{family}");
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The incumbent's cost and the lower bound that all parts of a run share.
+
+use crate::model::Cost;
+use crate::stop::{Cause, Stop};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// The incumbent's total cost and the lower bound, from all parts of a run. Its flag is set once the gap is closed, so
+/// that rounds on their way end.
+#[derive(Clone)]
+pub struct SharedIncumbent {
+    ends: Arc<[AtomicI64; 2]>,
+    closed: Stop,
+}
+
+impl SharedIncumbent {
+    /// Totals from `upper` on are no better than what is known.
+    pub fn new(upper: Cost, stop: &Stop) -> Self {
+        SharedIncumbent { ends: Arc::new([AtomicI64::new(upper), AtomicI64::new(Cost::MIN)]), closed: stop.below() }
+    }
+
+    /// Someone has a solution of that total.
+    pub fn found(&self, total: Cost) {
+        let _ = self.ends[0].fetch_min(total, Ordering::SeqCst);
+        self.look();
+    }
+
+    /// No solution has a lower total.
+    pub fn proved(&self, bound: Cost) {
+        let _ = self.ends[1].fetch_max(bound, Ordering::SeqCst);
+        self.look();
+    }
+
+    /// Set if the run is to stop, and once the gap is closed.
+    pub fn closed(&self) -> &Stop {
+        &self.closed
+    }
+
+    fn look(&self) {
+        let [upper, lower] = [0, 1].map(|end| self.ends[end].load(Ordering::SeqCst));
+        if lower >= upper {
+            self.closed.set(Cause::Time);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_meet_whoever_moves_last() {
+        for last_is_found in [true, false] {
+            let stop = Stop::new();
+            let incumbent = SharedIncumbent::new(10, &stop);
+            let other = incumbent.clone();
+            let moves: [(bool, Cost); 4] = [(true, 8), (false, 3), (last_is_found, 5), (!last_is_found, 5)];
+            for (count, (is_found, cost)) in moves.into_iter().enumerate() {
+                assert!(!incumbent.closed().is_set(), "after {count}");
+                if is_found { other.found(cost) } else { other.proved(cost) }
+            }
+            assert!(incumbent.closed().is_set() && !stop.is_set());
+        }
+        // without a solution a bound meets the limit
+        let incumbent = SharedIncumbent::new(10, &Stop::new());
+        incumbent.proved(10);
+        assert!(incumbent.closed().is_set());
+    }
+}

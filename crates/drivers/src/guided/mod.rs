@@ -1,0 +1,451 @@
+//! Search steered by a plug-in heuristic: a population of states, each of which makes trajectories of FANG passes.
+//!
+//! A child of each state makes a trajectory: passes over all variables, in which the heuristic weighs values and FANG
+//! draws, while the temperature falls; what its neighbourhood proposes is tried in between; a pass of cheapest values
+//! ends it. The child is the best assignment of its trajectory, and replaces its parent where it is not worse, as in
+//! `anneal`: so states drift over plateaus, no better one is lost, and heuristics may go uphill within a trajectory as
+//! they like. (Metropolis' rule between parent and child would count the temperature twice.) How long trajectories are
+//! and how hot they begin goes by what paid.
+//!
+//! Costs of all values are kept up to date as tabu search does (`walk::Layout`), because passes of most heuristics
+//! change few values; where tables are too large, and on a device, they are made at each visit.
+//!
+//! The host decides which trajectories come next and which states begin again; where the states live is a [`Backend`]:
+//! the CPU's, or a device's with the same states after every round.
+
+mod arguments;
+mod backend;
+mod cuda;
+#[cfg(test)]
+mod cuda_tests;
+mod guidance;
+mod idle;
+mod network;
+mod report;
+mod round_context;
+#[cfg(test)]
+mod satellite_tests;
+pub(crate) mod speed;
+mod state;
+#[cfg(test)]
+mod tests;
+mod trajectory;
+mod visit;
+
+pub(crate) use crate::core::context::SearchContext;
+
+pub use network::sources;
+
+use super::annealing::cpu::{clipped, most_states};
+use crate::core::bandit::Bandit;
+use crate::core::driver::Driver;
+use crate::core::effort::Effort;
+use crate::core::elite::Elite;
+use crate::core::layout::MoveLayout;
+use crate::core::picks::Picks;
+use crate::core::pool::{POOL, Pool, Translate};
+use crate::core::schedule::Schedule;
+use crate::device::{Cuda, DeviceError, Opened};
+use crate::elimination::Outcome;
+use crate::heuristics::{Needs, ValueHeuristic};
+use crate::rng::{Rng, mix};
+use crate::stop::Stop;
+use crate::threads;
+use crate::tuning::guided::{
+    BEGIN, LENGTHS, LONGEST, MOVED, OPENING_PASSES, OPENING_STATES, OPENING_WORK, PATIENCE, ROUND_WORK, SHORTEST,
+    STARTS, STATES, WEIGHT,
+};
+use crate::tuning::schedule::ENDS;
+use backend::{Backend, Batch, CpuBackend, TrajectoryResult};
+use cuda::CudaBackend;
+use guidance::MiniBucketGuidance;
+use round_context::RoundContext;
+use state::GuidedState;
+use std::sync::Arc;
+use trajectory::Trajectory;
+use visit::Visit;
+
+/// The guided driver.
+pub(crate) struct Guided {
+    heuristic: Arc<dyn ValueHeuristic>,
+    rng: Rng,
+    asserts: bool,
+    /// As long as it works.
+    device: Option<Arc<Cuda>>,
+    backend: Box<dyn Backend>,
+    /// Of each state the trajectories since the last better one; none before the first round.
+    stalled: Vec<u32>,
+    /// Of the core, made when first asked for.
+    layout: Option<Arc<MoveLayout>>,
+    schedule: Option<Schedule>,
+    bandit: Bandit,
+    guidance: Option<MiniBucketGuidance>,
+    /// Mini-buckets that guided so far.
+    guidance_count: u64,
+    /// Whether nonsense of the heuristic was reported.
+    reported: bool,
+    /// Whether it has drawn a value or proposed a group.
+    acted: bool,
+}
+
+impl Guided {
+    /// A driver that has not begun; its trajectories are a device's where there is one and the heuristic has a text for
+    /// it. With `asserts` every assignment is verified.
+    pub fn new(heuristic: Arc<dyn ValueHeuristic>, asserts: bool, device: Option<Arc<Cuda>>, rng: Rng) -> Self {
+        Guided {
+            heuristic,
+            rng,
+            asserts,
+            device,
+            backend: Box::new(CpuBackend::default()),
+            stalled: Vec::new(),
+            layout: None,
+            schedule: None,
+            bandit: Bandit::new(LENGTHS.len() * STARTS.len(), 0.2),
+            guidance: None,
+            guidance_count: 0,
+            reported: false,
+            acted: false,
+        }
+    }
+
+    /// A random assignment, or what the heuristic makes of it.
+    fn start(heuristic: &dyn ValueHeuristic, context: &SearchContext, rng: &mut Rng) -> Vec<u16> {
+        let mut values: Vec<u16> =
+            (0..context.variables()).map(|v| rng.index(context.tables.domain(v)) as u16).collect();
+        if let Some(start) = heuristic.start() {
+            let shown = values.clone();
+            start.start(&context.view(&shown), rng, &mut values);
+            // what is beyond a domain is no value
+            for (v, value) in values.iter_mut().enumerate() {
+                *value = (*value).min(context.tables.domain(v) as u16 - 1);
+            }
+        }
+        values
+    }
+
+    /// The trajectories of a round.
+    fn trajectories(&mut self, context: &SearchContext) -> Vec<(usize, Trajectory)> {
+        let longest = (ROUND_WORK / (STATES as u64 * context.sweep_work).max(1)).clamp(SHORTEST, LONGEST);
+        let mut choose = |_| {
+            let arm = self.bandit.choose(self.rng.unit());
+            let passes = (longest / LENGTHS[arm / STARTS.len()]).max(2) as u32;
+            (arm, Trajectory { passes, start: STARTS[arm % STARTS.len()] })
+        };
+        (0..self.stalled.len()).map(&mut choose).collect()
+    }
+}
+
+/// A trajectory of those that open a run.
+fn opening_trajectory(context: &SearchContext) -> Trajectory {
+    let most = OPENING_WORK / (OPENING_STATES as u64 * context.sweep_work).max(1);
+    Trajectory { passes: most.clamp(1, OPENING_PASSES) as u32, start: 1.0 }
+}
+
+/// Whether a heuristic that is for devices only runs on one: what to say to the user where it does not.
+pub fn ready(
+    context: &SearchContext,
+    heuristic: &dyn ValueHeuristic,
+    device: &Opened,
+    asserts: bool,
+) -> Result<(), String> {
+    let Some(cuda) = &device.cuda else {
+        return Err(format!("a heuristic in CUDA needs a device, and there is none: {device}"));
+    };
+    if let Some(what) = cuda::unfit(context, heuristic) {
+        return Err(format!("{what}, and a heuristic in CUDA weighs nothing on the CPU"));
+    }
+    if context.variables() == 0 {
+        return Ok(());
+    }
+    // what is compiled is kept
+    let layout = layout_of(context);
+    let round = RoundContext::new(context, &layout, heuristic.needs(), asserts);
+    let backend = CudaBackend::new(cuda, &round, heuristic, wanted(context));
+    backend.map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// How many states there are to be, where that does not depend on the device.
+fn wanted(context: &SearchContext) -> Option<usize> {
+    context.population.map(|wanted| wanted.max(1)).or(context.portable.then_some(STATES))
+}
+
+/// Where rows stand, and which a change of a value changes.
+fn layout_of(context: &SearchContext) -> Arc<MoveLayout> {
+    let no_stop = Stop::new();
+    let layout = context.layout(&no_stop).expect("no stop is set").cloned();
+    layout.unwrap_or_else(|| Arc::new(MoveLayout::new(&context.tables, &no_stop).expect("no stop is set")))
+}
+
+impl Driver for Guided {
+    fn population(&self) -> usize {
+        self.stalled.len()
+    }
+
+    fn weight(&self, _: &SearchContext, _: &Pool) -> f64 {
+        WEIGHT
+    }
+
+    fn begins(&self, _: &SearchContext) -> u64 {
+        BEGIN
+    }
+
+    /// Trajectories on the CPU that set out from the first solution, by states that are not kept: before a device is
+    /// there, and where a run must be the same with it.
+    fn open_run(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Option<Effort> {
+        let may = !self.heuristic.is_for_devices() && (self.device.is_none() || context.portable);
+        let first = pool.elites().first().filter(|_| may && context.variables() > 0)?.values.clone();
+        let layout = layout_of(context);
+        let round = RoundContext::new(context, &layout, self.heuristic.needs(), self.asserts);
+        let mut start = |slot: usize| match self.heuristic.start() {
+            // half of them where the heuristic begins, if it says where
+            Some(_) if slot % 2 == 1 => Self::start(&*self.heuristic, context, &mut self.rng.split()),
+            _ => first.clone(),
+        };
+        let starts = (0..OPENING_STATES).map(&mut start).collect();
+        let trajectories = [(0, opening_trajectory(context)); OPENING_STATES];
+        let visit = Visit { round: RoundContext { incumbent: Some(&first), ..round }, heuristic: &*self.heuristic };
+        let batch = Batch { draw: self.rng.draw(), schedule: context.schedule, trajectories: &trajectories };
+        let (mut backend, mut effort) = (CpuBackend::default(), Effort::default());
+        // the CPU's trajectories do not fail
+        backend.open(&round, starts).ok()?;
+        let results = backend.run(&visit, &batch, stop).ok()?;
+        self.account(context, &backend, &trajectories, &results, &mut effort);
+        effort.nonsense = self.report(&round, &results, stop);
+        backend.states.iter().for_each(|state| pool.offer(&Elite::new(&context.tables, state.values.clone())));
+        self.layout = Some(layout);
+        Some(effort)
+    }
+
+    fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
+        // without a device there is nothing to do for a heuristic in CUDA
+        if context.variables() == 0 || self.heuristic.is_for_devices() && self.device.is_none() {
+            return Effort { work: 1_000_000, ..Effort::default() };
+        }
+        let layout = self.layout.take().unwrap_or_else(|| layout_of(context));
+        let guidance = self.guidance.take();
+        let incumbent = pool.elites().first().map(|elite| elite.values.clone());
+        let reduced = context.reduced();
+        let round = RoundContext {
+            incumbent: incumbent.as_deref(),
+            reduced: reduced.as_ref().map(|reduced| &reduced[..]),
+            guidance: guidance.as_ref().and_then(MiniBucketGuidance::shown),
+            ..RoundContext::new(context, &layout, self.heuristic.needs(), self.asserts)
+        };
+        let mut effort = Effort::default();
+        if let Err(error) = self.advance(&round, pool, stop, &mut effort) {
+            // what was found is in the pool: new states begin on the CPU
+            self.device = None;
+            self.stalled.clear();
+            effort.lost = Some(error);
+        }
+        self.layout = Some(layout);
+        self.guidance = guidance;
+        effort
+    }
+
+    fn guide(&mut self, outcome: &Arc<Outcome>) {
+        if !self.heuristic.needs().any(Needs::H) {
+            return;
+        }
+        self.guidance_count += 1;
+        if let Some(guidance) = MiniBucketGuidance::new(outcome, self.guidance_count) {
+            if !guidance.is_dense() && self.device.is_some() {
+                // what states on a device have found is in the pool: new ones begin on the CPU
+                self.stalled.clear();
+            }
+            self.guidance = Some(guidance);
+        }
+    }
+
+    fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>) {
+        self.guidance = None;
+        self.schedule = None;
+        self.layout = None;
+        let mut slots: Vec<usize> = (0..std::mem::take(&mut self.stalled).len()).collect();
+        slots.sort_by_key(|&slot| (self.backend.energy(slot), slot));
+        slots.truncate(MOVED);
+        slots.sort_unstable();
+        if slots.is_empty() || context.variables() == 0 {
+            return;
+        }
+        let layout = layout_of(context);
+        let round = RoundContext::new(context, &layout, self.heuristic.needs(), self.asserts);
+        let moved = slots.iter().map(|&slot| self.backend.values(slot)).collect::<Result<Vec<_>, _>>();
+        // what states remember is by the old core's values. A device that fails now fails again in the next round,
+        // which says so
+        if let Ok(moved) = moved
+            && let Ok(count) = self.choose(&round, &mut Effort::default())
+        {
+            let moved = threads::map(&moved, |values| translate(values).map(|elite| elite.values));
+            let Some(moved) = moved.into_iter().collect::<Option<Vec<Vec<u16>>>>() else { return };
+            let starts = moved.iter().cycle().take(count).cloned().collect();
+            if self.backend.open(&round, starts).is_ok() {
+                self.stalled = vec![0; count];
+            }
+        }
+        self.layout = Some(layout);
+    }
+}
+
+impl Guided {
+    /// Where trajectories are made from now on, by how many states. `effort` tells why it is not the device where there
+    /// is one, and of fewer states than were asked for.
+    fn choose(&mut self, round: &RoundContext<'_>, effort: &mut Effort) -> Result<usize, DeviceError> {
+        let context = round.context;
+        let wanted = wanted(context);
+        let on_host = |told: &mut Option<String>| match context.population {
+            // its assignments, and lists of numbers for variables and for values; and the same of its child
+            Some(wanted) => {
+                let state = size_of::<GuidedState>() + 24 * context.variables() + 4 * context.tables.moves();
+                clipped(wanted, most_states(2 * state), told)
+            }
+            None => STATES,
+        };
+        let Some(device) = &self.device else {
+            self.backend = Box::new(CpuBackend::default());
+            return Ok(on_host(&mut effort.clipped));
+        };
+        let lists = round.guidance.as_ref().is_some_and(|guidance| !guidance.to_go.is_dense());
+        let lists = || lists.then(|| "the mini-buckets' messages are lists, which devices do not look up".to_string());
+        if let Some(what) = cuda::unfit(context, &*self.heuristic).or_else(lists) {
+            effort.note = Some(format!("{}: {what}: its trajectories are made on the CPU", device.label()));
+            self.backend = Box::new(CpuBackend::default());
+            return Ok(on_host(&mut effort.clipped));
+        }
+        // memory goes back before more is taken
+        self.backend = Box::new(CpuBackend::default());
+        let backend = CudaBackend::new(device, round, &*self.heuristic, wanted)?;
+        let count = match wanted {
+            Some(wanted) => clipped(wanted, backend.most()?, &mut effort.clipped),
+            None => backend.suitable()?,
+        };
+        self.backend = Box::new(backend);
+        Ok(count)
+    }
+
+    /// First states.
+    fn open(
+        &mut self,
+        round: &RoundContext<'_>,
+        pool: &mut Pool,
+        draw: u64,
+        effort: &mut Effort,
+    ) -> Result<(), DeviceError> {
+        let count = self.choose(round, effort)?;
+        let heuristic = &*self.heuristic;
+        let start = |slot| Self::start(heuristic, round.context, &mut Rng::new(mix(draw, slot as u64)));
+        self.backend.open(round, threads::map(0..count, start))?;
+        self.stalled = vec![0; count];
+        self.offer(round, pool, (0..count).collect())
+    }
+
+    fn advance(
+        &mut self,
+        round: &RoundContext<'_>,
+        pool: &mut Pool,
+        stop: &Stop,
+        effort: &mut Effort,
+    ) -> Result<(), DeviceError> {
+        let context = round.context;
+        let draw = self.rng.draw();
+        if self.stalled.is_empty() {
+            self.open(round, pool, draw, effort)?;
+        }
+        let schedule = self.schedule.unwrap_or(context.schedule);
+        let trajectories = self.trajectories(context);
+        let visit = Visit { round: *round, heuristic: &*self.heuristic };
+        let batch = Batch { draw, schedule, trajectories: &trajectories };
+        let results = self.backend.run(&visit, &batch, stop)?;
+        self.account(context, &*self.backend, &trajectories, &results, effort);
+        let better = (0..results.len()).filter(|&slot| results[slot].better).collect();
+        if results.iter().any(|result| !result.complete) {
+            // the run is over: what was found counts, nothing else begins
+            effort.nonsense = self.report(round, &results, stop);
+            return self.offer(round, pool, better);
+        }
+        if self.schedule.is_none() {
+            let samples =
+                (0..self.stalled.len().min(4)).map(|slot| self.backend.values(slot)).collect::<Result<Vec<_>, _>>()?;
+            let samples: Vec<&[u16]> = samples.iter().map(|values| &values[..]).collect();
+            self.schedule = Some(context.schedule.narrowed(&context.tables, &samples, ENDS[0]));
+        }
+        for ((result, &(arm, trajectory)), stalled) in results.iter().zip(&trajectories).zip(&mut self.stalled) {
+            self.bandit.note(arm, if result.better { 1.0 } else { 0.0 }, f64::from(trajectory.passes));
+            *stalled = if result.better { 0 } else { *stalled + 1 };
+        }
+        self.bandit.update();
+        self.offer(round, pool, better)?;
+        let begun = self.renew(round, pool)?;
+        // random assignments are nothing to others
+        if self.heuristic.start().is_some() {
+            self.offer(round, pool, begun)?;
+        }
+        effort.nonsense = self.report(round, &results, stop);
+        Ok(())
+    }
+
+    /// What the trajectories came to.
+    fn account(
+        &self,
+        context: &SearchContext,
+        backend: &dyn Backend,
+        trajectories: &[(usize, Trajectory)],
+        results: &[TrajectoryResult],
+        effort: &mut Effort,
+    ) {
+        let mut picks = Picks { rounds: 1, bytes: backend.bytes(), compiled: backend.compiled(), ..Picks::default() };
+        results.iter().for_each(|result| picks.add(&result.picks));
+        let n = context.variables() as u64;
+        let passes: u64 = trajectories.iter().map(|(_, trajectory)| u64::from(trajectory.passes) + 1).sum();
+        let moves: u64 = results.iter().map(|result| result.moves).sum();
+        // a visit looks at its row, a change at its neighbours' rows, twice
+        let change = 2 * context.sweep_work / n.max(1);
+        picks.settled = moves.saturating_sub(picks.changed + picks.taken_changed);
+        effort.moves = moves;
+        effort.ratings = picks.ratings;
+        effort.work = (40 * n * passes + 4 * picks.ratings + change * moves) / backend.speed();
+        effort.fault = results.iter().find_map(|result| result.fault.clone());
+        effort.picks = picks;
+    }
+
+    /// Offers the assignments of the best of some states.
+    fn offer(&self, round: &RoundContext<'_>, pool: &mut Pool, mut slots: Vec<usize>) -> Result<(), DeviceError> {
+        slots.sort_by_key(|&slot| (self.backend.energy(slot), slot));
+        slots.truncate(POOL);
+        for slot in slots {
+            let values = self.backend.values(slot)?;
+            let (told, counted) = (self.backend.energy(slot), round.energy(&values));
+            if told != counted && self.device.is_some() && round.exact() {
+                // a device's memory or a kernel is wrong; the CPU's own states are what `--assert` is for
+                let cause = format!("a state's cost is {told}, counted again {counted}");
+                return Err(DeviceError::Failed { what: "comparing energies".into(), cause });
+            }
+            pool.offer(&Elite::new(&round.context.tables, values));
+        }
+        Ok(())
+    }
+
+    /// States that have stalled begin again: at an elite of the pool, or where the heuristic begins. Returns the
+    /// latter.
+    fn renew(&mut self, round: &RoundContext<'_>, pool: &Pool) -> Result<Vec<usize>, DeviceError> {
+        let mut begun = Vec::new();
+        for slot in 0..self.stalled.len() {
+            if self.stalled[slot] < PATIENCE {
+                continue;
+            }
+            let mut rng = Rng::new(self.rng.draw());
+            let elites = pool.elites();
+            let values = match elites.get(rng.index(elites.len().max(1))) {
+                Some(elite) if rng.below(2) == 0 => elite.values.clone(),
+                _ => {
+                    begun.push(slot);
+                    Self::start(&*self.heuristic, round.context, &mut rng)
+                }
+            };
+            self.backend.begin(round, slot, values)?;
+            self.stalled[slot] = 0;
+        }
+        Ok(begun)
+    }
+}

@@ -1,0 +1,217 @@
+//! Local search on a network whose global functions are sums: it moves the network's own variables and keeps what each
+//! sum adds up to, where other drivers move the variables that hold the sums in tables. A violated sum has a price that
+//! rises while it stays violated, and all prices fall where none is (strategic oscillation; Yagiura, Ibaraki, Glover,
+//! "A path relinking approach with ejection chains for the generalized assignment problem", 2006).
+//!
+//! This is the host's side: where walks begin, and what is worth keeping. What a walk does is in [`walk`].
+
+pub(crate) mod cuda;
+#[cfg(test)]
+mod cuda_tests;
+mod progress;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use self::progress::{Ground, SumProgress, decision};
+use self::walk::SumWalk;
+use super::tuning::ROUND_WORK;
+use super::tuning::sums::{OPENING, OWN_SHARE, PORTABLE, TRIED, TURN_WORK};
+use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
+use super::walks::WalkDriver;
+use crate::core::context::SearchContext;
+use crate::core::effort::{Effort, Found};
+use crate::core::elite::Elite;
+use crate::core::pool::Pool;
+use crate::core::sum_space::SumSpace;
+use crate::device::DeviceError;
+use crate::error::Error;
+use crate::model::Cost;
+use crate::rng::{Rng, mix};
+use crate::stop::Stop;
+use crate::threads;
+use crate::value_tables::ValueTables;
+use crate::walks::search::{Limit, LocalSearch, Progress, Shown, Start, Turn, Walks};
+use std::sync::Arc;
+
+/// The driver's name.
+pub(crate) const NAME: &str = "sums";
+
+pub(crate) type Sums = WalkDriver<SumSearch>;
+
+/// Walks on the sums of a network.
+#[derive(Default)]
+pub(crate) struct SumSearch {
+    /// The least cost found.
+    best: Option<i64>,
+    /// The best of all that is known, where walks begin.
+    start: Option<Vec<u16>>,
+    /// Its energy in the core; none where the core does not say.
+    seen: Option<Cost>,
+    /// What moves of walks on an earlier core cost, by slot.
+    climbs: Vec<f64>,
+}
+
+/// About the work of a step on the CPU, and how long one of all walks takes on a device, in nanoseconds: the latter is
+/// an estimate.
+fn step_work(space: &SumSpace, on_device: bool) -> u64 {
+    let values = space.values.iter().map(Vec::len).sum::<usize>().max(1);
+    let mean = values / space.values.len().max(1);
+    // a window of a random power of two, and the terms of two values
+    let tried = (mean / (mean.max(1).ilog2() as usize + 1)).max(1);
+    let terms = 2 * space.sums.terms.len() / values;
+    let rows = space.layout.affected.len() / space.values.len().max(1);
+    if on_device {
+        return (8000 + 500 * (tried + 4) * (1 + terms) + 100 * rows) as u64;
+    }
+    (200 + (1 + TRIED) * tried * (10 + 6 * terms) + 8 * rows) as u64
+}
+
+/// Steps of a turn in about as much work, and the work of one. Walks end about together.
+fn steps(turn: &Turn<SumSearch>) -> (u64, u64) {
+    let space = &*turn.layout.space;
+    let (step, work) = (step_work(space, turn.on_device), if turn.on_device { DEVICE_TURN } else { TURN_WORK });
+    let most = turn.progress.iter().map(|progress| progress.remaining(space)).max().unwrap_or(0);
+    let steps = (work / step).clamp(LEAST_STEPS[usize::from(turn.on_device)], MOST_STEPS) >> turn.shorter;
+    (steps.min(most), step)
+}
+
+impl SumSearch {
+    /// Takes the pool's best for where walks begin, if it is new. Where the core is relaxed it says nothing of what is
+    /// better than what was found.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    fn look_at_pool(&mut self, turn: &Turn<Self>) -> Result<(), Error> {
+        let space = &*turn.layout.space;
+        let (Some(elite), Some(origin)) = (turn.pool.elites().first(), &turn.context.origin) else { return Ok(()) };
+        let is_new = self.seen.is_none_or(|seen| elite.energy.total < seen);
+        if is_new && !(space.is_relaxed && self.best.is_some()) {
+            self.start = Some(space.of_core(origin, &elite.values, turn.stop)?);
+            self.seen = Some(elite.energy.total);
+        }
+        Ok(())
+    }
+
+    /// The next walk of a slot, from the best of all or from where the last one ended.
+    fn next(&self, turn: &Turn<Self>, slot: usize, key: u64) -> Start<SumProgress> {
+        let (space, last) = (&*turn.layout.space, &turn.progress[slot]);
+        let drawn = |number: u64| mix(mix(key, decision::BEGINNING), number);
+        let began = last.key != 0;
+        let goes_on = began && (self.start.is_none() || drawn(decision::GOES_ON) >> 63 == 0);
+        let any = || {
+            let mut rng = Rng::new(key);
+            let mut any = |values: &Vec<u16>| values.get(rng.index(values.len().max(1))).copied().unwrap_or(0);
+            space.values.iter().map(&mut any).collect()
+        };
+        let values = if goes_on { Vec::new() } else { self.start.clone().unwrap_or_else(any) };
+        let climb = if began { last.climb() } else { self.climbs.get(slot).copied().unwrap_or(0.0) };
+        Start { slot, progress: last.next(key, goes_on, climb, space), values }
+    }
+}
+
+impl LocalSearch for SumSearch {
+    const ROUND_WORK: u64 = ROUND_WORK;
+    const KEEPS_SUMS: bool = true;
+    type Progress = SumProgress;
+    type Layout = Ground;
+    type Walk = SumWalk;
+
+    fn tables(context: &SearchContext) -> &ValueTables {
+        context.sums.as_ref().map_or(&context.tables, |space| &space.tables)
+    }
+
+    fn can_walk(&self, context: &SearchContext) -> bool {
+        context.sums.is_some()
+    }
+
+    fn pays(&self, _: &SearchContext, _: &Pool) -> bool {
+        true
+    }
+
+    /// It opens runs: others move the variables that hold the sums one by one.
+    fn share(&self, context: &SearchContext, _: &Pool) -> (f64, f64) {
+        if context.sums.is_some() { (OPENING, OWN_SHARE) } else { (1.0, 0.0) }
+    }
+
+    fn layout(&mut self, context: &SearchContext, _: &Stop) -> Result<Arc<Ground>, Error> {
+        let space = context.sums.clone().ok_or_else(|| Error::Internal("walks on sums where there are none".into()))?;
+        Ok(Arc::new(Ground::new(space)))
+    }
+
+    fn count(&self, context: &SearchContext, device: Option<usize>) -> usize {
+        device.unwrap_or(if context.portable { PORTABLE } else { rayon::current_num_threads() })
+    }
+
+    fn limit(&self, turn: &Turn<Self>) -> Limit {
+        turn.pause(steps(turn).0 as u32, TURN_WORK)
+    }
+
+    fn begin(
+        &mut self,
+        turn: &Turn<Self>,
+        rng: &mut Rng,
+        _: &dyn Walks<SumProgress>,
+    ) -> Result<Vec<Start<SumProgress>>, DeviceError> {
+        let over: Vec<usize> = (0..turn.progress.len()).filter(|&slot| turn.progress[slot].is_over()).collect();
+        if over.is_empty() || self.look_at_pool(turn).is_err() && turn.stop.is_set() {
+            return Ok(Vec::new());
+        }
+        let draw = rng.draw();
+        Ok(threads::map(over, |slot| self.next(turn, slot, mix(draw, slot as u64) | 1)))
+    }
+
+    /// The best, if it is better than all before.
+    fn choose(&self, turn: &Turn<Self>, mut better: Vec<usize>) -> Vec<usize> {
+        better.retain(|&slot| self.best.is_none_or(|best| turn.progress[slot].best < best));
+        better.into_iter().min_by_key(|&slot| turn.progress[slot].quality()).into_iter().collect()
+    }
+
+    fn verify(turn: &Turn<Self>, slot: usize, values: &[u16]) -> Result<(), DeviceError> {
+        let (told, counted) = (turn.progress[slot].best, turn.layout.space.cost(values));
+        if Some(told) == counted {
+            return Ok(());
+        }
+        // a device's memory or a kernel is wrong
+        let cause = format!("a walk's best is {told}, counted again {counted:?}");
+        Err(DeviceError::Failed { what: "comparing costs".into(), cause })
+    }
+
+    fn show(&mut self, turn: &Turn<Self>, bests: Vec<(usize, Vec<u16>)>) -> Result<Shown, DeviceError> {
+        let space = &*turn.layout.space;
+        let Some((slot, values)) = bests.into_iter().next() else { return Ok(Shown::default()) };
+        Self::verify(turn, slot, &values)?;
+        let (best, own) = (turn.progress[slot].best, space.own(&values));
+        self.best = Some(best);
+        let project = |own: &[u32]| {
+            let core = turn.context.origin.as_ref()?.project(own, turn.stop).ok()?;
+            let core = core.into_iter().map(|value| value as u16).collect();
+            Elite::until(&turn.context.tables, core, turn.stop).ok()
+        };
+        let elite = if space.is_relaxed { None } else { project(&own) };
+        let energy = elite.as_ref().map(|elite| elite.energy.total);
+        if energy.is_none() || self.seen.is_none() || energy < self.seen {
+            (self.start, self.seen) = (Some(values), energy);
+        }
+        let cost = space.tables.problem.constant.saturating_add(best);
+        let found = Found { source: NAME, cost, values: own };
+        Ok(Shown { elites: elite.into_iter().collect(), found: Some(found) })
+    }
+
+    /// Fewer values are left: walks begin again, from the best of all.
+    fn rebase(&mut self, progress: &[SumProgress]) {
+        self.seen = None;
+        if !progress.is_empty() {
+            self.climbs = progress.iter().map(SumProgress::climb).collect();
+        }
+    }
+
+    fn account(&self, turn: &Turn<Self>, limit: u32, _: usize, effort: &mut Effort) {
+        let step = step_work(&turn.layout.space, turn.on_device);
+        if turn.on_device {
+            effort.work = u64::from(limit) * step;
+        } else if turn.context.portable {
+            effort.work = turn.progress.len() as u64 * u64::from(limit) * step;
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Tabu walks on gamma tables: what a walk decides, and the tables that it reads. Tenures are integers.
+
+use crate::device::shared::{constants, device_structs};
+use crate::rng::{below, mix};
+use crate::tuning::tabu::{CALM, CONFLICTS, REMEMBERED};
+use crate::tuning::{tabu, walks::LOOK_EVERY};
+use crate::value_tables::PADDING;
+use crate::walks::search::Progress;
+
+/// The value that a variable has is tabu for good, and so are the padded places of its row: taking it changes nothing,
+/// and aspiration needs a gain.
+pub(crate) const HELD: u32 = u32::MAX;
+/// A tenure of one step, in the unit of [`TabuProgress::tenure`].
+pub(crate) const TENURE_ONE: u32 = 256;
+const FIRST_TENURE: u32 = tabu::FIRST_TENURE * TENURE_ONE;
+const LEAST_TENURE: u32 = tabu::LEAST_TENURE * TENURE_ONE;
+/// No walk is longer: steps are counted in 32 bits.
+const LONGEST: u32 = 1 << 30;
+
+/// The constants as kernels have them.
+pub(super) fn declared() -> String {
+    constants! {
+        u32: HELD, TENURE_ONE, FIRST_TENURE, LEAST_TENURE, CALM, REMEMBERED, CONFLICTS, LOOK_EVERY;
+        i32: PADDING;
+    }
+}
+
+device_structs! {
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct TabuProgress as "WalkProgress" {
+        /// Of the walk; 0 before the first.
+        pub key: u64,
+        /// Sum of the tables' entries.
+        pub energy: i64,
+        pub best: i64,
+        pub hash: u64,
+        pub best_hash: u64,
+        /// Moves in all walks.
+        pub moves: u64,
+        /// Steps of this walk; where all moves are tabu a step moves nothing.
+        pub step: u32,
+        pub best_step: u32,
+        /// When the tenure last changed.
+        pub changed: u32,
+        /// How long the value that a variable leaves is tabu, in 256ths; half as much to one and a half of it is drawn.
+        pub tenure: u32,
+        pub conflicts: u32,
+        /// The kernels have padding there.
+        pub padding as "": u32,
+    }
+}
+
+impl TabuProgress {
+    /// A walk that begins after others in its slot made some moves.
+    pub fn new(key: u64, moves: u64) -> TabuProgress {
+        TabuProgress { key, moves, best: i64::MAX, ..TabuProgress::default() }
+    }
+
+    /// The walk at its first assignment.
+    pub fn at_begin(self, energy: i64, hash: u64, conflicts: u32) -> TabuProgress {
+        let (best, best_hash, tenure) = (energy, hash, FIRST_TENURE);
+        TabuProgress { energy, best, hash, best_hash, conflicts, tenure, ..self }
+    }
+
+    /// Whether the walk is over: there was no new best for `patience` steps, or there never was a walk.
+    pub fn is_over(&self, patience: u32) -> bool {
+        self.key == 0 || self.step - self.best_step > patience || self.step > LONGEST
+    }
+
+    pub fn draw(&self) -> u64 {
+        mix(self.key, u64::from(self.step))
+    }
+
+    /// The difference below which a move gives a new best.
+    pub fn aspired(&self) -> i32 {
+        (self.best - self.energy).clamp(i64::from(i32::MIN / 2), 0) as i32
+    }
+
+    /// The step until which a value is tabu that is left in the step after this one: by the tenure, and the longer the
+    /// more variables are in conflict (0.6 for each, as in Galinier and Hao's tabu search for coloring).
+    pub fn until(&self, variables: usize) -> u32 {
+        let tenure = self.tenure / TENURE_ONE;
+        let drawn = below(mix(self.draw(), 0), u64::from(tenure) + 1) as u32 + tenure / 2;
+        self.step + 2 + drawn + self.conflicts.min(variables as u32 / CONFLICTS) * 3 / 5
+    }
+
+    /// A repeated assignment lengthens tenures; a long time without one shortens them (Battiti and Tecchiolli's
+    /// reactive tabu search).
+    pub fn react(&mut self, repeated: bool, variables: usize) {
+        let longest = (variables as u32 * (TENURE_ONE / 2)).max(LEAST_TENURE);
+        if repeated {
+            self.tenure = (self.tenure + self.tenure / 10 + TENURE_ONE).min(longest);
+        } else if self.step - self.changed > CALM {
+            self.tenure = (self.tenure - self.tenure / 20).max(LEAST_TENURE);
+        } else {
+            return;
+        }
+        self.changed = self.step;
+    }
+}
+
+impl Progress for TabuProgress {
+    fn counted(&self) -> (u64, u64) {
+        (self.moves, 0)
+    }
+
+    fn quality(&self) -> (u32, i64) {
+        (0, self.best)
+    }
+}

@@ -1,0 +1,63 @@
+//! Random small cores for tests of the search, and brute force over them.
+
+use crate::Shape;
+use fangs_base::rng::Rng;
+use fangs_model::model::{Cost, FORBIDDEN, Problem};
+
+/// A random core: arity 1 to 4, domains of 1 to 9 values, forbidden entries, ties, dense, sparse, and shared tables;
+/// one in eight with costs that do not fit 32 bits.
+pub fn random(rng: &mut Rng) -> Problem {
+    random_of(rng, true)
+}
+
+/// The same without tables that are read in place.
+pub fn random_dense(rng: &mut Rng) -> Problem {
+    random_of(rng, false)
+}
+
+fn random_of(rng: &mut Rng, sparse: bool) -> Problem {
+    let n = 1 + rng.index(8);
+    let high = [1, 3, 50, 1000, 20, 2, 7, 1 << 50][rng.index(8)];
+    let shape = Shape {
+        variables: n,
+        domains: &[1, 2, 3, 4, 5, 6, 7, 8, 9][..[2, 3, 9][rng.index(3)]],
+        functions: rng.index(2 * n + 1),
+        arities: &[2, 2, 2, 3, 4],
+        costs: (0, high),
+        forbidden: rng.below(4),
+        sparse: (if sparse { 3 } else { 0 }, 5),
+        shared: 3,
+        ..Shape::PLAIN
+    };
+    let top = if rng.below(3) == 0 { rng.below(3 * high as u64) as Cost } else { FORBIDDEN };
+    let mut problem = shape.problem(rng);
+    problem.top = top;
+    problem
+}
+
+/// A random assignment.
+pub fn assignment(problem: &Problem, rng: &mut Rng) -> Vec<u16> {
+    problem.domains.iter().map(|&domain| rng.below(u64::from(domain)) as u16).collect()
+}
+
+/// What a forbidden entry should cost.
+pub fn price(problem: &Problem) -> Cost {
+    problem.top.saturating_sub(problem.constant).max(1)
+}
+
+/// Calls `visit` with every assignment that differs from `values` at most in `free`; says how many there are, without
+/// any call where they are more than a test has time for.
+pub fn for_all(problem: &Problem, values: &[u16], free: &[u32], mut visit: impl FnMut(&[u16])) -> usize {
+    let domain = |v: &u32| problem.domains[*v as usize] as usize;
+    let count = free.iter().map(domain).product();
+    let mut values = values.to_vec();
+    for index in 0..if count <= 20_000 { count } else { 0 } {
+        let mut left = index;
+        for v in free {
+            values[*v as usize] = (left % domain(v)) as u16;
+            left /= domain(v);
+        }
+        visit(&values);
+    }
+    count
+}
