@@ -1,4 +1,4 @@
-// Thermal cycling of binary variables in pairs, equal to crates/search/src/drivers/spins/walk.rs flip by flip. A
+// Thermal cycling of binary variables in pairs, equal to crates/drivers/src/spins/walk.rs flip by flip. A
 // block of threads has an assignment: it takes the better parts of a guide, anneals from the best that it knows, and
 // keeps the better parts of both. With color classes all threads go through a class; without, a warp looks at 32
 // variables and flips the first that may, then looks at those behind it again, as if there were one thread.

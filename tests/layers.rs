@@ -1,6 +1,6 @@
 //! What no compiler checks: the checker's dependencies, and that no file or line is too long to be read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -58,17 +58,38 @@ fn the_checker_depends_on_base_and_model_alone() {
     assert_eq!(own, ["base", "model"]);
 }
 
-/// Drivers, scheduler and loop share what is in the core, which knows none of them.
+/// The folder or file of a crate's `src` that a path is in.
+fn area(path: &Path) -> &str {
+    let area = path.iter().nth(3).expect("a path in crates/NAME/src");
+    Path::new(area).file_stem().and_then(|name| name.to_str()).expect("names are UTF-8")
+}
+
+/// A file's text without its tests.
+fn code<'a>(path: &Path, text: &'a str) -> &'a str {
+    let is_test = path.file_stem().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with("tests"));
+    text.split("#[cfg(test)]\nmod tests").next().filter(|_| !is_test).unwrap_or_default()
+}
+
+#[test]
+fn what_drivers_share_knows_none_of_them() {
+    const SHARED: [&str; 5] = ["checkpoint", "core", "lib", "options", "tuning"];
+    let all = files(&["crates/drivers/src"]);
+    let drivers: BTreeSet<&str> = all.keys().map(|path| area(path)).filter(|area| !SHARED.contains(area)).collect();
+    assert!(drivers.contains("annealing"), "{drivers:?}");
+    for (path, text) in all.iter().filter(|(path, _)| area(path) == "core") {
+        for driver in &drivers {
+            assert!(!code(path, text).contains(&format!("crate::{driver}")), "{} imports {driver}", path.display());
+        }
+    }
+}
+
 #[test]
 fn folders_of_the_search_import_those_before_them() {
-    const ORDER: [&str; 5] = ["core", "drivers", "scheduler", "run", "coloring"];
+    const ORDER: [&str; 3] = ["scheduler", "run", "coloring"];
     for (path, text) in files(&["crates/search/src"]) {
-        let folder = path.iter().nth(3).and_then(|folder| folder.to_str());
-        let Some(place) = ORDER.iter().position(|name| folder == Some(name)) else { continue };
-        let is_test = path.file_stem().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with("tests"));
-        let code = text.split("#[cfg(test)]\nmod tests").next().filter(|_| !is_test).unwrap_or_default();
+        let Some(place) = ORDER.iter().position(|name| area(&path) == *name) else { continue };
         for later in &ORDER[place + 1..] {
-            assert!(!code.contains(&format!("crate::{later}")), "{} imports {later}", path.display());
+            assert!(!code(&path, &text).contains(&format!("crate::{later}")), "{} imports {later}", path.display());
         }
     }
 }

@@ -29,6 +29,32 @@ fn written_networks_cost_the_same() -> Result {
 }
 
 #[test]
+fn the_binary_form_is_read_and_written_as_any_other() -> Result {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name);
+    for name in ["grid.fangs", "grid.wcsp"] {
+        let generate = ["generate", "grid", "--side", "5", "--d", "3", "--p2", "0.2", "-o"];
+        let _ = fangs().args(generate).arg(at(name)).assert().success();
+    }
+    let text = text(fangs().arg("convert").arg(at("grid.fangs")).args(["-", "--to", "wcsp"]), 0)?;
+    assert_eq!(text, fs::read_to_string(at("grid.wcsp"))?);
+    let printed = fangs().arg("convert").arg(at("grid.wcsp")).args(["-", "--to", "fangs"]).assert().success();
+    assert_eq!(printed.get_output().stdout, fs::read(at("grid.fangs"))?);
+    let [solved, again] = ["grid.fangs", "grid.wcsp"].map(|name| {
+        object(fangs().arg("solve").arg(at(name)).args(["--json", "-t", "30"]), 0).map(|all| all["cost"].clone())
+    });
+    assert_eq!(solved?, again?);
+    let piped = fangs().args(["solve", "-", "--format", "fangs", "--json"]).pipe_stdin(at("grid.fangs"))?.assert();
+    assert!(piped.get_output().status.success());
+    let sums = ["grid.fangs", "grid.wcsp"]
+        .map(|name| object(fangs().arg("marginals").arg(at(name)).args(["--temperature", "9", "--json"]), 0));
+    let [sum, other] = sums;
+    assert_eq!(sum?["ln_z"], other?["ln_z"]);
+    fs::write(at("half.fangs"), &fs::read(at("grid.fangs"))?[..200])?;
+    refused(fangs().arg("solve").arg(at("half.fangs")), &["damaged", "fangs convert"])
+}
+
+#[test]
 fn entries_above_the_limit_on_totals_stay_no_solutions() -> Result {
     let text = "{problem: {name: t, mustbe: \"<5.0\"}, variables: {a: 2, b: 2},
         functions: {f: {scope: [a, b], costs: [4.5, 1.5, 7.5, 2.5]}, g: {scope: [b], costs: [0.0, 3.0]}}}";

@@ -2,10 +2,10 @@
 //!
 //! To add a driver:
 //!
-//! 1. Write a file in `drivers/` with a type that implements [`Driver`]. Three methods are required: `population`,
+//! 1. Write a file beside this crate's `lib.rs` with a type that implements [`Driver`]. Three methods are required: `population`,
 //!    `round` and `rebase`. A round does bounded work; it never reads the clock, prints, or writes files.
-//! 2. Give its constants a module in `drivers/tuning.rs`: unit, meaning, and the measurement that chose each.
-//! 3. Add its line to the list in `drivers/mod.rs`. The choice by name, the help and the portfolio follow from that.
+//! 2. Give its constants a module in `tuning.rs`: unit, meaning, and the measurement that chose each.
+//! 3. Add its line to the list in `list.rs`. The choice by name, the help and the portfolio follow from that.
 
 use super::context::SearchContext;
 use super::effort::Effort;

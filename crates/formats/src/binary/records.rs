@@ -6,7 +6,8 @@ use std::borrow::Cow;
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Block<'b> {
-    Head(Head),
+    /// The network's name, and what holds for all its functions.
+    Head(&'b str, Head),
     Variables(#[serde(borrow)] Vec<VariableRecord<'b>>),
     Functions(#[serde(borrow)] Vec<FunctionRecord<'b>>),
     Names(#[serde(borrow)] Vec<NameRecord<'b>>),
