@@ -37,7 +37,8 @@ fn the_binary_form_is_read_and_written_as_any_other() -> Result {
         let _ = fangs().args(generate).arg(at(name)).assert().success();
     }
     let text = text(fangs().arg("convert").arg(at("grid.fangs")).args(["-", "--to", "wcsp"]), 0)?;
-    assert_eq!(text, fs::read_to_string(at("grid.wcsp"))?);
+    let body = |text: &str| text.split_once(' ').map(|(_name, body)| body.to_string());
+    assert_eq!(body(&text), body(&fs::read_to_string(at("grid.wcsp"))?));
     let printed = fangs().arg("convert").arg(at("grid.wcsp")).args(["-", "--to", "fangs"]).assert().success();
     assert_eq!(printed.get_output().stdout, fs::read(at("grid.fangs"))?);
     let [solved, again] = ["grid.fangs", "grid.wcsp"].map(|name| {

@@ -9,7 +9,7 @@ use std::any::Any;
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, Builder, JoinHandle, Scope, ScopedJoinHandle};
 use std::time::Duration;
@@ -149,6 +149,23 @@ pub fn map<T: Send, R: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T
         Place::Item(_) | Place::Taken => unreachable!("a loop ends after all of its items, or panics"),
     });
     results.collect()
+}
+
+/// What comes of each item, in order, or an error: then what has not begun is left out.
+///
+/// # Errors
+/// Those of the work.
+pub fn try_map<T: Send, R: Send, E: Send>(
+    items: impl IntoIterator<Item = T>,
+    work: impl Fn(T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let failed = AtomicBool::new(false);
+    let results = map(items, |item| {
+        let result = (!failed.load(Ordering::Relaxed)).then(|| work(item));
+        let _ = failed.fetch_or(matches!(result, Some(Err(_))), Ordering::Relaxed);
+        result
+    });
+    results.into_iter().flatten().collect()
 }
 
 fn each(count: usize, work: &(dyn Fn(usize) + Sync)) {

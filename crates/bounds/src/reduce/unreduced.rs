@@ -38,8 +38,7 @@ impl Reducer {
             domains: domains.clone(),
             ..Reducer::default()
         };
-        let parts = threads::map(expanded.functions().chunks(TURN), |own| Part::of(own, expanded, stop));
-        let parts = parts.into_iter().collect::<Result<Vec<_>, Error>>()?;
+        let parts = threads::try_map(expanded.functions().chunks(TURN), |own| Part::of(own, expanded, stop))?;
         let zeros = |domains: &[u32]| domains.iter().map(|&domain| vec![0; domain as usize]).collect::<Vec<_>>();
         let mut problem = Problem {
             unary: threads::map(domains.chunks(TURN), zeros).into_iter().flatten().collect(),

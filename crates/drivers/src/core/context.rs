@@ -237,9 +237,9 @@ impl SearchContext {
                 Region::default().grow(&self.graph, n, &mut rng, stop).map(<[u32]>::to_vec)
             };
             let mut regions = Vec::with_capacity(count as usize * n);
-            for region in threads::map(0..count, grow) {
+            for region in threads::try_map(0..count, grow)? {
                 stop.check()?;
-                regions.extend_from_slice(&region?);
+                regions.extend_from_slice(&region);
             }
             Ok(regions)
         });
@@ -272,8 +272,8 @@ impl SearchContext {
             if first.edges() * 10 < n {
                 return Ok(Vec::new());
             }
-            let others = threads::map(1..count, forest);
-            std::iter::once(Ok(first)).chain(others).collect()
+            let others = threads::try_map(1..count, forest)?;
+            Ok(std::iter::once(first).chain(others).collect())
         });
         made.map(Vec::as_slice)
     }

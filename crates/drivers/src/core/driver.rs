@@ -2,8 +2,8 @@
 //!
 //! To add a driver:
 //!
-//! 1. Write a file beside this crate's `lib.rs` with a type that implements [`Driver`]. Three methods are required: `population`,
-//!    `round` and `rebase`. A round does bounded work; it never reads the clock, prints, or writes files.
+//! 1. Write a file beside this crate's `lib.rs` with a type that implements [`Driver`]. Three methods are required:
+//!    `population`, `round` and `rebase`. A round does bounded work; it never reads the clock, prints, or writes files.
 //! 2. Give its constants a module in `tuning.rs`: unit, meaning, and the measurement that chose each.
 //! 3. Add its line to the list in `list.rs`. The choice by name, the help and the portfolio follow from that.
 

@@ -145,9 +145,9 @@ impl MoveLayout {
                     }
                 }
             }
-            Ok(others)
+            Ok::<_, Error>(others)
         };
-        let others = threads::map(turns, fill).into_iter().collect::<Result<Vec<Vec<(u32, u32)>>, Error>>()?;
+        let others = threads::try_map(turns, fill)?;
         if others.iter().any(|others| !others.is_empty()) {
             for (turn, others) in stop.each(others.into_iter().enumerate()).collect::<Result<Vec<_>, Error>>()? {
                 let range = |v: usize| layout.ranges[n.min(v * TURN)] as usize;

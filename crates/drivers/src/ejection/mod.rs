@@ -66,8 +66,7 @@ impl Ejection {
         let elites = pool.elites();
         let turn = |walker: &mut Walker| walker.turn(core, elites, work, stop);
         let mut effort = Effort::default();
-        for turn in threads::map(&mut self.walkers, turn) {
-            let (turn, found) = turn?;
+        for (turn, found) in threads::try_map(&mut self.walkers, turn)? {
             effort.add(&turn);
             for values in found {
                 pool.offer(&Elite::until(tables, values, stop)?);

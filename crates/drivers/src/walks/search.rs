@@ -165,8 +165,8 @@ pub(crate) trait LocalSearch: Default + Send + 'static {
             Self::verify(turn, slot, &values)?;
             Ok(Elite::until(&turn.context.tables, values, turn.stop).ok())
         };
-        let elites: Result<Vec<Option<Elite>>, DeviceError> = threads::map(bests, elite).into_iter().collect();
-        Ok(Shown { elites: elites?.into_iter().flatten().collect(), found: None })
+        let elites = threads::try_map(bests, elite)?;
+        Ok(Shown { elites: elites.into_iter().flatten().collect(), found: None })
     }
 
     /// The core changes, and there are no walks any more: how far they had come.

@@ -103,7 +103,7 @@ impl LocalSearch for ConstraintWeighting {
             Ok::<_, Error>(Start { slot, progress, values: without_forbidden(tables, values, turn.stop)? })
         };
         let streams: Vec<(usize, Rng)> = (0..turn.progress.len()).map(|slot| (slot, rng.split())).collect();
-        Ok(threads::map(streams, begin).into_iter().collect::<Result<_, Error>>().unwrap_or_default())
+        Ok(threads::try_map(streams, begin).unwrap_or_default())
     }
 
     fn choose(&self, turn: &Turn<Self>, mut better: Vec<usize>) -> Vec<usize> {

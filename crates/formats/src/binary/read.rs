@@ -64,7 +64,7 @@ fn check_version(tokens: &mut Tokens<'_>) -> Result<(), Error> {
 
 /// A part of a network.
 enum Part {
-    Head(String, Head),
+    Head(Head),
     Variables(Vec<Variable>),
     Functions(Vec<(Scope, Decoded)>),
     Names(Vec<(u32, Box<str>)>),
@@ -87,7 +87,7 @@ fn decode(framed: &Framed) -> Result<Part, String> {
         return Err(framed.says("it is longer than its contents"));
     }
     Ok(match block {
-        Block::Head(name, head) => Part::Head(name.into(), head),
+        Block::Head(head) => Part::Head(head),
         Block::Variables(records) => Part::Variables(records.into_iter().map(variable).collect()),
         Block::Functions(records) => {
             let misfit = || framed.says("a table has another length than it should have");
@@ -154,13 +154,12 @@ impl Loader {
         if self.end.is_some() {
             return wrong("blocks follow its last one");
         }
-        if self.has_head == matches!(part, Part::Head(..)) {
+        if self.has_head == matches!(part, Part::Head(_)) {
             return wrong("its blocks are not in their order");
         }
         match part {
-            Part::Head(_, head) if head.decimals > MOST_DECIMALS => return wrong("its costs have too many digits"),
-            Part::Head(name, head) => {
-                self.builder = Network::builder(name);
+            Part::Head(head) if head.decimals > MOST_DECIMALS => return wrong("its costs have too many digits"),
+            Part::Head(head) => {
                 let _ = self.builder.units(head.units()).top(head.top.max(-COST_LIMIT));
                 let _ = self.builder.notation(head.notation.into());
                 self.has_head = true;

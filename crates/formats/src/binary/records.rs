@@ -6,8 +6,7 @@ use std::borrow::Cow;
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Block<'b> {
-    /// The network's name, and what holds for all its functions.
-    Head(&'b str, Head),
+    Head(Head),
     Variables(#[serde(borrow)] Vec<VariableRecord<'b>>),
     Functions(#[serde(borrow)] Vec<FunctionRecord<'b>>),
     Names(#[serde(borrow)] Vec<NameRecord<'b>>),

@@ -66,7 +66,7 @@ fn all_of_a_network_comes_back() {
                     format!("{:?} {scope:?} {kind:?} {limit}", network.function_name(number))
                 }
             });
-            let head = (&network.name, network.top(), network.units(), network.notation(), network.variables());
+            let head = (network.top(), network.units(), network.notation(), network.variables());
             format!("{head:?} {:?} {:?} {:?}", network.agents(), network.reading(), tables.collect::<Vec<_>>())
         };
         assert_eq!(shown(&again), shown(&network));

@@ -33,16 +33,13 @@ pub(crate) fn write(network: &Network, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(&VERSION.to_le_bytes())?;
     let units = network.units();
     write_block(
-        &Block::Head(
-            &network.name,
-            Head {
-                top: network.top(),
-                decimals: units.decimals,
-                maximise: units.maximise,
-                rounded: units.rounded,
-                notation: network.notation().into(),
-            },
-        ),
+        &Block::Head(Head {
+            top: network.top(),
+            decimals: units.decimals,
+            maximise: units.maximise,
+            rounded: units.rounded,
+            notation: network.notation().into(),
+        }),
         out,
     )?;
     write_variables(network, out)?;

@@ -34,22 +34,20 @@ pub(crate) fn assignment(network: &Network, passes: usize, stop: &Stop) -> Resul
     sums.pass(stop, |sums, function| sums.add_means(function))?;
     let mut values: Vec<u32> = each(domains.len(), stop, |v| sums.best(v, None).0)?;
     let claims: Vec<AtomicU64> = std::iter::repeat_with(AtomicU64::default).take(domains.len()).collect();
-    let zeroed = threads::map(sums.costs.chunks_mut(TURN), |costs| {
+    let _ = threads::try_map(sums.costs.chunks_mut(TURN), |costs| {
         costs.iter_mut().for_each(|cost| *cost.get_mut() = 0);
         stop.check()
-    });
-    zeroed.into_iter().collect::<Result<(), Error>>()?;
+    })?;
     let mut before = None;
     for _ in 0..passes {
         sums.pass(stop, |sums, function| sums.add_rows(function, before.as_deref(), &values))?;
         let wishes = each(domains.len(), stop, |v| sums.best(v, Some(values[v])))?;
         let urgency = |v: usize| urgency(v as u32, wishes[v].1);
-        let claimed = threads::map(claims.chunks(TURN).enumerate(), |(turn, claims)| {
+        let _ = threads::try_map(claims.chunks(TURN).enumerate(), |(turn, claims)| {
             let claim = |(v, claim): (usize, &AtomicU64)| claim.store(urgency(turn * TURN + v), Ordering::Relaxed);
             claims.iter().enumerate().for_each(claim);
             stop.check()
-        });
-        claimed.into_iter().collect::<Result<(), Error>>()?;
+        })?;
         sums.pass(stop, |_, function| {
             let most = function.scope.iter().map(|&v| urgency(v as usize)).max().unwrap_or(0);
             for &v in function.scope.iter().filter(|_| most > 0) {
@@ -77,12 +75,12 @@ fn urgency(variable: u32, gain: Cost) -> u64 {
 fn each<T: Send>(count: usize, stop: &Stop, make: impl Fn(usize) -> T + Send + Sync) -> Result<Vec<T>, Error> {
     let mut all = Vec::with_capacity(count);
     // a thread that has all turns looks between two of them
-    let turns = threads::map(0..count.div_ceil(TURN), |turn| {
+    let turns = threads::try_map(0..count.div_ceil(TURN), |turn| {
         stop.check()?;
         Ok::<_, Error>((turn * TURN..count.min((turn + 1) * TURN)).map(&make).collect::<Vec<T>>())
-    });
+    })?;
     for turn in stop.each(turns) {
-        all.extend(turn??);
+        all.extend(turn?);
     }
     Ok(all)
 }
@@ -96,12 +94,12 @@ struct ValueSums<'a> {
 
 impl ValueSums<'_> {
     fn pass(&self, stop: &Stop, look: impl Fn(&Self, &CostFunction) + Sync) -> Result<(), Error> {
-        let looked = threads::map(self.network.functions().chunks(TURN), |functions| {
+        let looked = threads::try_map(self.network.functions().chunks(TURN), |functions| {
             stop.check()?;
             functions.iter().for_each(|function| look(self, function));
             Ok(())
         });
-        looked.into_iter().collect()
+        looked.map(drop)
     }
 
     fn add(&self, variable: u32, value: usize, cost: Cost) {

@@ -329,7 +329,7 @@ impl Shift {
             };
             Ok(sum.iter().map(total).collect())
         };
-        threads::map(0..self.layout.variables() as u32, bounds).into_iter().collect()
+        threads::try_map(0..self.layout.variables() as u32, bounds)
     }
 
     /// The cost that a scaled one stands for at least.

@@ -132,8 +132,7 @@ impl<E: Movable> Host<E> {
             }
             Ok(table)
         };
-        let tables: Result<Vec<_>, _> = threads::map(layout.clusters.iter().enumerate(), build).into_iter().collect();
-        let tables = tables?.into();
+        let tables = threads::try_map(layout.clusters.iter().enumerate(), build)?.into();
         let separators: Result<_, Error> =
             stop.each(&layout.separators).map(|separator| Ok(vec![E::NEVER; separator?.entries])).collect();
         Ok(separators.ok().map(|separators| Host { layout: layout.clone(), tables, separators, constant: 0 }))

@@ -90,15 +90,15 @@ impl<'a> Outline<'a> {
             let least = |function: &CostFunction| function.cost_at(domains, |_| 0);
             Ok(functions.iter().all(is_allowed).then(|| functions.iter().map(least).sum()))
         };
-        for part in threads::map(functions.chunks(TURN), of_part) {
-            let Some(part) = part? else { return Ok(None) };
+        for part in threads::try_map(functions.chunks(TURN), of_part)? {
+            let Some(part) = part else { return Ok(None) };
             zero += part;
         }
         // each thread looks at all functions for its part of the variables, so that links stand in the file's order
         let width = part_width(n);
         let mut counts = vec![0u32; n];
         let of_variables = linear.chunks_mut(width).zip(counts.chunks_mut(width)).enumerate();
-        let counted = threads::map(of_variables, |(part, (linear, counts))| {
+        let _ = threads::try_map(of_variables, |(part, (linear, counts))| {
             let own_variables = linear.len();
             for function in stop.each(functions) {
                 let function = function?;
@@ -109,8 +109,7 @@ impl<'a> Outline<'a> {
                 }
             }
             Ok::<_, Error>(())
-        });
-        counted.into_iter().collect::<Result<(), Error>>()?;
+        })?;
         let mut starts = Vec::with_capacity(n + 1);
         starts.push(0);
         counts.iter().for_each(|count| starts.push(starts[starts.len() - 1] + count));
@@ -130,8 +129,8 @@ impl<'a> Outline<'a> {
             parts.push((first..n.min(first + width), own));
         }
         let mut sums = Vec::with_capacity(n);
-        for part in threads::map(parts, |(variables, own)| self.fill(variables, own, stop)) {
-            let Some(part) = part? else { return Ok(None) };
+        for part in threads::try_map(parts, |(variables, own)| self.fill(variables, own, stop))? {
+            let Some(part) = part else { return Ok(None) };
             sums.extend(part);
         }
         let reach = sums.iter().map(|sums| sums.reach).max().unwrap_or(0);
@@ -230,12 +229,8 @@ impl<W: Weight> Quadratic<W> {
             let places = row.iter_mut().zip(sums);
             Ok(places.map(|(own, sum)| R::try_from(sum).map(|sum| *own = sum).is_ok()).fold(true, |all, one| all & one))
         };
-        for fits in threads::map(rows.chunks_mut(n.max(1)).enumerate(), fill) {
-            if !fits? {
-                return Ok(None);
-            }
-        }
-        Ok(Some(rows))
+        let fit = threads::try_map(rows.chunks_mut(n.max(1)).enumerate(), fill)?;
+        Ok(fit.iter().all(|&fits| fits).then_some(rows))
     }
 
     /// The weights of a variable's pairs in the form that is read soonest.
