@@ -13,11 +13,11 @@ use std::time::Duration;
 /// process.
 pub const MAX_THREADS: usize = 1024;
 
-/// Options of [`solve`](super::solve). [`Options::default`] is what the command line does without options, except
+/// Options of `solve`. [`Options::default`] is what the command line does without options, except
 /// that a library call has no time limit of its own. [`Options::with`] changes some of them.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Wall-clock budget of [`solve`](super::solve).
+    /// Wall-clock budget of `solve`.
     pub time: Option<Duration>,
     /// Deterministic budget: stop after so many rounds. No decision reads the clock then.
     pub rounds: Option<u64>,
@@ -61,7 +61,7 @@ pub struct Options {
     pub assertions: Assertions,
     /// Whether the summary has the proof of the bound, for a certificate.
     pub certificate: bool,
-    /// Whether events have [`Facts`](super::Facts), which take a moment on large networks.
+    /// Whether events have `Facts`, which take a moment on large networks.
     pub facts: bool,
     /// Where the run says what it is doing.
     pub activity: Activity,

@@ -11,7 +11,7 @@ pub struct Effort {
     pub moves: u64,
     /// Candidate values rated.
     pub ratings: u64,
-    /// Work done, in the unit of [`SearchContext::sweep_work`]; on a device as much as the CPU does in the same time.
+    /// Work done, in the unit of the context's `sweep_work`; on a device as much as the CPU does in the same time.
     pub work: u64,
     /// What the user may want to know.
     pub note: Option<String>,
