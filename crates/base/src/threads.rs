@@ -367,6 +367,14 @@ mod tests {
     }
 
     #[test]
+    fn results_are_in_the_order_of_items_and_an_error_ends_the_work() {
+        let squares: Vec<usize> = (0..1000).map(|item| item * item).collect();
+        assert_eq!(map(0..1000, |item| item * item), squares);
+        assert_eq!(try_map(0..1000, |item| Ok::<_, usize>(item * item)), Ok(squares));
+        assert!(try_map(0..1000, |item| if item < 990 { Ok(item) } else { Err(item) }).is_err_and(|item| item >= 990));
+    }
+
+    #[test]
     fn panics_are_told() {
         assert_eq!(caught(|| 3), Ok(3));
         assert_eq!(caught(|| panic!("on purpose")), Err::<(), _>("on purpose".into()));

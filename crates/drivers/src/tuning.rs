@@ -10,8 +10,8 @@ pub mod core {
     /// Entries of a table up to which its rows are copied where sums have chains of tables: with some 45 different sums
     /// of bits. Where one has more only the driver `sums` works: preparing the others took 6 s for 20 sums of 200 bits.
     pub const COPIED_CHAIN: u64 = 1 << 12;
-    /// Variables with a choice for each color class, on average, above which a core is large: so many change without
-    /// seeing each other, so that states differ in many parts at a time, and taking the better of each part pays
+    /// Variables with a choice for each color class, on average, above which a core is large: a class's variables change
+    /// without seeing each other, so that states differ in many parts at a time, and taking the better of each part pays
     /// (results/notes/large-cores.md).
     pub const LARGE_CLASS: usize = 64;
     /// Work of a sweep above which a core is large all the same: many states would wait for each other too long
@@ -35,7 +35,7 @@ pub mod core {
     /// costs more than visits save (one H100, a generation of 4224 states: pedigree18 3.5 to 0.35 ms, SPOT5 414 4.2 to
     /// 2.4, scen07, six units, 1.5 to 3.2; results/speed/h100-generations.csv).
     pub const NARROW: u32 = 2;
-    /// Rows of which at most one entry in so many is not 0 are kept as lists of these.
+    /// Rows of which at most one entry in this number is not 0 are kept as lists of those entries.
     pub const SPARSE: usize = 8;
     /// Variables, and places in scopes, from which on the first solution comes from passes over all functions: the
     /// greedy one takes longer than a tenth of a second then. Fewer variables have it where they are binary ones in
@@ -65,8 +65,8 @@ pub mod guided {
     /// Work of a run before its trajectories begin. A round of them is long; where they began at once, networks that
     /// the other drivers solve within tenths of a second were solved that much later (results/notes/heuristics.md).
     pub const BEGIN: u64 = 300_000_000;
-    /// What opens a run: trajectories of so many states, cold ones of that many passes, or fewer where they would take
-    /// more than that work. They set out from the first solution, which brings scen07 to 424807 where annealing has
+    /// What opens a run: cold trajectories of this number of states and of passes; fewer passes where they would
+    /// take more than this work. They set out from the first solution, which brings scen07 to 424807 where annealing has
     /// 1848156 a little later (results/notes/heuristics.md).
     pub const OPENING_STATES: usize = 4;
     pub const OPENING_PASSES: u64 = 8;

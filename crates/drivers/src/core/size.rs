@@ -3,8 +3,7 @@
 use super::elite::LONGEST;
 use super::quadratic::is_form;
 use crate::model::{Network, Problem};
-use crate::tuning::core::DENSE;
-use crate::tuning::core::VAST;
+use crate::tuning::core::{DENSE, VAST};
 
 /// Whether a network is so large that its first solution is to come from passes.
 pub fn suits_passes(network: &Network) -> bool {

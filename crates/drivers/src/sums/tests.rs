@@ -5,6 +5,7 @@ use crate::formats::{Format, ReadOptions, read_from};
 use crate::globals::{self, Decomposer};
 use crate::model::{CountCost, Counting, Global, GlobalKind, Measure, Price, ValueCount};
 use crate::model::{FORBIDDEN, Network};
+use crate::options::Options;
 use crate::reduce::ReducedProblem;
 use crate::reduce::Reducer;
 use crate::walks::search::Walk as _;
@@ -42,8 +43,7 @@ pub(super) fn items(rng: &mut Rng, n: usize, count: usize) -> (String, Option<i6
 pub(super) fn context_of(network: &Network, rng: &mut Rng) -> Arc<SearchContext> {
     let (reducer, problem) = Reducer::unreduced(network, &Stop::new()).expect("no stop is set");
     let core = ReducedProblem { problem: problem.into(), reducer: reducer.into() };
-    SearchContext::of_core(network, &core, &crate::options::Options::default(), rng, &Stop::new())
-        .expect("no stop is set")
+    SearchContext::of_core(network, &core, &Options::default(), rng, &Stop::new()).expect("no stop is set")
 }
 
 #[test]
