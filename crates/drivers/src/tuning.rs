@@ -10,9 +10,9 @@ pub mod core {
     /// Entries of a table up to which its rows are copied where sums have chains of tables: with some 45 different sums
     /// of bits. Where one has more only the driver `sums` works: preparing the others took 6 s for 20 sums of 200 bits.
     pub const COPIED_CHAIN: u64 = 1 << 12;
-    /// Variables with a choice for each color class, on average, above which a core is large: a class's variables change
-    /// without seeing each other, so that states differ in many parts at a time, and taking the better of each part pays
-    /// (results/notes/large-cores.md).
+    /// Variables with a choice for each color class, on average, above which a core is large: the variables of a class
+    /// change without seeing each other, so that states differ in many parts at a time, and taking the better of each
+    /// part pays (results/notes/large-cores.md).
     pub const LARGE_CLASS: usize = 64;
     /// Work of a sweep above which a core is large all the same: many states would wait for each other too long
     /// (results/notes/large-cores.md).
@@ -65,8 +65,8 @@ pub mod guided {
     /// Work of a run before its trajectories begin. A round of them is long; where they began at once, networks that
     /// the other drivers solve within tenths of a second were solved that much later (results/notes/heuristics.md).
     pub const BEGIN: u64 = 300_000_000;
-    /// What opens a run: cold trajectories of this number of states and of passes; fewer passes where they would
-    /// take more than this work. They set out from the first solution, which brings scen07 to 424807 where annealing has
+    /// What opens a run: cold trajectories of this number of states and of passes; fewer passes where they would take
+    /// more than this work. They set out from the first solution, which brings scen07 to 424807 where annealing has
     /// 1848156 a little later (results/notes/heuristics.md).
     pub const OPENING_STATES: usize = 4;
     pub const OPENING_PASSES: u64 = 8;
