@@ -1,6 +1,6 @@
 //! What no compiler checks: the checker's dependencies, and that no file or line is too long to be read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -68,19 +68,6 @@ fn area(path: &Path) -> &str {
 fn code<'a>(path: &Path, text: &'a str) -> &'a str {
     let is_test = path.file_stem().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with("tests"));
     text.split("#[cfg(test)]\nmod tests").next().filter(|_| !is_test).unwrap_or_default()
-}
-
-#[test]
-fn what_drivers_share_knows_none_of_them() {
-    const SHARED: [&str; 5] = ["checkpoint", "core", "lib", "options", "tuning"];
-    let all = files(&["crates/drivers/src"]);
-    let drivers: BTreeSet<&str> = all.keys().map(|path| area(path)).filter(|area| !SHARED.contains(area)).collect();
-    assert!(drivers.contains("annealing"), "{drivers:?}");
-    for (path, text) in all.iter().filter(|(path, _)| area(path) == "core") {
-        for driver in &drivers {
-            assert!(!code(path, text).contains(&format!("crate::{driver}")), "{} imports {driver}", path.display());
-        }
-    }
 }
 
 #[test]

@@ -5,17 +5,22 @@
 //!
 //! A search begins again each time, with what was found since as its limit.
 
-use super::tuning::ROUND_WORK;
 use super::tuning::limited_discrepancy::{BEGIN, FUNCTION_WORK, LEAST_PASSES, LEAST_REACH, MOST_REACH, PASSES};
 use crate::bounds::Probe;
 use crate::core::context::SearchContext;
-use crate::core::driver::Driver;
+use crate::core::driver::{Driver, Setup};
 use crate::core::effort::Effort;
 use crate::core::elite::Elite;
 use crate::core::pool::{Pool, Translate};
+use crate::core::tuning::ROUND_WORK;
 use crate::model::Problem;
 use crate::stop::Stop;
 use std::cell::OnceCell;
+
+/// Makes the driver.
+pub fn make(_: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
+    Some(Box::new(LimitedDiscrepancy::default()))
+}
 
 #[derive(Default)]
 pub(crate) struct LimitedDiscrepancy {

@@ -16,7 +16,7 @@ use super::tuning::lns::{
 };
 use crate::bounds::{Probe, Probed};
 use crate::core::context::SearchContext;
-use crate::core::driver::Driver;
+use crate::core::driver::{Driver, Setup};
 use crate::core::effort::Effort;
 use crate::core::elite::Elite;
 use crate::core::pool::{Pool, Translate};
@@ -26,6 +26,11 @@ use crate::model::{Cost, FORBIDDEN, Readers};
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::threads;
+
+/// Makes the driver.
+pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
+    Some(Box::new(Lns::new(setup.stream())))
+}
 
 pub(crate) struct Lns {
     rng: Rng,

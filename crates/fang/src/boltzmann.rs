@@ -48,6 +48,29 @@ impl Boltzmann {
     }
 }
 
+/// The least rating seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Least(
+    /// The rating.
+    pub i32,
+);
+
+impl Default for Least {
+    fn default() -> Self {
+        Least(i32::MAX)
+    }
+}
+
+/// Weights of rows, and their sum. Ratings that pad a row are so large that their weight is 0.
+#[inline(always)]
+pub fn boltzmann_weights(boltzmann: &Boltzmann, ratings: &[i32], least: Least, weights: &mut [u32]) -> u64 {
+    for (weight, &rating) in weights.iter_mut().zip(ratings) {
+        *weight = boltzmann.weight(rating.wrapping_sub(least.0) as u32);
+    }
+    // 2^10 weights of up to 2^21 fit a 32-bit sum
+    weights.chunks(1024).map(|chunk| u64::from(chunk.iter().sum::<u32>())).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +87,14 @@ mod tests {
                 assert!((weight / exact - 1.0).abs() < 0.01, "T {temperature} delta {delta}: {weight} {exact}");
             }
         }
+    }
+
+    #[test]
+    fn long_rows_of_weights_are_summed_without_overflow() {
+        let ratings = vec![7; 5000];
+        let mut weights = vec![0; 5000];
+        let total = boltzmann_weights(&Boltzmann::new(1.0), &ratings, Least(7), &mut weights);
+        assert_eq!(total, 5000 << 21);
     }
 
     #[test]

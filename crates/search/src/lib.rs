@@ -1,11 +1,14 @@
 //! The search: one loop owns time, stopping and recording; drivers make bounded rounds.
 
+pub mod checkpoint;
 mod coloring;
 mod event;
 pub mod explain;
+mod list;
 #[cfg(test)]
 mod list_tests;
 pub mod measure;
+pub mod options;
 mod run;
 mod scheduler;
 #[cfg(test)]
@@ -15,11 +18,12 @@ mod top_tests;
 pub(crate) mod tuning;
 
 // other crates, by the names that their areas have everywhere
-use fangs_base::{activity, error, memory, rng, stop, terminal, threads};
+use fangs_annealing as annealing;
+use fangs_base::{VERSION, activity, error, files, memory, rng, stop, terminal, threads};
 use fangs_bounds::{bounds, reduce};
 use fangs_check as check;
 use fangs_device as device;
-use fangs_drivers::{self as drivers, checkpoint, core, options};
+use fangs_drivers as drivers;
 use fangs_elimination::elimination;
 #[cfg(test)]
 use fangs_formats as formats;
@@ -28,13 +32,15 @@ use fangs_generate as generate;
 use fangs_heuristics as heuristics;
 use fangs_marginals as marginals;
 use fangs_model::{certificate, graph, model};
+use fangs_search_core as core;
 
 pub use crate::bounds::BoundChoice;
-pub use checkpoint::{Checkpoint, DriverState, Extent, Found, Keeper, Keeping, Proved};
+pub use checkpoint::{Checkpoint, Extent, Found, Keeper, Keeping, Proved};
 pub use coloring::{Colors, color, color_by, greedy_colors};
+pub use core::driver::DriverState;
 pub use core::picks::Picks;
-pub use drivers::sources;
 pub use event::{Event, EventKind, Facts, Status, StoppedBy, Summary, gap};
+pub use list::sources;
 pub use options::{Assertions, DriverChoice, MAX_THREADS, Options, StopRule};
 pub use run::clock::Clock;
 pub use run::session::{Session, start};

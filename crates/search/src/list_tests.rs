@@ -7,7 +7,6 @@ use crate::core::context::SearchContext;
 use crate::core::elite::Elite;
 use crate::core::pool::Pool;
 use crate::device::{Choice, Cuda, Opened, Opening};
-use crate::drivers::Setup;
 use crate::generate::generate;
 use crate::model::Network;
 use crate::options::DriverChoice;
@@ -128,9 +127,10 @@ fn drivers_that_were_told_to_end_go_on_in_their_next_rounds() {
             let (options, mut rng, stop) = (Options::default(), Rng::new(1), Stop::new());
             let reducer = Reducer::new(&network, false, &stop).expect("no stop is set");
             let core = ReducedProblem::new(reducer, &stop).expect("no stop is set");
-            let context = SearchContext::of_core(&network, &core, &options, &mut rng, &stop).expect("no stop is set");
+            let context =
+                SearchContext::of_core(&network, &core, options.request(), &mut rng, &stop).expect("no stop is set");
             for driver in DriverChoice::PORTFOLIO.drivers().filter(|driver| driver.on_device) {
-                let mut setup = Setup { options: &options, device: cuda.clone(), rng: &mut rng };
+                let mut setup = options.setup(cuda.clone(), &mut rng);
                 let (Some(mut member), mut pool) = ((driver.make)(&mut setup), Pool::default()) else { continue };
                 pool.offer(&Elite::new(&context.tables, vec![0; context.variables()]));
                 if !member.fits(&context, &pool) {

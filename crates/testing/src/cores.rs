@@ -2,7 +2,8 @@
 
 use crate::Shape;
 use fangs_base::rng::Rng;
-use fangs_model::model::{Cost, FORBIDDEN, Problem};
+use fangs_model::model::{Cost, CostFunction, FORBIDDEN, Problem, Table};
+use std::sync::Arc;
 
 /// A random core: arity 1 to 4, domains of 1 to 9 values, forbidden entries, ties, dense, sparse, and shared tables;
 /// one in eight with costs that do not fit 32 bits.
@@ -60,4 +61,46 @@ pub fn for_all(problem: &Problem, values: &[u16], free: &[u32], mut visit: impl 
         visit(&values);
     }
     count
+}
+
+/// A random core of `n` variables of `d` values or one fewer, `m` functions of `arity` variables.
+pub fn of_size(n: u32, d: u32, m: usize, arity: usize, seed: u64) -> Arc<Problem> {
+    let mut rng = Rng::new(seed);
+    let domains: Vec<u32> = (0..n).map(|_| d - rng.below(2) as u32).collect();
+    let functions = (0..m).map(|_| {
+        let mut scope: Vec<u32> = Vec::new();
+        while scope.len() < arity {
+            let v = rng.below(u64::from(n)) as u32;
+            if !scope.contains(&v) {
+                scope.push(v);
+            }
+        }
+        let size: u32 = scope.iter().map(|&v| domains[v as usize]).product();
+        let table = Table::dense((0..size).map(|_| rng.below(100) as i64).collect());
+        CostFunction { scope: scope.into(), table }
+    });
+    let functions = functions.collect();
+    let unary = domains.iter().map(|&d| (0..d).map(|_| rng.below(10) as i64).collect()).collect();
+    Arc::new(Problem { domains, unary, functions, constant: 3, top: 1 << 40 })
+}
+
+/// A random core of binary variables in pairs, some of them several times.
+pub fn pairs(n: usize, rng: &mut Rng) -> Problem {
+    let mut costs = |count: usize| (0..count).map(|_| rng.below(31) as Cost).collect::<Vec<_>>();
+    let unary = (0..n).map(|_| costs(2)).collect();
+    let tables: Vec<Table> = (0..3 * n).map(|_| Table::dense(costs(4))).collect();
+    let pair = |table: Table| {
+        let (x, y) = (rng.index(n) as u32, rng.index(n) as u32);
+        (x != y).then(|| CostFunction { scope: [x, y].into(), table })
+    };
+    let functions = tables.into_iter().filter_map(pair).collect();
+    Problem { domains: vec![2; n], unary, functions, constant: 0, top: FORBIDDEN }
+}
+
+/// The core with larger costs.
+pub fn scaled(problem: &Problem, factor: Cost) -> Problem {
+    let mut problem = problem.clone();
+    problem.unary.iter_mut().flatten().for_each(|cost| *cost *= factor);
+    problem.functions.iter_mut().for_each(|function| function.table = function.table.map(|cost| factor * cost));
+    problem
 }

@@ -6,16 +6,15 @@
 mod walk;
 
 use self::walk::{CyclingTables, CyclingWalk};
-use super::annealing::takes_long;
-use super::tuning::ROUND_WORK;
-use super::tuning::annealing::{LARGE_FLOOR, WEIGHT};
 use super::tuning::cycling::{FIRST_SWEEPS, FLOOR, PATIENCE, PORTABLE, TOPS};
 use crate::core::bandit::Bandit;
 use crate::core::context::SearchContext;
-use crate::core::driver::{Driver, shorter};
+use crate::core::driver::{Driver, Setup, shorter};
 use crate::core::effort::Effort;
 use crate::core::elite::Elite;
 use crate::core::pool::{Pool, Translate};
+use crate::core::tuning::ROUND_WORK;
+use crate::core::tuning::leading::{LARGE_FLOOR, WEIGHT};
 use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::Rng;
@@ -24,6 +23,11 @@ use crate::threads;
 
 /// Variables between two looks at the stop flag and at the work that is left.
 const TURN: usize = 1 << 12;
+
+/// Makes the driver.
+pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
+    Some(Box::new(Cycling::new(setup.stream())))
+}
 
 pub(crate) struct Cycling {
     rng: Rng,
@@ -93,15 +97,6 @@ impl Cycling {
         }
         Ok(effort)
     }
-}
-
-/// Whether it shares the part of the time that annealing is sure of: where variables have two values, as a visit takes
-/// next to nothing then, and where annealing's children have the fewest sweeps; elsewhere it has what it gains
-/// (results/scale). Where functions have two variables, too, [`super::spins`] is faster.
-pub(super) fn leads(context: &SearchContext) -> bool {
-    let is_binary = || context.tables.problem.domains.iter().all(|&domain| domain <= 2);
-    let is_left = !context.is_vast() && !context.is_quadratic();
-    context.is_large() && is_left && (takes_long(context) || is_binary())
 }
 
 impl Walker {
@@ -226,11 +221,11 @@ impl Driver for Cycling {
     }
 
     fn weight(&self, context: &SearchContext, _: &Pool) -> f64 {
-        if leads(context) { WEIGHT } else { 1.0 }
+        if context.suits_cycling() { WEIGHT } else { 1.0 }
     }
 
     fn floor(&self, context: &SearchContext, pool: &Pool) -> f64 {
-        if pool.solved && !context.is_coloring() && leads(context) { LARGE_FLOOR / 2.0 } else { 0.0 }
+        if pool.solved && !context.is_coloring() && context.suits_cycling() { LARGE_FLOOR / 2.0 } else { 0.0 }
     }
 
     fn can_move(&self, context: &SearchContext) -> bool {

@@ -1,10 +1,10 @@
 //! An assignment with the cost of every value under the others' values kept: sweeps that read one row a variable, and
 //! the better parts of another assignment.
 
-use crate::annealing::heat_bath::{Least, boltzmann_weights};
 use crate::core::layout::MoveLayout;
 use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
+use crate::fang::boltzmann::{Least, boltzmann_weights};
 use crate::fang::select;
 use crate::kept::Kept;
 use crate::rng::{Rng, below};
@@ -106,7 +106,7 @@ impl CyclingWalk {
     /// left as they are. Unlike [`PartitionCrossover`] it goes through what differs, not all functions, and keeps the
     /// costs.
     ///
-    /// [`PartitionCrossover`]: crate::annealing::crossover::PartitionCrossover
+    /// [`PartitionCrossover`]: crate::core::crossover::PartitionCrossover
     #[inline(always)]
     pub fn take_better(&mut self, core: CyclingTables<'_>, other: &[u16], stop: &Stop) -> usize {
         let mut variables = 0;
@@ -151,7 +151,7 @@ impl CyclingWalk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::annealing::crossover::PartitionCrossover;
+    use crate::core::crossover::PartitionCrossover;
     use fangs_testing::cores::{assignment, price, random_dense};
     use std::sync::Arc;
 

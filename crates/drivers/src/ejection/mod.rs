@@ -6,17 +6,22 @@
 mod walk;
 
 use self::walk::{ChainTables, ChainWalk};
-use super::tuning::ROUND_WORK;
 use super::tuning::ejection::{COOLER, FIRST_LENGTH, LOOK_WORK, PORTABLE};
 use crate::core::context::SearchContext;
-use crate::core::driver::{Driver, shorter};
+use crate::core::driver::{Driver, Setup, shorter};
 use crate::core::effort::Effort;
 use crate::core::elite::Elite;
 use crate::core::pool::{Pool, Translate};
+use crate::core::tuning::ROUND_WORK;
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::threads;
+
+/// Makes the driver.
+pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
+    Some(Box::new(Ejection::new(setup.stream())))
+}
 
 pub(crate) struct Ejection {
     rng: Rng,

@@ -25,7 +25,7 @@ mod report;
 mod round_context;
 #[cfg(test)]
 mod satellite_tests;
-pub(crate) mod speed;
+pub mod speed;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -36,15 +36,16 @@ pub(crate) use crate::core::context::SearchContext;
 
 pub use network::sources;
 
-use super::annealing::cpu::{clipped, most_states};
 use crate::core::bandit::Bandit;
-use crate::core::driver::Driver;
+use crate::core::driver::{Driver, Setup};
 use crate::core::effort::Effort;
 use crate::core::elite::Elite;
 use crate::core::layout::MoveLayout;
 use crate::core::picks::Picks;
 use crate::core::pool::{POOL, Pool, Translate};
+use crate::core::population::{clipped, most_states};
 use crate::core::schedule::Schedule;
+use crate::core::tuning::schedule::ENDS;
 use crate::device::{Cuda, DeviceError, Opened};
 use crate::elimination::Outcome;
 use crate::heuristics::{Needs, ValueHeuristic};
@@ -55,7 +56,6 @@ use crate::tuning::guided::{
     BEGIN, LENGTHS, LONGEST, MOVED, OPENING_PASSES, OPENING_STATES, OPENING_WORK, PATIENCE, ROUND_WORK, SHORTEST,
     STARTS, STATES, WEIGHT,
 };
-use crate::tuning::schedule::ENDS;
 use backend::{Backend, Batch, CpuBackend, TrajectoryResult};
 use cuda::CudaBackend;
 use guidance::MiniBucketGuidance;
@@ -64,6 +64,12 @@ use state::GuidedState;
 use std::sync::Arc;
 use trajectory::Trajectory;
 use visit::Visit;
+
+/// Makes the driver, if a heuristic is given.
+pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
+    let heuristic = setup.heuristic.clone()?;
+    Some(Box::new(Guided::new(heuristic, setup.asserts, setup.device.clone(), setup.stream())))
+}
 
 /// The guided driver.
 pub(crate) struct Guided {

@@ -92,7 +92,7 @@ fn source(heuristic: &dyn ValueHeuristic, asserts: bool, half: bool, wide: bool)
     )
 }
 
-/// An instance of each heuristic that has a text.
+/// Its kernels: an instance of each heuristic that has a text.
 pub fn sources() -> Vec<Source> {
     let of = |(place, heuristic): (usize, &std::sync::Arc<dyn ValueHeuristic>)| {
         let source = source(&**heuristic, place % 3 == 1, place % 2 == 1, place % 5 == 2)?;

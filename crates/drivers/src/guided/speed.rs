@@ -20,7 +20,7 @@ const TRAJECTORY: Trajectory = Trajectory { passes: 15, start: 0.5 };
 
 /// Measures trajectories from random assignments, and on from where they end. Returns for each the milliseconds of a
 /// pass of all states; `None` if a device does not take the core or the heuristic.
-pub(crate) fn passes(
+pub fn passes(
     context: &SearchContext,
     heuristic: &dyn ValueHeuristic,
     device: Option<&Arc<Cuda>>,

@@ -5,14 +5,14 @@
 mod walk;
 
 use self::walk::FlipWalk;
-use super::tuning::ROUND_WORK;
 use super::tuning::one_flip::{KEPT, PATIENCE, PORTABLE};
 use crate::core::context::SearchContext;
-use crate::core::driver::{Driver, shorter};
+use crate::core::driver::{Driver, Setup, shorter};
 use crate::core::effort::Effort;
 use crate::core::elite::Elite;
 use crate::core::pool::{Pool, Translate};
 use crate::core::quadratic::{AnyQuadratic, Quadratic, Weight, are_pairs, on_weights};
+use crate::core::tuning::ROUND_WORK;
 use crate::error::Error;
 use crate::model::Cost;
 use crate::rng::Rng;
@@ -21,6 +21,11 @@ use crate::threads;
 
 /// The form's value, and the values.
 type Solution = (Cost, Vec<bool>);
+
+/// Makes the driver.
+pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
+    Some(Box::new(OneFlip::new(setup.stream())))
+}
 
 pub(crate) struct OneFlip {
     rng: Rng,
@@ -212,7 +217,7 @@ impl Driver for OneFlip {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::quadratic::terms::tests::random;
+    use fangs_testing::cores::pairs as random;
     use fangs_testing::cores::price;
     use std::sync::Arc;
 

@@ -287,7 +287,8 @@ fn least(keys: &[i64]) -> (i64, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::quadratic::terms::tests::{form, random, scaled};
+    use crate::core::quadratic::testing::form;
+    use fangs_testing::cores::{pairs as random, scaled};
 
     #[test]
     fn what_is_kept_is_what_is_computed_again() {

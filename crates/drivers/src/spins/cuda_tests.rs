@@ -5,7 +5,7 @@ use super::cpu::CpuSpins;
 use super::cuda::{CudaSpins, DeviceWeight};
 use super::walk::{Rule, Words};
 use crate::core::quadratic::form::SweepForm;
-use crate::core::quadratic::terms::tests::form_of;
+use crate::core::quadratic::testing::form_of;
 use crate::core::quadratic::{AnyQuadratic, Quadratic};
 use crate::device::Cuda;
 use crate::generate::generate;

@@ -13,17 +13,17 @@ use self::anneals::{Anneal, Anneals};
 use self::cpu::CpuSpins;
 use self::cuda::CudaSpins;
 use self::walk::Rule;
-use super::tuning::ROUND_WORK;
 use super::tuning::cycling::{FIRST_SWEEPS, FLOOR, PATIENCE, PORTABLE, TOPS};
 use super::tuning::spins::{DEVICE_PATIENCE, LONGEST, OPENING, OWN_SHARE, SHOWN};
 use crate::core::bandit::Bandit;
 use crate::core::context::SearchContext;
-use crate::core::driver::Driver;
+use crate::core::driver::{Driver, Setup};
 use crate::core::effort::{Effort, Found};
 use crate::core::elite::Elite;
 use crate::core::pool::{Pool, Translate};
 use crate::core::quadratic::form::SweepForm;
 use crate::core::quadratic::on_weights;
+use crate::core::tuning::ROUND_WORK;
 use crate::device::{Cuda, DeviceError, Source};
 use crate::error::Error;
 use crate::reduce::Reducer;
@@ -34,8 +34,14 @@ use std::sync::Arc;
 /// The name of the driver.
 pub const NAME: &str = "spins";
 
+/// Its kernels.
 pub fn sources() -> Vec<Source> {
     cuda::sources()
+}
+
+/// Makes the driver.
+pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
+    Some(Box::new(Spins::new(setup.stream(), setup.device.clone())))
 }
 
 pub(crate) struct Spins {
@@ -309,8 +315,8 @@ impl Driver for Spins {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::context::Request;
     use crate::generate::generate;
-    use crate::options::Options;
     use crate::reduce::ReducedProblem;
 
     #[test]
@@ -320,9 +326,9 @@ mod tests {
             let network = generate(family, settings, 3).expect("a family");
             let reducer = Reducer::new(&network, true, &Stop::new()).expect("no stop is set");
             let core = ReducedProblem::new(reducer, &Stop::new()).expect("no stop is set");
-            let options = Options { rounds: Some(1), ..Options::default() };
+            let request = Request { portable: true, ..Request::default() };
             let run = |threads: usize| {
-                let context = SearchContext::of_core(&network, &core, &options, &mut Rng::new(1), &Stop::new());
+                let context = SearchContext::of_core(&network, &core, request, &mut Rng::new(1), &Stop::new());
                 let context = context.expect("no stop is set");
                 let (mut driver, mut pool) = (Spins::new(Rng::new(5), None), Pool::default());
                 assert!(driver.fits(&context, &pool));

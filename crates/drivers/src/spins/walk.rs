@@ -213,7 +213,7 @@ mod tests {
     use super::*;
     use crate::core::quadratic::AnyQuadratic;
     use crate::core::quadratic::form::SweepForm;
-    use crate::core::quadratic::terms::tests::form_of;
+    use crate::core::quadratic::testing::form_of;
     use crate::generate::generate;
     use crate::reduce::Reducer;
     use crate::rng::Rng;

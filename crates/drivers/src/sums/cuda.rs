@@ -48,6 +48,7 @@ device_structs! {
 // SAFETY: zeros are a walk that has not begun.
 unsafe impl ValidAsZeroBits for SumProgress {}
 
+/// Its kernels.
 pub fn sources() -> Vec<Source> {
     vec![source()]
 }

@@ -5,7 +5,7 @@
 //!
 //! This is the host's side: where walks begin, and what is worth keeping. What a walk does is in [`walk`].
 
-pub(crate) mod cuda;
+mod cuda;
 #[cfg(test)]
 mod cuda_tests;
 mod progress;
@@ -13,17 +13,19 @@ mod progress;
 mod tests;
 mod walk;
 
+pub use self::cuda::sources;
 use self::progress::{Ground, SumProgress, decision};
 use self::walk::SumWalk;
-use super::tuning::ROUND_WORK;
 use super::tuning::sums::{OPENING, OWN_SHARE, PORTABLE, TRIED, TURN_WORK};
 use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
 use super::walks::WalkDriver;
 use crate::core::context::SearchContext;
+use crate::core::driver::{Driver, Setup};
 use crate::core::effort::{Effort, Found};
 use crate::core::elite::Elite;
 use crate::core::pool::Pool;
 use crate::core::sum_space::SumSpace;
+use crate::core::tuning::ROUND_WORK;
 use crate::device::DeviceError;
 use crate::error::Error;
 use crate::model::Cost;
@@ -35,7 +37,12 @@ use crate::walks::search::{Limit, LocalSearch, Progress, Shown, Start, Turn, Wal
 use std::sync::Arc;
 
 /// The driver's name.
-pub(crate) const NAME: &str = "sums";
+pub const NAME: &str = "sums";
+
+/// Makes the driver.
+pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
+    Some(Box::new(Sums::new(setup.stream(), setup.device.clone())))
+}
 
 pub(crate) type Sums = WalkDriver<SumSearch>;
 

@@ -1,11 +1,11 @@
 use super::progress::window;
 use super::*;
+use crate::core::context::Request;
 use crate::core::driver::Driver;
 use crate::formats::{Format, ReadOptions, read_from};
 use crate::globals::{self, Decomposer};
 use crate::model::{CountCost, Counting, Global, GlobalKind, Measure, Price, ValueCount};
 use crate::model::{FORBIDDEN, Network};
-use crate::options::Options;
 use crate::reduce::ReducedProblem;
 use crate::reduce::Reducer;
 use crate::walks::search::Walk as _;
@@ -43,7 +43,7 @@ pub(super) fn items(rng: &mut Rng, n: usize, count: usize) -> (String, Option<i6
 pub(super) fn context_of(network: &Network, rng: &mut Rng) -> Arc<SearchContext> {
     let (reducer, problem) = Reducer::unreduced(network, &Stop::new()).expect("no stop is set");
     let core = ReducedProblem { problem: problem.into(), reducer: reducer.into() };
-    SearchContext::of_core(network, &core, &Options::default(), rng, &Stop::new()).expect("no stop is set")
+    SearchContext::of_core(network, &core, Request::default(), rng, &Stop::new()).expect("no stop is set")
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn walks_keep_what_they_pay() {
             assert_eq!(space.tables.shift, 0);
             let cost = best + space.tables.problem.constant;
             // parts of a function may reach its limit only together
-            let evaluated = crate::check::evaluate(&network, &assignment).cost;
+            let evaluated = fangs_check::evaluate(&network, &assignment).cost;
             assert!(evaluated == cost || evaluated >= FORBIDDEN, "{evaluated} {cost}");
             solved += u32::from(evaluated == cost);
         }

@@ -3,10 +3,10 @@
 //! is 1 where a move has it.
 
 use super::walk::{HELD, TabuProgress};
-use crate::annealing::heat_bath::Least;
 use crate::core::elite::hash;
 use crate::core::layout::{MoveLayout, ValueMove, energy};
 use crate::error::Error;
+use crate::fang::boltzmann::Least;
 use crate::fang::{Active, LocalHeuristic, Scratch, assign_variable};
 use crate::rng::mix;
 use crate::stop::Stop;

@@ -89,6 +89,7 @@ fn source(kernels: &[&str]) -> Source {
     kernels.iter().fold(source, |source, kernel| source.kernel(*kernel))
 }
 
+/// Its kernels.
 pub fn sources() -> Vec<Source> {
     vec![source(&KERNELS)]
 }

@@ -3,7 +3,6 @@
 
 use super::TabuSearch;
 use super::walk::TabuProgress;
-use crate::annealing::cuda::tests::network;
 use crate::core::context::SearchContext;
 use crate::core::layout::MoveLayout;
 use crate::device::Cuda;
@@ -15,7 +14,7 @@ use crate::stop::Stop;
 use crate::walks::cpu::CpuWalks;
 use crate::walks::cuda::CudaWalks;
 use crate::walks::search::{Limit, Start, Walks};
-use fangs_testing::cores::{assignment, price, random_dense};
+use fangs_testing::cores::{assignment, of_size, price, random_dense};
 use fangs_testing::gpu;
 use std::sync::Arc;
 
@@ -63,10 +62,10 @@ fn walks_agree_on_random_cores() {
 fn walks_agree_for_all_widths() {
     let Some(cuda) = gpu() else { return };
     for d in [2, 4, 5, 13, 30, 44, 100, 200, 300, 1000] {
-        compare(&cuda, &format!("d = {d}"), &network(40, d, 90, 2, u64::from(d)), 7, &ROUNDS);
+        compare(&cuda, &format!("d = {d}"), &of_size(40, d, 90, 2, u64::from(d)), 7, &ROUNDS);
     }
     for (d, arity) in [(3, 3), (4, 4), (8, 3), (6, 5)] {
-        compare(&cuda, &format!("d = {d}, arity {arity}"), &network(30, d, 40, arity, 7), 5, &ROUNDS);
+        compare(&cuda, &format!("d = {d}, arity {arity}"), &of_size(30, d, 40, arity, 7), 5, &ROUNDS);
     }
 }
 
@@ -74,7 +73,7 @@ fn walks_agree_for_all_widths() {
 fn walks_agree_where_costs_need_32_bits() {
     let Some(cuda) = gpu() else { return };
     for (n, d) in [(40, 5), (300, 30)] {
-        let mut problem = (*network(n, d, 3 * n as usize, 2, 8)).clone();
+        let mut problem = (*of_size(n, d, 3 * n as usize, 2, 8)).clone();
         problem.unary.iter_mut().flatten().for_each(|cost| *cost *= 10_000);
         compare(&cuda, &format!("{n} variables, large costs"), &Arc::new(problem), 5, &ROUNDS);
     }
@@ -83,8 +82,8 @@ fn walks_agree_where_costs_need_32_bits() {
 #[test]
 fn walks_agree_beyond_shared_memory() {
     let Some(cuda) = gpu() else { return };
-    compare(&cuda, "large", &network(1500, 50, 3000, 2, 5), 3, &ROUNDS);
-    compare(&cuda, "large, arity 3", &network(4000, 5, 4000, 3, 5), 3, &ROUNDS);
+    compare(&cuda, "large", &of_size(1500, 50, 3000, 2, 5), 3, &ROUNDS);
+    compare(&cuda, "large, arity 3", &of_size(4000, 5, 4000, 3, 5), 3, &ROUNDS);
 }
 
 #[test]

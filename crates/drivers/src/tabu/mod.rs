@@ -13,23 +13,30 @@ pub(crate) mod restarts;
 pub(crate) mod walk;
 
 use self::cpu::TabuWalk;
+pub use self::cuda::sources;
 use self::restarts::Restarts;
 use self::walk::TabuProgress;
-use super::tuning::ROUND_WORK;
 use super::tuning::tabu::{MOST_MOVES, STATES, TWO_PARENT_FLOOR, TWO_PARENT_WEIGHT};
 use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
 use super::walks::WalkDriver;
 use crate::core::context::SearchContext;
+use crate::core::driver::{Driver, Setup};
 use crate::core::effort::Effort;
 use crate::core::elite::Elite;
 use crate::core::layout::{MoveLayout, energy};
 use crate::core::pool::{POOL, Pool};
+use crate::core::tuning::ROUND_WORK;
 use crate::device::DeviceError;
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::walks::search::{Limit, LocalSearch, Start, Turn, Walks};
 use std::sync::Arc;
+
+/// Makes the driver.
+pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
+    Some(Box::new(Tabu::new(setup.stream(), setup.device.clone())))
+}
 
 pub(crate) type Tabu = WalkDriver<TabuSearch>;
 

@@ -34,6 +34,7 @@ device_structs! {
 // SAFETY: zeros are numbers.
 unsafe impl ValidAsZeroBits for WeightingProgress {}
 
+/// Its kernels.
 pub fn sources() -> Vec<Source> {
     vec![source()]
 }

@@ -3,7 +3,6 @@
 
 use super::ConstraintWeighting;
 use super::walk::{IncidenceLists, WeightingProgress, without_forbidden};
-use crate::annealing::cuda::tests::network;
 use crate::core::context::SearchContext;
 use crate::device::Cuda;
 use crate::generate::generate;
@@ -14,7 +13,7 @@ use crate::stop::Stop;
 use crate::walks::cpu::CpuWalks;
 use crate::walks::cuda::CudaWalks;
 use crate::walks::search::{Limit, Progress, Start, Walks};
-use fangs_testing::cores::{assignment, price, random_dense};
+use fangs_testing::cores::{assignment, of_size, price, random_dense};
 use fangs_testing::gpu;
 use std::sync::Arc;
 
@@ -71,10 +70,10 @@ fn weighers_agree_on_random_cores() {
 fn weighers_agree_for_all_widths() {
     let Some(cuda) = gpu() else { return };
     for d in [2, 4, 5, 13, 30, 44, 100, 200, 300] {
-        let _ = compare(&cuda, &format!("d = {d}"), &network(40, d, 90, 2, u64::from(d)), 7, &ROUNDS);
+        let _ = compare(&cuda, &format!("d = {d}"), &of_size(40, d, 90, 2, u64::from(d)), 7, &ROUNDS);
     }
     for (d, arity) in [(3, 3), (4, 4), (8, 3), (6, 5)] {
-        let _ = compare(&cuda, &format!("d = {d}, arity {arity}"), &network(30, d, 40, arity, 7), 5, &ROUNDS);
+        let _ = compare(&cuda, &format!("d = {d}, arity {arity}"), &of_size(30, d, 40, arity, 7), 5, &ROUNDS);
     }
 }
 

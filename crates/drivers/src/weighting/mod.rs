@@ -4,16 +4,18 @@
 //!
 //! This is the host's side: where walks begin, and what is worth keeping.
 
-pub(crate) mod cuda;
+mod cuda;
 #[cfg(test)]
 mod cuda_tests;
 pub(crate) mod walk;
 
+pub use self::cuda::sources;
 use self::walk::{IncidenceLists, WeightingProgress, WeightingWalk, without_forbidden};
 use super::tuning::walks::{DEVICE_TURN, LEAST_STEPS, MOST_STEPS};
 use super::tuning::weighting::{FLOOR, LOOKED_AT, OFFERED, SOLVED_WEIGHT, TURN_WORK, WALKS, WEIGHT};
 use super::walks::WalkDriver;
 use crate::core::context::SearchContext;
+use crate::core::driver::{Driver, Setup};
 use crate::core::effort::Effort;
 use crate::core::pool::Pool;
 use crate::device::DeviceError;
@@ -24,6 +26,11 @@ use crate::threads;
 use crate::value_tables::ValueTables;
 use crate::walks::search::{Limit, LocalSearch, Progress, Start, Turn, Walks};
 use std::sync::Arc;
+
+/// Makes the driver.
+pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
+    Some(Box::new(Weighting::new(setup.stream(), setup.device.clone())))
+}
 
 pub(crate) type Weighting = WalkDriver<ConstraintWeighting>;
 

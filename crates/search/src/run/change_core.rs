@@ -2,10 +2,10 @@
 //! found and proven.
 
 use super::Run;
+use super::first_core::prepared;
 use super::messages::Message;
 use super::reducing::{Reducing, extent, size};
 use crate::bounds::{Proof, REDUCTIONS};
-use crate::core::context::SearchContext;
 use crate::core::elite::Elite;
 use crate::core::size::fits_search;
 use crate::error::Error;
@@ -79,7 +79,7 @@ impl Run<'_> {
         if self.reached().is_some() {
             return false;
         }
-        let Ok(context) = SearchContext::of_core(self.network, &new, self.options, &mut self.rng, self.stop) else {
+        let Ok(context) = prepared(self.network, &new, self.options, &mut self.rng, self.stop) else {
             return false;
         };
         context.have_form_of(&self.context);

@@ -42,7 +42,7 @@ impl FirstCore {
         let reducing = if Reducing::suits(network, options) { Reducing::start(network, stop).ok() } else { None };
         let prepare = || {
             let core = first_core(network, options, true, stop)?;
-            let context = SearchContext::of_core(network, &core, options, rng, stop)?;
+            let context = prepared(network, &core, options, rng, stop)?;
             Ok::<_, Error>((core, Some(context)))
         };
         let (core, context) = match &reducing {
@@ -53,6 +53,21 @@ impl FirstCore {
         };
         Ok(FirstCore { core, context, reducing })
     }
+}
+
+/// The context of a core.
+///
+/// # Errors
+/// [`Error::Stopped`]; [`Error::Memory`].
+pub(super) fn prepared(
+    network: &Network,
+    core: &ReducedProblem,
+    options: &Options,
+    rng: &mut Rng,
+    stop: &Stop,
+) -> Result<Arc<SearchContext>, Error> {
+    options.activity.step("preparing the search");
+    SearchContext::of_core(network, core, options.request(), rng, stop)
 }
 
 /// The first core of a run: what the reductions leave, or the network as it is where they go on `beside` the search.
@@ -90,6 +105,6 @@ pub(super) fn check_heuristic(options: &Options, context: &Arc<SearchContext>, d
         return Ok(());
     };
     let asserts = options.assertions >= Assertions::Assignment;
-    let ready = drivers::ready(context, &**heuristic, device, asserts);
+    let ready = drivers::guided::ready(context, &**heuristic, device, asserts);
     ready.map_err(|what| Error::Usage(format!("heuristic {}: {what}", heuristic.name())))
 }

@@ -1,9 +1,9 @@
 //! A device on its way. Its driver takes a quarter of a second to start, and kernels that no earlier run has compiled a
 //! second or two: until then the CPU searches, and has solved many a network.
 
+use crate::annealing::{first_kernels, has_first_kernels};
 use crate::core::context::SearchContext;
 use crate::device::{Busy, Choice, DeviceError, Opened, Opening};
-use crate::drivers::{first_kernels, has_first_kernels};
 use crate::error::Error;
 use crate::stop::{Cause, Stop};
 use crate::threads;

@@ -3,7 +3,7 @@
 
 use super::Run;
 use super::messages::Message;
-use crate::core::context::SearchContext;
+use crate::core::context::{Request, SearchContext};
 use crate::core::elite::Elite;
 use crate::error::Error;
 
@@ -34,7 +34,9 @@ impl Run<'_> {
     /// Lays out the tables of all functions; the drivers begin again on them.
     fn lay_out(&mut self) -> Result<(), Error> {
         let Run { network, options, stop, .. } = *self;
-        let context = SearchContext::prepared(network, &self.core, true, options, &mut self.rng, stop)?;
+        options.activity.step("preparing the search");
+        let request = Request { needs_tables: true, ..options.request() };
+        let context = SearchContext::of_core(network, &self.core, request, &mut self.rng, stop)?;
         context.have_form_of(&self.context);
         self.context = context;
         let context = &self.context;

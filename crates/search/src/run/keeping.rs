@@ -3,7 +3,8 @@
 use super::Run;
 use super::messages::{Message, RunState};
 use crate::check;
-use crate::checkpoint::{Checkpoint, DriverState, Extent, Found, Keeper};
+use crate::checkpoint::{Checkpoint, Extent, Found, Keeper};
+use crate::core::driver::DriverState;
 use crate::core::elite::Elite;
 use crate::error::Error;
 use crate::stop::Stop;

@@ -1,10 +1,11 @@
 //! What a run tells: its news while it goes on, and how it ended.
 
+use crate::annealing::state_bytes;
 use crate::bounds::Proof;
-use crate::checkpoint::{Checkpoint, DriverState, Resumed};
+use crate::checkpoint::{Checkpoint, Resumed};
 use crate::core::context::SearchContext;
+use crate::core::driver::DriverState;
 use crate::core::picks::Picks;
-use crate::drivers::state_bytes;
 use crate::event::{Facts, StoppedBy};
 use crate::model::{Cost, Number};
 use crate::options::Options;

@@ -23,7 +23,7 @@ mod solutions;
 pub(crate) mod solve;
 mod troubles;
 
-use self::first_core::{FirstCore, check_heuristic};
+use self::first_core::{FirstCore, check_heuristic, prepared};
 use self::goal::{reached, settled};
 use self::handover::DeviceHandover;
 use self::initial::InitialSolution;
@@ -139,7 +139,7 @@ impl<'a> Run<'a> {
         let for_devices = options.heuristic.as_ref().is_some_and(|heuristic| heuristic.is_for_devices());
         let context = match context {
             Some(context) => context,
-            None => SearchContext::of_core(network, &core, options, &mut rng, stop)?,
+            None => prepared(network, &core, options, &mut rng, stop)?,
         };
         // a run that must be repeated, and what needs a device, begin there
         let waits = options.rounds.is_some() || for_devices;

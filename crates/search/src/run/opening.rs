@@ -6,7 +6,7 @@ use super::messages::{Message, Totals};
 use crate::check;
 use crate::core::context::SearchContext;
 use crate::core::quadratic::form::SweepForm;
-use crate::drivers::{SPINS, alone};
+use crate::drivers::spins::{NAME as SPINS, alone};
 use crate::error::Error;
 use crate::model::Network;
 use crate::options::Options;

@@ -3,15 +3,14 @@
 
 use super::shares::Shares;
 use crate::activity::Activity;
-use crate::checkpoint::DriverState;
 use crate::core::context::SearchContext;
-use crate::core::driver::Driver;
+use crate::core::driver::{Driver, DriverState, Setup};
 use crate::core::effort::Effort;
 use crate::core::elite::Elite;
 use crate::core::pool::{Pool, Translate};
 use crate::device::Cuda;
-use crate::drivers::{Entry, Setup};
 use crate::elimination::Outcome;
+use crate::list::Entry;
 use crate::options::DriverChoice;
 use crate::options::Options;
 use crate::rng::Rng;
@@ -70,9 +69,9 @@ impl Portfolio {
     /// work [beside](Self::concurrent) one.
     pub fn new(options: &Options, device: Option<Arc<Cuda>>, split: bool, rng: &mut Rng) -> Self {
         let timed = options.rounds.is_none();
-        let mut setup = Setup { options, device: device.clone(), rng };
+        let mut setup = options.setup(device.clone(), rng);
         Portfolio {
-            drivers: members(&mut setup, |driver| !split || driver.on_device),
+            drivers: members(options.driver, &mut setup, |driver| !split || driver.on_device),
             activity: options.activity.clone(),
             timed,
             // kernels of a run that is to be repeated are waited for
@@ -98,7 +97,7 @@ impl Portfolio {
 
     /// The drivers that no device has, to work beside those that are on one.
     pub fn concurrent(options: &Options, rng: &mut Rng) -> Self {
-        Self::without_opening(members(&mut Setup { options, device: None, rng }, |driver| driver.beside_device))
+        Self::without_opening(members(options.driver, &mut options.setup(None, rng), |driver| driver.beside_device))
     }
 
     /// Drivers that have threads of their own wait for no others.
@@ -319,9 +318,9 @@ fn may_help(driver: &dyn Driver, context: &SearchContext, is_alone: bool) -> boo
     !driver.reads_tables() || context.is_for_tables() || is_alone && context.has_tables()
 }
 
-/// Those of the drivers that the options name which `take_part`.
-fn members(setup: &mut Setup<'_>, take_part: impl Fn(&Entry) -> bool) -> Vec<Member> {
-    let named = setup.options.driver.drivers().filter(|driver| take_part(driver));
+/// Those of the drivers that are asked for which `take_part`.
+fn members(asked: DriverChoice, setup: &mut Setup<'_>, take_part: impl Fn(&Entry) -> bool) -> Vec<Member> {
+    let named = asked.drivers().filter(|driver| take_part(driver));
     let member = |entry: &Entry| {
         let Entry { name, on_device, .. } = *entry;
         Some(Member { name, on_device, driver: (entry.make)(setup)?, begun: false })

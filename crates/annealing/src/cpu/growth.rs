@@ -1,0 +1,151 @@
+//! Children of cores with one state: all threads make one together, some sweeps a turn, and report better states on the
+//! way. One begins where its parent is: regions of a second parent would be joined to it at places without
+//! number.
+
+use super::states::{Child, CpuPopulation, Growing};
+use crate::core::context::SearchContext;
+use crate::core::crossover::PartitionCrossover;
+use crate::core::elite::Elite;
+use crate::error::Error;
+use crate::fang::boltzmann::Boltzmann;
+use crate::generation::{Generation, Offspring, decision};
+use crate::rating_cache::RatingCache;
+use crate::rng::{Rng, below, mix};
+use crate::state::AnnealState;
+use crate::stop::Stop;
+use crate::sweep::{SweepDraws, sweep_together};
+use crate::tuning::{GREEDY_SWEEPS, TURN_SWEEPS};
+use crate::value_tables::Energy;
+
+impl CpuPopulation {
+    /// Goes on with the child of a slot, for a turn at most.
+    pub(super) fn grow(
+        &mut self,
+        context: &SearchContext,
+        generation: &Generation,
+        slot: usize,
+        stop: &Stop,
+    ) -> Offspring {
+        let mut offspring = Offspring::default();
+        let begun = self.growing.take().map(Ok).unwrap_or_else(|| self.begin(context, generation, slot, stop));
+        let Ok(mut growing) = begun else { return offspring };
+        let (key, group) = (generation.key(slot), generation.group_key(slot));
+        let all = generation.sweeps + GREEDY_SWEEPS;
+        let (moves, ratings) = (growing.state.moves, growing.state.ratings);
+        let mut picks = Vec::new();
+        let last = all.min(growing.sweeps + TURN_SWEEPS);
+        while growing.sweeps < last {
+            let pass = growing.sweeps;
+            let greedy = pass >= generation.sweeps;
+            let step = || self.steps[generation.step(growing.plan, pass)];
+            let boltzmann = if greedy { Boltzmann::GREEDY } else { step() };
+            let number = decision::PASSES + 2 * u64::from(pass);
+            let draws = SweepDraws { order: mix(group, number), values: mix(mix(key, number), 0) };
+            let swept = sweep_together(context, boltzmann, draws, &mut growing.state, &mut picks, stop);
+            growing.total = swept.and_then(|change| Some(growing.total? + change));
+            if swept.is_none() {
+                break;
+            }
+            growing.sweeps += 1;
+            offspring.sweeps += 1;
+        }
+        offspring.moves = growing.state.moves - moves;
+        offspring.ratings = growing.state.ratings - ratings;
+        if stop.is_set() {
+            return offspring;
+        }
+        if growing.sweeps < all {
+            if growing.total.is_some_and(|total| total < self.best)
+                && let Ok(elite) = Elite::until(&context.tables, growing.state.values.clone(), stop)
+            {
+                offspring.best = self.better([elite].iter());
+            }
+            self.growing = Some(growing);
+            return offspring;
+        }
+        let Growing { plan, mut state, .. } = growing;
+        if !generation.opens() {
+            let (draw, theirs) = (mix(key, decision::TIES_AFTER), &self.elites[slot].values);
+            let mut merge = PartitionCrossover::default();
+            if merge.take_better(&context.tables, &mut state.values, theirs, draw, stop).is_err() {
+                return offspring;
+            }
+        }
+        let Ok(elite) = Elite::until(&context.tables, state.values, stop) else { return offspring };
+        offspring.best = self.better([&elite].into_iter());
+        offspring.made = 1;
+        let (moves, rated) = (state.moves, state.ratings);
+        let ratings = RatingCache::default();
+        self.offspring.push(Child { elite, ratings, plan, first_moves: u64::MAX, moves, rated });
+        offspring
+    }
+
+    fn begin(
+        &self,
+        context: &SearchContext,
+        generation: &Generation,
+        slot: usize,
+        stop: &Stop,
+    ) -> Result<Growing, Error> {
+        let key = generation.key(slot);
+        let mut state = AnnealState::new(context.variables(), Rng::new(0));
+        let total = if generation.opens() {
+            let draw = mix(key, decision::VALUES);
+            for (v, value) in state.values.iter_mut().enumerate() {
+                *value = below(mix(draw, v as u64), context.tables.domain(v) as u64) as u16;
+            }
+            context.tables.energy_until(&state.values, stop)?.total
+        } else {
+            let Elite { values, energy: Energy { total, .. }, .. } = &self.elites[slot];
+            state.values.clone_from(values);
+            *total
+        };
+        let total = (context.tables.shift == 0).then_some(total);
+        Ok(Growing { plan: generation.plan(key), state, sweeps: 0, total })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::generate;
+    use crate::generation::{Population, steps};
+    use crate::reduce::Reducer;
+    use fangs_testing::cores::price;
+    use std::sync::Arc;
+
+    #[test]
+    fn children_grow_turn_by_turn_and_none_is_worse_than_its_parent() {
+        let settings = [("n", "2000"), ("d", "4"), ("functions", "6000")];
+        let network = generate("large-sparse", &settings, 5).expect("a family");
+        let problem = Arc::new(Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
+        let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1)).into_vast();
+        let (mut population, mut rng) = (CpuPopulation::default(), Rng::new(2));
+        population.open(&context, 1, &[]).expect("the host works");
+        population.heat(steps(context.schedule)).expect("the host works");
+        let (mut best, mut told) = (i64::MAX, i64::MAX);
+        for (round, sweeps) in [20, 4, 8, 16].into_iter().enumerate() {
+            let subpopulation = u32::from(round > 0);
+            let cold = [0, 0, u32::MAX, u32::MAX, u32::MAX, u32::MAX, u32::MAX, u32::MAX];
+            let starts = Generation::starts();
+            let draw = rng.draw();
+            let generation = Generation { draw, subpopulation, sweeps, cold, starts, ..Generation::default() };
+            let (mut made, mut turns, mut all) = (0, 0, 0);
+            while made == 0 {
+                let offspring = population.make_offspring(&context, &generation, 0..1, &Stop::new());
+                let offspring = offspring.expect("the host works");
+                for elite in &offspring.best {
+                    assert_eq!(elite.energy, context.tables.energy(&elite.values));
+                    assert!(elite.energy.total <= told);
+                    told = elite.energy.total;
+                }
+                (made, turns, all) = (offspring.made, turns + 1, all + offspring.sweeps);
+            }
+            assert_eq!((turns, all), ((sweeps + GREEDY_SWEEPS).div_ceil(TURN_SWEEPS), sweeps + GREEDY_SWEEPS));
+            let replacement = population.replace(&context, &generation).expect("the host works");
+            assert!(replacement.best <= best && replacement.best >= told, "{round}");
+            best = replacement.best;
+        }
+        assert!(best < 6000 * 40, "{best}");
+    }
+}

@@ -1,0 +1,26 @@
+//! What a device compiles before it searches a core.
+
+use super::launch_shape::{LaunchShape, Overrides};
+use super::wide;
+use crate::core::context::SearchContext;
+use crate::core::cuda::{Device, unfit};
+use crate::device::Source;
+use crate::tuning::device::PATIENCE;
+
+/// The kernels of the first population on a core, where a device searches it.
+pub fn first_kernels(cuda: &Device, context: &SearchContext) -> Option<Source> {
+    if context.variables() == 0 || unfit(context).is_some() {
+        return None;
+    }
+    if wide::suits(context) {
+        return Some(wide::source_of(cuda, context));
+    }
+    let launch_shape = LaunchShape::of(context, context.row_shape());
+    let states = context.population.unwrap_or(0) as u32;
+    Some(launch_shape.source(launch_shape.block(&cuda.info, states, Overrides::default())))
+}
+
+/// Whether a device has them, or takes them from the cache; else they are compiled from now on.
+pub fn has_first_kernels(cuda: &Device, context: &SearchContext) -> bool {
+    first_kernels(cuda, context).is_none_or(|source| !matches!(cuda.poll(&source, PATIENCE), Ok(None)))
+}

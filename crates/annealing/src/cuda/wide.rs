@@ -1,0 +1,426 @@
+//! One state over a whole device (`kernels/wide.cu`): for cores whose states are too long for a multiprocessor each, or
+//! so long that one that all multiprocessors anneal is sooner good. Its children are those that all threads of the CPU
+//! make together (`annealing::cpu::growth`), bit for bit.
+
+use super::launch_shape::value_bytes;
+use super::{Standing, disagreement, missing, packed, unpacked};
+use crate::core::context::SearchContext;
+use crate::core::cuda::{CoreArgument, Device, DeviceCore};
+use crate::core::elite::Elite;
+use crate::core::row_shape::RowShape;
+use crate::cuda::lanes::StateLanes;
+use crate::device::shared::device_structs;
+use crate::device::{Blocks, CudaSlice, DeviceError, Held, Kernel, PushKernelArg, Source, ValidAsZeroBits};
+use crate::fang::boltzmann::Boltzmann;
+use crate::generation::{self, ChildPlan, Generation, Offspring, Population, Replacement, Tally, decision};
+use crate::kernels;
+use crate::rng::mix;
+use crate::stop::Stop;
+use crate::tuning::GREEDY_SWEEPS;
+use crate::tuning::device::MOST_LANES;
+use crate::tuning::wide::{BARRIER, MOST_SHARED, OCCUPANCY, SPEED, TELLING, TURN_WORK};
+use crate::value_tables::{self, Energy};
+use std::ops::Range;
+
+/// Threads of a block (`kernels/wide.cu`).
+const THREADS: u32 = 256;
+
+device_structs! {
+    /// `kernels/wide.cu`: Step.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct Step as "Step" {
+        pub order: u64,
+        pub draw: u64,
+        pub boltzmann: [u32; 2],
+    }
+
+    /// `kernels/wide.cu`: Outcome.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct Outcome as "Outcome" {
+        pub moves: u64,
+        pub total: i64,
+        pub hash: u64,
+        pub violations: u32,
+        pub arrived: u32,
+    }
+
+    /// `kernels/crossover.cuh`: Crossover.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct CrossoverArgument as "Crossover" {
+        pub label: u64,
+        pub delta: u64,
+    }
+}
+
+// SAFETY: zeros are numbers.
+unsafe impl ValidAsZeroBits for Outcome {}
+
+/// Whether a whole device anneals one state of a core: where all threads of the CPU do, or where the shared memory of a
+/// multiprocessor has no room for one.
+pub(crate) fn suits(context: &SearchContext) -> bool {
+    let is_free = !context.portable && context.population.is_none();
+    context.has_one_state() || is_free && context.is_large() && context.variables() >= MOST_SHARED
+}
+
+/// A state and its child in device memory.
+pub(crate) struct WidePopulation {
+    cuda: Device,
+    core: DeviceCore,
+    program: Program,
+    /// Bytes of a value.
+    bytes: u32,
+    /// The state's values and its child's.
+    values: [CudaSlice<u8>; 2],
+    state: Standing,
+    child: Option<(Standing, ChildPlan)>,
+    growing: Option<Growing>,
+    steps: Vec<Boltzmann>,
+    outcome: CudaSlice<Outcome>,
+    crossover: CrossoverArgument,
+    _held: Held,
+    best: i64,
+    best_allowed: i64,
+    /// Nanoseconds of sweeps, about, since something was told of.
+    untold: u64,
+}
+
+/// A child in the making.
+#[derive(Clone, Copy, Debug)]
+struct Growing {
+    plan: ChildPlan,
+    sweeps: u32,
+}
+
+struct Program {
+    scatter: Kernel,
+    sweeps: Kernel,
+    combine: Kernel,
+    measure: Kernel,
+    /// Blocks that are on the device at once: of sweeps, as many as the widest class needs, and of a combination.
+    blocks: [u32; 2],
+}
+
+/// The kernels for a core.
+fn source(lanes: StateLanes, bytes: u32, wide: bool, byte_rows: bool) -> Source {
+    let source = kernels::source("wide.cu").declare(&value_tables::declared()).declare(&generation::declared());
+    let source = source.asserts::<CoreArgument>().asserts::<Step>().asserts::<Outcome>().asserts::<CrossoverArgument>();
+    let source = if wide { source.constant("WIDE", 1) } else { source };
+    let source = if byte_rows { source.constant("BYTE_ROWS", 1) } else { source };
+    let [sweeps, others @ ..] = names(lanes, bytes);
+    others.into_iter().fold(source.kernel(sweeps), Source::kernel)
+}
+
+/// Sweeps, then scatter, combine and measure.
+fn names(StateLanes { parts, slots, units, half }: StateLanes, bytes: u32) -> [String; 4] {
+    let value = format!("u{}", 8 * bytes);
+    [
+        format!("sweeps<{parts}, {slots}, {units}, {half}, {value}>"),
+        format!("scatter<{value}>"),
+        format!("combine<{value}>"),
+        format!("measure<{value}>"),
+    ]
+}
+
+/// Kernels for every kind of lanes.
+pub fn sources() -> Vec<Source> {
+    let lanes = |quads: u32, half: bool| StateLanes::new(quads, half, if quads < 4 { 4 } else { 1 });
+    let narrow = [1, 2, 4, 8, 16, 32, 64].map(|quads| source(lanes(quads, quads > 1), 1, quads < 8, quads == 8));
+    let others = [false, true].map(|byte_rows| source(StateLanes::new(2, true, 1), 1, true, byte_rows));
+    let others = others.into_iter().chain([source(lanes(128, false), 2, true, false)]);
+    narrow.into_iter().chain(others).collect()
+}
+
+/// The kernels of a core that suits, on a device.
+pub(crate) fn source_of(cuda: &Device, context: &SearchContext) -> Source {
+    let shape = context.row_shape();
+    source(lanes(cuda, context, shape), value_bytes(context), shape.wide, shape.bytes)
+}
+
+/// The lanes of a visit: as many as a device has for each variable of a class, and no more than find functions.
+fn lanes(cuda: &Device, context: &SearchContext, shape: RowShape) -> StateLanes {
+    let n = context.variables();
+    let degree = (0..n).map(|v| context.tables.degree(v)).sum::<usize>() / n.max(1);
+    let each = (cuda.info.multiprocessors * OCCUPANCY) as usize / widest(context);
+    let most = each.min(degree).clamp(1, MOST_LANES as usize);
+    StateLanes::new(shape.quads, shape.half, 1 << most.ilog2())
+}
+
+/// Variables of the widest class.
+fn widest(context: &SearchContext) -> usize {
+    context.order.classes.iter().map(Vec::len).max().unwrap_or(1).max(1)
+}
+
+impl Program {
+    fn new(cuda: &Device, context: &SearchContext, shape: RowShape) -> Result<Program, DeviceError> {
+        let lanes = lanes(cuda, context, shape);
+        let module = cuda.load(&source(lanes, value_bytes(context), shape.wide, shape.bytes))?;
+        let [sweeps, scatter, combine, measure] = names(lanes, value_bytes(context));
+        let kernel = |name: &str| module.kernel(name, 0);
+        let (sweeps, combine) = (kernel(&sweeps)?, kernel(&combine)?);
+        let at_once = |kernel: &Kernel, threads: u64| {
+            let all = kernel.blocks_per_multiprocessor(THREADS, 0)? * cuda.info.multiprocessors;
+            Ok::<_, DeviceError>(threads.div_ceil(THREADS.into()).clamp(1, all.max(1).into()) as u32)
+        };
+        let blocks = [
+            at_once(&sweeps, widest(context) as u64 * u64::from(lanes.count()))?,
+            at_once(&combine, context.variables() as u64)?,
+        ];
+        Ok(Program { scatter: kernel(&scatter)?, sweeps, combine, measure: kernel(&measure)?, blocks })
+    }
+}
+
+impl WidePopulation {
+    /// Without a state.
+    pub fn new(cuda: &Device, context: &SearchContext) -> Result<WidePopulation, DeviceError> {
+        // bounds use the device too
+        let cuda = cuda.beside()?;
+        let core = DeviceCore::without_moves(&cuda, context)?;
+        let (n, bytes) = (context.variables(), value_bytes(context));
+        let row = || cuda.zeros::<u8>(core.argument.pad as usize * bytes as usize);
+        let mut held = Held::default();
+        let crossover = CrossoverArgument {
+            label: held.keep(&cuda, cuda.zeros::<u32>(n)?),
+            delta: held.keep(&cuda, cuda.zeros::<i64>(n)?),
+        };
+        Ok(WidePopulation {
+            program: Program::new(&cuda, context, core.shape)?,
+            bytes,
+            values: [row()?, row()?],
+            state: Standing::of(&Elite::none()),
+            child: None,
+            growing: None,
+            steps: Vec::new(),
+            outcome: cuda.zeros(1)?,
+            crossover,
+            _held: held,
+            best: i64::MAX,
+            best_allowed: i64::MAX,
+            untold: u64::MAX,
+            core,
+            cuda,
+        })
+    }
+
+    /// Nanoseconds of a sweep, about.
+    fn sweep_time(context: &SearchContext) -> u64 {
+        context.sweep_work / SPEED + BARRIER * context.order.classes.len() as u64
+    }
+
+    fn fetch(&self, which: usize) -> Result<Vec<u16>, DeviceError> {
+        Ok(unpacked(&self.cuda.read(&self.values[which])?, self.core.argument.variables as usize, self.bytes))
+    }
+
+    /// Writes the state's values, which the host knows.
+    fn store(&mut self, elite: &Elite) -> Result<(), DeviceError> {
+        self.best = self.best.min(elite.energy.total);
+        if elite.energy.violations == 0 {
+            self.best_allowed = self.best_allowed.min(elite.energy.total);
+        }
+        let row = packed(&elite.values, self.bytes);
+        self.cuda.write(&row, &mut self.values[0].slice_mut(..row.len()))?;
+        self.state = Standing::of(elite);
+        Ok(())
+    }
+
+    /// Begins a child: at random values, or as the state.
+    fn begin(&mut self, context: &SearchContext, generation: &Generation, slot: usize) -> Result<Growing, DeviceError> {
+        let key = generation.key(slot);
+        let [state, child] = &mut self.values;
+        if generation.opens() {
+            let (blocks, draw) = ((context.variables() as u32).div_ceil(THREADS), mix(key, decision::VALUES));
+            // SAFETY: the arguments are the kernel's; there is a value for each variable.
+            unsafe {
+                self.program.scatter.launch(self.cuda.stream(), Blocks::new(blocks, THREADS), |arguments| {
+                    arguments.arg(&self.core.argument).arg(&*child).arg(&draw)
+                })?;
+            }
+        } else {
+            self.cuda.copy(&*state, child)?;
+        }
+        Ok(Growing { plan: generation.plan(key), sweeps: 0 })
+    }
+
+    /// Makes the child's next sweeps; returns its moves.
+    fn sweep(&mut self, steps: &[Step]) -> Result<u64, DeviceError> {
+        let (cuda, count) = (&*self.cuda, steps.len() as u32);
+        cuda.set_bytes(&self.outcome, 0)?;
+        let steps = cuda.upload(steps)?;
+        let blocks = Blocks::new(self.program.blocks[0], THREADS);
+        // SAFETY: the arguments are the kernel's; these blocks are on the device at once.
+        unsafe {
+            self.program.sweeps.launch_together(cuda.stream(), blocks, |arguments| {
+                let arguments = arguments.arg(&self.core.argument).arg(&self.values[1]);
+                arguments.arg(&steps).arg(&count).arg(&self.outcome)
+            })?;
+        }
+        Ok(cuda.read(&self.outcome)?[0].moves)
+    }
+
+    /// Makes the child the best combination of itself and the state.
+    fn combine(&mut self, draw: u64) -> Result<(), DeviceError> {
+        self.cuda.set_bytes(&self.outcome, 0)?;
+        let blocks = Blocks::new(self.program.blocks[1], THREADS);
+        // SAFETY: as above; labels and differences are there for each variable.
+        unsafe {
+            self.program.combine.launch_together(self.cuda.stream(), blocks, |arguments| {
+                let arguments = arguments.arg(&self.core.argument).arg(&self.values[1]).arg(&self.values[0]);
+                arguments.arg(&self.crossover).arg(&draw).arg(&self.outcome)
+            })
+        }
+    }
+
+    /// What the child is.
+    fn measure(&mut self) -> Result<Standing, DeviceError> {
+        self.cuda.set_bytes(&self.outcome, 0)?;
+        let items = (self.core.argument.functions.max(self.core.argument.variables)) as u32;
+        let blocks = items.div_ceil(THREADS).clamp(1, 8 * self.cuda.info.multiprocessors);
+        // SAFETY: as above.
+        unsafe {
+            self.program.measure.launch(self.cuda.stream(), Blocks::new(blocks, THREADS), |arguments| {
+                arguments.arg(&self.core.argument).arg(&self.values[1]).arg(&self.outcome)
+            })?;
+        }
+        let Outcome { total, hash, violations, .. } = self.cuda.read(&self.outcome)?[0];
+        Ok(Standing { total, hash, violations, plan: 0 })
+    }
+
+    /// Whether a state is better than all reported before, and the last report is long enough ago: the host's
+    /// evaluation takes as long as many sweeps. A child that `is_whole` waits less, as nothing better comes soon.
+    fn tells(&self, context: &SearchContext, standing: Standing, is_whole: bool) -> bool {
+        let each = if is_whole { 1 } else { TELLING };
+        let is_better = standing.total < self.best || standing.violations == 0 && standing.total < self.best_allowed;
+        is_better && self.untold / each >= context.sweep_work
+    }
+
+    /// The child, or else the state from which it began, if [`tells`](Self::tells) reports one of them.
+    fn better(&mut self, context: &SearchContext, child: Standing, is_whole: bool) -> Result<Vec<Elite>, DeviceError> {
+        let (which, standing) = match () {
+            () if self.tells(context, child, is_whole) => (1, child),
+            () if self.tells(context, self.state, true) => (0, self.state),
+            () => return Ok(Vec::new()),
+        };
+        self.best = self.best.min(standing.total);
+        if standing.violations == 0 {
+            self.best_allowed = self.best_allowed.min(standing.total);
+        }
+        self.untold = 0;
+        let elite = Elite::new(&context.tables, self.fetch(which)?);
+        if elite.energy.total != standing.total || elite.hash != standing.hash {
+            return Err(disagreement(standing.total, elite.energy.total));
+        }
+        Ok(vec![elite])
+    }
+}
+
+impl Population for WidePopulation {
+    fn suitable_states(&mut self, _: &SearchContext, _: u32, _: u32) -> Result<usize, DeviceError> {
+        Ok(1)
+    }
+
+    fn most_states(&self, _: &SearchContext) -> Result<usize, DeviceError> {
+        Ok(1)
+    }
+
+    fn is_together(&self, _: &SearchContext) -> bool {
+        true
+    }
+
+    fn speed(&self, context: &SearchContext) -> u64 {
+        (context.sweep_work / WidePopulation::sweep_time(context).max(1)).max(1)
+    }
+
+    fn open(&mut self, _: &SearchContext, _: usize, seeds: &[Elite]) -> Result<(), DeviceError> {
+        (self.growing, self.child, self.state) = (None, None, Standing::of(&Elite::none()));
+        (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
+        seeds.first().map_or(Ok(()), |seed| self.store(seed))
+    }
+
+    fn heat(&mut self, steps: Vec<Boltzmann>) -> Result<(), DeviceError> {
+        self.steps = steps;
+        Ok(())
+    }
+
+    /// Goes on with the child of the first slot, for a turn at most.
+    fn make_offspring(
+        &mut self,
+        context: &SearchContext,
+        generation: &Generation,
+        slots: Range<usize>,
+        stop: &Stop,
+    ) -> Result<Offspring, DeviceError> {
+        let (slot, mut offspring) = (slots.start, Offspring::default());
+        let mut growing = match self.growing.take() {
+            Some(growing) => growing,
+            None => self.begin(context, generation, slot)?,
+        };
+        let (key, group) = (generation.key(slot), generation.group_key(slot));
+        let all = generation.sweeps + GREEDY_SWEEPS;
+        let turn = (TURN_WORK / WidePopulation::sweep_time(context).max(1)).max(1);
+        let last = u64::from(growing.sweeps).saturating_add(turn).min(all.into()) as u32;
+        let step = |pass: u32| {
+            let boltzmann = match pass >= generation.sweeps {
+                true => Boltzmann::GREEDY,
+                false => self.steps[generation.step(growing.plan, pass)],
+            };
+            let number = decision::PASSES + 2 * u64::from(pass);
+            let draw = mix(mix(key, number), 0);
+            Step { order: mix(group, number), draw, boltzmann: boltzmann.numbers() }
+        };
+        let steps: Vec<Step> = (growing.sweeps..last).map(step).collect();
+        offspring.moves = self.sweep(&steps)?;
+        offspring.sweeps = last - growing.sweeps;
+        offspring.ratings = self.core.domains * u64::from(offspring.sweeps);
+        growing.sweeps = last;
+        let time = WidePopulation::sweep_time(context).saturating_mul(offspring.sweeps.into());
+        self.untold = self.untold.saturating_add(time);
+        if growing.sweeps < all && stop.is_set() {
+            return Ok(offspring);
+        }
+        if growing.sweeps == all && !generation.opens() {
+            self.combine(mix(key, decision::TIES_AFTER))?;
+        }
+        // a hot state is no better than the best so far
+        let is_cold = 2 * growing.sweeps >= all;
+        let standing = if is_cold { self.measure()? } else { Standing::of(&Elite::none()) };
+        offspring.best = self.better(context, standing, growing.sweeps == all)?;
+        if growing.sweeps == all {
+            self.child = Some((standing, growing.plan));
+            offspring.made = 1;
+            return Ok(offspring);
+        }
+        self.growing = Some(growing);
+        Ok(offspring)
+    }
+
+    fn replace(&mut self, _: &SearchContext, generation: &Generation) -> Result<Replacement, DeviceError> {
+        let (child, plan) = self.child.take().ok_or_else(missing)?;
+        let gain = self.state.total.saturating_sub(child.total);
+        let accepted = gain >= 0 && (generation.opens() || child.hash != self.state.hash);
+        let mut tally = Tally::default();
+        if !generation.opens() {
+            tally.note(plan, if accepted { gain as u64 } else { 0 });
+        }
+        if accepted {
+            self.values.swap(0, 1);
+            self.state = child;
+        }
+        Ok(Replacement { tally, best: self.state.total, at_best: 1 })
+    }
+
+    fn adopt(&mut self, elite: &Elite) -> Result<(), DeviceError> {
+        self.store(elite)
+    }
+
+    fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError> {
+        let Standing { total, hash, violations, .. } = self.state;
+        if count == 0 || total == i64::MAX {
+            return Ok(Vec::new());
+        }
+        Ok(vec![Elite { values: self.fetch(0)?, energy: Energy { total, violations }, hash }])
+    }
+
+    fn best(&self, context: &SearchContext) -> Result<Option<Elite>, DeviceError> {
+        let known = self.top(1)?.into_iter().next();
+        Ok(known.map(|elite| Elite::new(&context.tables, elite.values)))
+    }
+}

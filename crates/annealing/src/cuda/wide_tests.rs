@@ -1,0 +1,74 @@
+//! One state over a device against one that all threads of the CPU make: the same children. Skipped without a GPU.
+
+use super::wide::WidePopulation;
+use crate::core::context::SearchContext;
+use crate::cpu::CpuPopulation;
+use crate::generation::{Generation, Population, Replacement, steps};
+use crate::model::Problem;
+use crate::rng::Rng;
+use crate::stop::Stop;
+use fangs_testing::cores::{of_size, price, random};
+use fangs_testing::gpu;
+use std::sync::Arc;
+
+/// Makes the child of a generation turn by turn; what it replaced.
+fn child(population: &mut dyn Population, context: &SearchContext, generation: &Generation) -> Replacement {
+    loop {
+        let offspring = population.make_offspring(context, generation, 0..1, &Stop::new()).expect("it works");
+        for elite in &offspring.best {
+            assert_eq!(elite.energy, context.tables.energy(&elite.values));
+        }
+        if offspring.made == 1 {
+            return population.replace(context, generation).expect("it works");
+        }
+    }
+}
+
+fn compare(name: &str, problem: &Arc<Problem>) {
+    let Some(cuda) = gpu() else { return };
+    let mut rng = Rng::new(9);
+    let context = SearchContext::new(problem, price(problem), None, &mut rng).into_vast();
+    if crate::core::cuda::unfit(&context).is_some() || context.variables() == 0 {
+        return;
+    }
+    let mut host = CpuPopulation::default();
+    let mut device = WidePopulation::new(&cuda, &context).expect("the device is there");
+    let both: [&mut dyn Population; 2] = [&mut host, &mut device];
+    for population in both {
+        population.open(&context, 1, &[]).expect("memory is there");
+        population.heat(steps(context.schedule)).expect("the device works");
+    }
+    for (round, sweeps) in [9, 3, 17, 5, 8].into_iter().enumerate() {
+        let generation = Generation {
+            draw: rng.draw(),
+            subpopulation: u32::from(round > 0 && round != 3),
+            sweeps,
+            cold: std::array::from_fn(|k| u32::MAX / 8 * (k as u32 + 1)),
+            region: [u32::MAX; 4],
+            tree: [u32::MAX; 2],
+            before: [u32::MAX; 2],
+            starts: Generation::starts(),
+        };
+        let ours = child(&mut host, &context, &generation);
+        let theirs = child(&mut device, &context, &generation);
+        assert_eq!(ours.best, theirs.best, "{name}, round {round}");
+        let values = |population: &dyn Population| population.top(1).expect("it works").remove(0).values;
+        assert_eq!(values(&host), values(&device), "{name}, round {round}");
+        let best = |population: &dyn Population| population.best(&context).expect("it works").map(|best| best.energy);
+        assert_eq!(best(&host), best(&device), "{name}, round {round}");
+    }
+}
+
+#[test]
+fn a_device_makes_the_child_that_all_threads_make() {
+    let mut rng = Rng::new(31);
+    for case in 0..20 {
+        compare(&format!("random {case}"), &Arc::new(random(&mut rng)));
+    }
+    compare("pairs", &of_size(3000, 5, 9000, 2, 1));
+    compare("triples", &of_size(2000, 4, 3000, 3, 2));
+    compare("four variables each", &of_size(500, 3, 700, 4, 3));
+    compare("long rows", &of_size(300, 40, 900, 2, 4));
+    compare("longer rows", &of_size(60, 300, 120, 2, 5));
+    compare("more variables than 16 bits count", &of_size(70_000, 3, 150_000, 2, 6));
+}

@@ -1,0 +1,309 @@
+//! A generation: what the offspring of a population do, and where populations live.
+//!
+//! A child is a function of the population before, its slot and the generation's numbers. All its decisions are mixes
+//! of the generation's draw, its slot and what is decided, so that offspring can be made in any order and anywhere with
+//! equal results: `CpuPopulation` makes them on the CPU, a device runs the same program as
+//! a kernel.
+
+use crate::core::context::SearchContext;
+use crate::core::elite::Elite;
+use crate::core::schedule::Schedule;
+use crate::device::DeviceError;
+use crate::device::shared::{constants, device_structs, table};
+use crate::fang::boltzmann::Boltzmann;
+use crate::rng::{below, mix};
+use crate::stop::Stop;
+use crate::tuning::{COLD_SHARES, GREEDY_SWEEPS, GROUP, REGION_SHARES, STEPS, TREE_EVERY, TREE_SWEEPS};
+use std::ops::Range;
+
+/// What a child decides, numbered: its bits are [`mix`]ed from its key and this.
+pub(crate) mod decision {
+    pub const COLD: u64 = 0;
+    pub const REGION: u64 = 1;
+    pub const TREE: u64 = 2;
+    pub const BEFORE: u64 = 3;
+    pub const SIZE: u64 = 5;
+    pub const SHAPE: u64 = 6;
+    /// Random values: mixed once more with the variable.
+    pub const VALUES: u64 = 7;
+    /// Two for each try.
+    pub const SECOND_PARENT: u64 = 8;
+    pub const TIES_BEFORE: u64 = 16;
+    pub const TIES_AFTER: u64 = 17;
+    /// Two for each pass: the sweep's draw (or, by the group's key, its order) and the tree move's (its forest).
+    pub const PASSES: u64 = 64;
+    /// Of the generation's draw: what a group shares, numbered from here on, and what all share.
+    pub const OF_GROUP: u64 = 1 << 40;
+    pub const OF_ALL: u64 = 1 << 41;
+}
+
+/// The constants as kernels have them.
+pub(super) fn declared() -> String {
+    use decision::{
+        BEFORE, COLD, OF_ALL, OF_GROUP, PASSES, REGION, SECOND_PARENT, SHAPE, SIZE, TIES_AFTER, TIES_BEFORE, TREE,
+        VALUES,
+    };
+    let constants = constants! {
+        i32: COLD, REGION, TREE, BEFORE, SIZE, SHAPE, VALUES, SECOND_PARENT, TIES_BEFORE, TIES_AFTER, PASSES;
+        u64: OF_GROUP, OF_ALL;
+        u32: GROUP, STEPS, TREE_EVERY, GREEDY_SWEEPS;
+    };
+    constants + &table("REGION_SHARES", &REGION_SHARES)
+}
+
+device_structs! {
+    /// What all offspring of a generation share.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Generation as "Generation" {
+        pub draw: u64,
+        /// The size of a subpopulation: that many neighbouring slots take second parents from each other. 0 where
+        /// offspring begin at random values.
+        pub subpopulation: u32,
+        /// Sweeps of a child, greedy ones not counted.
+        pub sweeps: u32,
+        /// Cumulated shares of the choices, in 2^-32.
+        pub cold: [u32; 8],
+        pub region: [u32; 4],
+        pub tree: [u32; 2],
+        pub before: [u32; 2],
+        /// The step of the schedule where the offspring of each choice begin.
+        pub starts: [u32; 8],
+    }
+}
+
+/// The choices of one child.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ChildPlan {
+    pub cold: usize,
+    pub region: usize,
+    pub tree: bool,
+    pub before: bool,
+}
+
+impl Generation {
+    /// The steps of the schedule where offspring may begin.
+    pub fn starts() -> [u32; 8] {
+        COLD_SHARES.map(|share| ((1.0 - share) * (STEPS - 1) as f64) as u32)
+    }
+
+    pub fn opens(&self) -> bool {
+        self.subpopulation == 0
+    }
+
+    pub fn key(&self, slot: usize) -> u64 {
+        mix(self.draw, slot as u64)
+    }
+
+    pub fn group_key(&self, slot: usize) -> u64 {
+        mix(self.draw, decision::OF_GROUP + slot as u64 / GROUP)
+    }
+
+    /// The choices of the child with `key`. Whether it makes tree moves is the whole generation's choice: on a device
+    /// all offspring begin together and the slowest ends the generation.
+    pub fn plan(&self, key: u64) -> ChildPlan {
+        if self.opens() {
+            return ChildPlan::default();
+        }
+        let choose = |key, decision, shares: &[u32]| {
+            let bits = (mix(key, decision) >> 32) as u32;
+            shares.iter().take_while(|&&share| bits > share).count().min(shares.len() - 1)
+        };
+        let shared = mix(self.draw, decision::OF_ALL);
+        ChildPlan {
+            cold: choose(key, decision::COLD, &self.cold),
+            region: choose(key, decision::REGION, &self.region),
+            tree: choose(shared, decision::TREE, &self.tree) == 1,
+            before: choose(key, decision::BEFORE, &self.before) == 1,
+        }
+    }
+
+    pub fn step(&self, plan: ChildPlan, pass: u32) -> usize {
+        let from = if self.opens() { 0 } else { self.starts[plan.cold] };
+        let last = (self.sweeps - 1).max(1);
+        (from + (u64::from(STEPS as u32 - 1 - from) * u64::from(pass) / u64::from(last)) as u32) as usize
+    }
+
+    /// How many variables of its second parent the child with `key` takes.
+    pub fn region_size(plan: ChildPlan, key: u64, variables: usize) -> usize {
+        let part = (1 << 16) + (mix(key, decision::SIZE) >> 48);
+        let share = (REGION_SHARES[plan.region] * part) >> 17;
+        ((share * variables as u64) >> 16).max(1) as usize
+    }
+
+    /// Tournaments of two for a second parent of the same subpopulation that differs from the parent: `(slot, whether
+    /// it does)`.
+    pub fn second_parent(
+        &self,
+        key: u64,
+        slot: usize,
+        states: usize,
+        total: impl Fn(usize) -> i64,
+        hash: impl Fn(usize) -> u64,
+    ) -> (usize, bool) {
+        let subpopulation = self.subpopulation.max(1) as usize;
+        let first = slot / subpopulation * subpopulation;
+        let members = subpopulation.min(states - first) as u64;
+        let mut second_parent = slot;
+        for attempt in 0..4 {
+            let drawn = |k| first + below(mix(key, decision::SECOND_PARENT + 2 * attempt + k), members) as usize;
+            let (a, b) = (drawn(0), drawn(1));
+            second_parent = if total(b) < total(a) { b } else { a };
+            if hash(second_parent) != hash(slot) {
+                return (second_parent, true);
+            }
+        }
+        (second_parent, false)
+    }
+}
+
+pub(crate) fn steps(schedule: Schedule) -> Vec<Boltzmann> {
+    (0..STEPS).map(|step| Boltzmann::new(schedule.at(step as f64 / (STEPS - 1) as f64))).collect()
+}
+
+device_structs! {
+    /// What the choices of a generation came to: for each arm what it gained and the work it took. Gains are offspring
+    /// better than their parents, on large cores by how much.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Tally as "Tally" {
+        pub cold: [[u64; 2]; 8],
+        pub region: [[u64; 2]; 4],
+        pub tree: [[u64; 2]; 2],
+        pub before: [[u64; 2]; 2],
+    }
+}
+
+impl Tally {
+    /// Counts a child of a plan, with the gain that it counts for.
+    pub fn note(&mut self, plan: ChildPlan, won: u64) {
+        let arms: [&mut [u64; 2]; 4] = [
+            &mut self.cold[plan.cold],
+            &mut self.region[plan.region],
+            &mut self.tree[usize::from(plan.tree)],
+            &mut self.before[usize::from(plan.before)],
+        ];
+        for arm in arms {
+            *arm = [arm[0] + won, arm[1] + 1];
+        }
+    }
+}
+
+/// Children made.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Offspring {
+    pub moves: u64,
+    pub ratings: u64,
+    /// How many were made; fewer than asked for after a stop.
+    pub made: usize,
+    /// Sweeps of one that is still in the making, or was until now.
+    pub sweeps: u32,
+    /// The best child, and the best without violations, if those are better than all before.
+    pub best: Vec<Elite>,
+}
+
+/// A population after selection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Replacement {
+    pub tally: Tally,
+    pub best: i64,
+    /// How many elites have it.
+    pub at_best: usize,
+}
+
+/// Where a population lives and its offspring are made.
+pub(crate) trait Population: Send {
+    /// States that suit the core in the `epoch`-th pool, where the caller does not say how many. `base_sweeps` are
+    /// those of the first offspring.
+    fn suitable_states(&mut self, context: &SearchContext, base_sweeps: u32, epoch: u32) -> Result<usize, DeviceError>;
+
+    fn most_states(&self, context: &SearchContext) -> Result<usize, DeviceError>;
+
+    /// Sweeps that take as long as a tree move.
+    fn tree_sweeps(&self, context: &SearchContext) -> f64 {
+        let _ = context;
+        TREE_SWEEPS
+    }
+
+    /// How much work it does in the time that a core of the CPU does one unit.
+    fn speed(&self, context: &SearchContext) -> u64 {
+        let _ = context;
+        1
+    }
+
+    /// Whether all threads make one child together.
+    fn is_together(&self, context: &SearchContext) -> bool {
+        let _ = context;
+        false
+    }
+
+    /// Whether all offspring of a generation take about as long as a few: they are then made at once.
+    fn at_once(&self) -> bool {
+        false
+    }
+
+    /// Forgets everything and makes room for `states`; `seeds`, as many at most, take the first slots.
+    fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite]) -> Result<(), DeviceError>;
+
+    fn heat(&mut self, steps: Vec<Boltzmann>) -> Result<(), DeviceError>;
+
+    /// Makes the offspring of some slots.
+    fn make_offspring(
+        &mut self,
+        context: &SearchContext,
+        generation: &Generation,
+        slots: Range<usize>,
+        stop: &Stop,
+    ) -> Result<Offspring, DeviceError>;
+
+    /// All offspring are made: they replace their parents where they are not worse and new.
+    fn replace(&mut self, context: &SearchContext, generation: &Generation) -> Result<Replacement, DeviceError>;
+
+    /// A whole generation of `states` offspring, for a population that makes them at once. Not replacement where a stop
+    /// came before the last.
+    fn make_generation(
+        &mut self,
+        context: &SearchContext,
+        generation: &Generation,
+        states: usize,
+        stop: &Stop,
+    ) -> Result<(Offspring, Option<Replacement>), DeviceError> {
+        let offspring = self.make_offspring(context, generation, 0..states, stop)?;
+        let replacement = if offspring.made == states { Some(self.replace(context, generation)?) } else { None };
+        Ok((offspring, replacement))
+    }
+
+    /// Takes in an assignment found elsewhere, in place of the elite that it differs least from, the first of equals.
+    fn adopt(&mut self, elite: &Elite) -> Result<(), DeviceError>;
+
+    /// Up to `count` of the best known elites, best first, ties by slot; their energies may be left out.
+    fn top(&self, count: usize) -> Result<Vec<Elite>, DeviceError>;
+
+    /// The best elite, ties by hash.
+    fn best(&self, context: &SearchContext) -> Result<Option<Elite>, DeviceError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn second_parents_are_of_the_same_subpopulation_and_all_of_it_are_drawn() {
+        let mut rng = Rng::new(6);
+        for (states, subpopulation) in [(10, 4), (12, 3), (5, 1), (7, 7), (264, 17)] {
+            let generation = Generation { subpopulation: subpopulation as u32, ..Generation::default() };
+            let mut drawn = vec![false; states];
+            for _ in 0..100 {
+                for slot in 0..states {
+                    // all alike but for their hashes: the first one drawn differs
+                    let (second_parent, differs) =
+                        generation.second_parent(rng.draw(), slot, states, |_| 0, |slot| slot as u64);
+                    assert!(
+                        second_parent / subpopulation == slot / subpopulation && differs == (second_parent != slot)
+                    );
+                    drawn[second_parent] |= differs;
+                }
+            }
+            assert!(subpopulation == 1 || drawn.iter().all(|&drawn| drawn), "{states} {subpopulation}");
+        }
+    }
+}

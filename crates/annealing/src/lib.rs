@@ -1,0 +1,456 @@
+//! A memetic algorithm with simulated annealing: every elite makes a child by copying a connected region from a second
+//! parent, a very short heat-bath anneal from somewhere on the cold side of the schedule, tree moves and a greedy
+//! sweep; the child replaces its own parent if it is not worse and new. When a pool has converged its best goes to the
+//! archive and a new pool begins; now and then the archive itself is the pool.
+//!
+//! This is the host's side: which generation comes next. Children are made where the population lives, see
+//! [`Population`].
+
+mod cpu;
+mod cuda;
+mod driver;
+mod generation;
+mod heat_bath;
+#[cfg(test)]
+mod heat_bath_tests;
+mod operators;
+mod pools;
+mod rating_cache;
+pub mod speed;
+mod state;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod tree_move;
+mod tuning;
+
+// other crates, by the names that their areas have everywhere
+use fangs_base::{error, rng, stop, threads};
+#[cfg(test)]
+use fangs_bounds::reduce;
+use fangs_device as device;
+use fangs_elimination::value_tables;
+use fangs_fang as fang;
+#[cfg(test)]
+use fangs_generate as generate;
+use fangs_kernels as kernels;
+#[cfg(test)]
+use fangs_model::model;
+use fangs_search_core as core;
+
+pub use self::cpu::state_bytes;
+pub use self::cuda::first_kernels::{first_kernels, has_first_kernels};
+pub use self::cuda::lanes::sources;
+
+use self::cpu::{CpuPopulation, begins_with_few};
+use self::cuda::wide;
+use self::generation::{Generation, Population, Replacement, steps};
+use self::operators::OperatorSelection;
+use crate::core::context::SearchContext;
+use crate::core::driver::{Driver, Setup};
+use crate::core::effort::Effort;
+use crate::core::elite::Elite;
+use crate::core::pool::Pool;
+use crate::core::tuning::ROUND_WORK;
+use crate::core::tuning::schedule::ENDS;
+use crate::core::tuning::size::{LARGE_CHILD_WORK, LEAST_SWEEPS};
+use crate::device::{Cuda, DeviceError};
+use crate::error::Error;
+use crate::fang::boltzmann::Boltzmann;
+use crate::rng::Rng;
+use crate::stop::Stop;
+use crate::tuning::wide::GROWTH;
+use crate::tuning::{
+    DOUBLINGS, FIRST_SWEEPS, GREEDY_SWEEPS, HOTTEST_CLIMB, IN_VAIN, LARGE_PATIENCE, LEAST_SUBPOPULATION, LONG_SWEEPS,
+    LONGEST_CLIMB, MOST_SWEEPS, OPENING_SWEEPS, PATIENCE, ROUND_SWEEPS, SHORT_OPENING_SWEEPS, TREE_EVERY,
+};
+use std::sync::Arc;
+
+/// The work of a child of so many sweeps, greedy ones not counted.
+fn child_work(context: &SearchContext, sweeps: u32) -> u64 {
+    u64::from(sweeps + GREEDY_SWEEPS + 1) * context.sweep_work
+}
+
+/// What a generation's offspring do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open {
+        sweeps: u32,
+    },
+    /// From a solution that is known, where offspring take long: each longer and hotter than the last.
+    Climb {
+        sweeps: u32,
+    },
+    Evolve,
+}
+
+/// Makes the driver.
+pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
+    Some(Box::new(Annealing::new(setup.stream(), setup.device.clone())))
+}
+
+/// Makes the driver of few states and long anneals on the CPU.
+pub fn make_long(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
+    Some(Box::new(Annealing::long(setup.stream())))
+}
+
+struct Annealing {
+    population: Box<dyn Population>,
+    device: Option<Arc<Cuda>>,
+    /// What there is to say of the number of states that was asked for.
+    clipped: Option<String>,
+    /// States; 0 before the first round.
+    states: usize,
+    /// What they were on a core that has changed since: the next round begins with them.
+    moved: Option<Vec<Elite>>,
+    /// Whether the core was a large one, and whether all threads made one child together.
+    large: bool,
+    together: bool,
+    /// Sweeps of the anneals that begin a population, where they are [long](Annealing::long).
+    long: Option<u32>,
+    /// Children of the generation in progress, for the first slots.
+    made: usize,
+    generation: Option<Generation>,
+    phase: Phase,
+    sweeps: u32,
+    operators: OperatorSelection,
+    rng: Rng,
+    work: u64,
+    best: i64,
+    /// The least energy found elsewhere that was taken in, or was known when the pool began.
+    adopted: i64,
+    stalled: u32,
+    /// Doublings of sweeps since the last new best, and whether the archive's bests have joined the pool; both on large
+    /// cores.
+    in_vain: u32,
+    joined: bool,
+    epoch: u32,
+    archive: Vec<Elite>,
+    /// The temperatures that generations may choose, by where they end, narrowed by settled assignments: none before
+    /// there are such.
+    temperatures: Vec<Vec<Boltzmann>>,
+    /// The ones at work.
+    end: usize,
+}
+
+impl Annealing {
+    /// A driver without a population; the first round makes one.
+    pub fn new(rng: Rng, device: Option<Arc<Cuda>>) -> Self {
+        Annealing {
+            population: Box::new(CpuPopulation::default()),
+            device,
+            clipped: None,
+            states: 0,
+            moved: None,
+            large: false,
+            together: false,
+            long: None,
+            made: 0,
+            generation: None,
+            phase: Phase::Open { sweeps: FIRST_SWEEPS },
+            sweeps: 5,
+            operators: OperatorSelection::new(),
+            rng,
+            work: 0,
+            best: i64::MAX,
+            adopted: i64::MAX,
+            stalled: 0,
+            in_vain: 0,
+            joined: false,
+            epoch: 0,
+            archive: Vec::new(),
+            temperatures: Vec::new(),
+            end: 0,
+        }
+    }
+
+    /// The same with a state for each thread, annealed longer from pool to pool, on the CPU: what is replacement
+    /// between far parts of a core, as which of many variables are of one kind, neither short anneals nor regions of
+    /// second parents change any more (results/notes/cpu.md).
+    pub fn long(rng: Rng) -> Self {
+        Annealing { long: Some(LONG_SWEEPS), ..Annealing::new(rng, None) }
+    }
+
+    /// The second anneal of a pool.
+    fn opening(&self, context: &SearchContext) -> Phase {
+        let sweeps = match self.population.at_once() {
+            true => SHORT_OPENING_SWEEPS,
+            false if begins_with_few(context, self.epoch) => LONG_SWEEPS,
+            false => OPENING_SWEEPS,
+        };
+        Phase::Open { sweeps: self.long.unwrap_or(sweeps) }
+    }
+
+    /// Sweeps of the first offspring of the first pool, greedy ones not counted.
+    fn base_sweeps(&self, context: &SearchContext) -> u32 {
+        match context.is_large() {
+            true => (LARGE_CHILD_WORK / context.sweep_work.max(1)).clamp(LEAST_SWEEPS.into(), 200) as u32,
+            false => 2,
+        }
+    }
+
+    /// What offspring need of a core is there after that.
+    fn prepare(&self, context: &SearchContext, stop: &Stop) -> Result<(), Error> {
+        // before the first round the population is the CPU's
+        let is_wide = self.device.is_some() && wide::suits(context);
+        if is_wide || self.device.is_none() && self.population.is_together(context) {
+            return Ok(());
+        }
+        let on_host = self.device.is_none();
+        let layout = || if on_host { context.layout(stop).map(drop) } else { Ok(()) };
+        let (layout, regions) = rayon::join(layout, || context.regions(stop).map(drop));
+        layout.and(regions)
+    }
+
+    /// Children anneal by these temperatures from now on.
+    fn heat(&mut self, end: usize) -> Result<(), DeviceError> {
+        self.end = end;
+        self.population.heat(self.temperatures[end].clone())
+    }
+
+    /// States that take second parents from each other.
+    fn subpopulation(&self, context: &SearchContext) -> usize {
+        if !context.is_large() || self.joined || context.falls_into_parts() {
+            return self.states;
+        }
+        let longer = (self.sweeps / self.base_sweeps(context)).max(1) as usize;
+        self.states.div_ceil((self.states / (LEAST_SUBPOPULATION * longer)).max(1))
+    }
+
+    /// The numbers of the next generation.
+    fn next_generation(&mut self, context: &SearchContext) -> Result<Generation, DeviceError> {
+        let draw = self.rng.draw();
+        let narrows = match self.phase {
+            // an anneal that opens says where temperatures end
+            Phase::Open { .. } => false,
+            Phase::Climb { .. } => true,
+            Phase::Evolve => self.population.is_together(context),
+        };
+        if self.temperatures.is_empty() && narrows {
+            self.narrow(context)?;
+        }
+        let (mut cold, mut region) = (self.operators.cold.thresholds(), self.operators.region.thresholds());
+        let (subpopulation, sweeps) = match self.phase {
+            Phase::Open { sweeps } => (0, sweeps),
+            Phase::Climb { sweeps } => {
+                let steps = if self.keeps_climbing(context) { 2 } else { 1 };
+                let choice = (steps * (sweeps / FIRST_SWEEPS).max(1).ilog2() as usize).min(HOTTEST_CLIMB);
+                cold = std::array::from_fn(|k| if k < choice { 0 } else { u32::MAX });
+                // the smallest: states are copies, of which a region has random values
+                region = [u32::MAX; 4];
+                (self.states, sweeps)
+            }
+            Phase::Evolve => (self.subpopulation(context), self.sweeps),
+        };
+        if subpopulation > 0 && self.temperatures.len() > 1 {
+            let end = self.operators.end.choose(self.rng.unit());
+            if end != self.end {
+                self.heat(end)?;
+            }
+        }
+        let never = [u32::MAX; 2];
+        Ok(Generation {
+            draw,
+            subpopulation: subpopulation as u32,
+            sweeps,
+            cold,
+            region,
+            // forests are not waited for before the first pool has opened
+            tree: if self.phase != Phase::Evolve || !self.makes_tree_moves(context) {
+                never
+            } else {
+                self.operators.tree.thresholds()
+            },
+            before: if context.is_large() { self.operators.before.thresholds() } else { never },
+            starts: Generation::starts(),
+        })
+    }
+
+    /// Makes offspring until a round's work is done or something better was found.
+    fn advance(
+        &mut self,
+        context: &SearchContext,
+        pool: &mut Pool,
+        stop: &Stop,
+        effort: &mut Effort,
+    ) -> Result<(), DeviceError> {
+        if let Some(elites) = self.moved.take() {
+            self.follow_core(context, &elites)?;
+        } else if self.states == 0 {
+            effort.note = self.begin(context, pool)?;
+            effort.clipped = self.clipped.take();
+        }
+        let least = if self.population.is_together(context) { ROUND_SWEEPS * context.sweep_work } else { 0 };
+        let round_work = ROUND_WORK.max(least) * self.population.speed(context);
+        // a run that must be repeated does not depend on threads
+        let threads = if context.portable { 1 } else { rayon::current_num_threads() as u64 };
+        let mut work = 0;
+        loop {
+            if self.phase == Phase::Evolve && !self.population.is_together(context) && context.forests(stop).is_err() {
+                return Ok(());
+            }
+            let generation = match self.generation {
+                Some(begun) => begun,
+                None => self.next_generation(context)?,
+            };
+            self.generation = Some(generation);
+            let child_work = child_work(context, generation.sweeps);
+            let (offspring, replacement) = if self.population.at_once() {
+                self.population.make_generation(context, &generation, self.states, stop)?
+            } else {
+                // parts of one size: a few offspring that are left take as long as one for each thread
+                let slots = (threads * round_work / child_work.max(1)).max(16) as usize;
+                let parts = ((self.states + slots / 2) / slots).max(1);
+                let last = (self.made + self.states.div_ceil(parts)).min(self.states);
+                let offspring = self.population.make_offspring(context, &generation, self.made..last, stop)?;
+                let complete = self.made + offspring.made == self.states;
+                let replacement = if complete { Some(self.population.replace(context, &generation)?) } else { None };
+                (offspring, replacement)
+            };
+            for elite in &offspring.best {
+                pool.offer(elite);
+            }
+            self.made += offspring.made;
+            let together = self.population.is_together(context);
+            let of_sweeps = u64::from(offspring.sweeps) * context.sweep_work;
+            work += if together { of_sweeps } else { child_work * offspring.made as u64 };
+            effort.moves += offspring.moves;
+            effort.ratings += offspring.ratings;
+            effort.work = work / self.population.speed(context);
+            if let Some(replacement) = replacement {
+                // a child that all threads make is many rounds' work
+                self.work += if together { child_work } else { work };
+                self.made = 0;
+                self.generation = None;
+                self.follow(context, &generation, &replacement)?;
+                self.adopt(context, pool)?;
+            }
+            // what few states find is told of at the round's end: it is a matter of milliseconds
+            let tells = self.long.is_none() && !offspring.best.is_empty();
+            if work >= round_work || tells || stop.is_set() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Not where one takes longer than the sweeps between two of them: what a generation gains misleads there (rnd1000;
+    /// results/notes/search-cuda.md).
+    fn makes_tree_moves(&self, context: &SearchContext) -> bool {
+        !self.population.is_together(context)
+            && !context.forests(&Stop::new()).expect("no stop is set").is_empty()
+            && self.population.tree_sweeps(context) < f64::from(TREE_EVERY)
+    }
+
+    /// Whether anneals double as long as the run goes on, here where children are made.
+    fn keeps_climbing(&self, context: &SearchContext) -> bool {
+        self.population.is_together(context) && !context.falls_into_parts()
+    }
+
+    /// What follows from a finished generation.
+    fn follow(
+        &mut self,
+        context: &SearchContext,
+        generation: &Generation,
+        replacement: &Replacement,
+    ) -> Result<(), DeviceError> {
+        if let Phase::Open { sweeps } = self.phase {
+            self.phase = match sweeps {
+                // each anneal as long as all before it together, as an end of one is what is told
+                _ if self.population.is_together(context) && sweeps < LONG_SWEEPS => Phase::Open { sweeps: 2 * sweeps },
+                _ if self.keeps_climbing(context) => Phase::Climb { sweeps: 2 * sweeps },
+                FIRST_SWEEPS => self.opening(context),
+                _ => Phase::Evolve,
+            };
+            return if self.temperatures.is_empty() { self.narrow(context) } else { Ok(()) };
+        }
+        if let Phase::Climb { sweeps } = self.phase {
+            self.best = self.best.min(replacement.best);
+            let (together, keeps) = (self.population.is_together(context), self.keeps_climbing(context));
+            self.phase = match sweeps {
+                LONG_SWEEPS.. if together && !keeps => Phase::Evolve,
+                LONGEST_CLIMB.. if !together => self.opening(context),
+                ..LONG_SWEEPS if keeps => Phase::Climb { sweeps: 4 * sweeps },
+                _ => Phase::Climb { sweeps: (2 * sweeps).min(MOST_SWEEPS) },
+            };
+            // the first climbs begin at an assignment that has not settled
+            let settles = self.keeps_climbing(context) && sweeps <= LONG_SWEEPS;
+            return if settles { self.narrow(context) } else { Ok(()) };
+        }
+        let tree_factor = 1.0 + self.population.tree_sweeps(context) / f64::from(generation.sweeps.min(TREE_EVERY));
+        self.operators.note(&replacement.tally, tree_factor, self.end);
+        if replacement.best < self.best {
+            self.best = replacement.best;
+            (self.stalled, self.in_vain) = (0, 0);
+        } else {
+            self.stalled += 1;
+        }
+        if context.is_large() {
+            return self.follow_on_large(context);
+        }
+        let converged = replacement.at_best > self.states / 2;
+        if (converged && self.stalled >= PATIENCE) || self.stalled >= 8 * PATIENCE {
+            self.begin_epoch(context)?;
+        }
+        Ok(())
+    }
+
+    /// Narrows the temperatures by what has settled.
+    fn narrow(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
+        let samples = self.population.top(4)?;
+        let samples: Vec<&[u16]> = samples.iter().map(|elite| &elite.values[..]).collect();
+        let steps_to = |&end: &f64| steps(context.schedule.narrowed(&context.tables, &samples, end));
+        let ends = if context.is_large() { ENDS.len() } else { 1 };
+        self.temperatures = ENDS[..ends].iter().map(steps_to).collect();
+        self.heat(0)
+    }
+
+    /// What follows where a generation takes long: longer offspring, then others' parts, then a new pool.
+    fn follow_on_large(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
+        if self.device.is_some() && self.population.is_together(context) {
+            let sweeps = self.work / context.sweep_work.max(1) / GROWTH;
+            self.sweeps = sweeps.clamp(LEAST_SWEEPS.into(), MOST_SWEEPS.into()) as u32;
+            return Ok(());
+        }
+        // no generation takes longer than all before it together: solutions keep coming
+        let longer = child_work(context, 2 * self.sweeps).saturating_mul(self.states as u64);
+        if self.stalled < LARGE_PATIENCE || longer > self.work {
+            return Ok(());
+        }
+        self.stalled = 0;
+        let base = self.base_sweeps(context);
+        if self.in_vain < IN_VAIN[usize::from(context.falls_into_parts())] {
+            self.in_vain += 1;
+            self.sweeps = (2 * self.sweeps).min(base << DOUBLINGS);
+        } else if self.joined || self.archive.is_empty() {
+            self.begin_epoch(context)?;
+        } else {
+            self.joined = true;
+            self.in_vain = 0;
+            self.sweeps = base;
+            self.archive.iter().try_for_each(|elite| self.population.adopt(elite))?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what others have that is better than the best here: a warm start, too, but into later pools only what
+    /// was found since they began. Only on large cores, whose states come together by components: small ones converge
+    /// too soon (results/notes/cpu.md).
+    fn adopt(&mut self, context: &SearchContext, pool: &Pool) -> Result<(), DeviceError> {
+        if !context.is_large() {
+            return Ok(());
+        }
+        let climbs_on = matches!(self.phase, Phase::Climb { sweeps } if sweeps > LONG_SWEEPS);
+        if self.phase != Phase::Evolve && !climbs_on {
+            if self.epoch > 0 {
+                self.adopted = pool.best();
+            }
+            return Ok(());
+        }
+        let better = |elite: &&Elite| elite.energy.total < self.best.min(self.adopted);
+        if let Some(elite) = pool.elites().first().filter(better) {
+            (self.best, self.adopted) = (elite.energy.total, elite.energy.total);
+            self.population.adopt(elite)?;
+        }
+        Ok(())
+    }
+}

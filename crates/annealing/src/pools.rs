@@ -1,0 +1,129 @@
+//! How the pools of a run begin: the first one, the next one, one on another core, one on the CPU after a device.
+
+use super::cpu::{CpuPopulation, begins_with_few};
+use super::cuda::CudaPopulation;
+use super::cuda::wide::{self, WidePopulation};
+use super::generation::steps;
+use super::{Annealing, Phase, child_work};
+use crate::core::context::SearchContext;
+use crate::core::cuda::unfit;
+use crate::core::elite::Elite;
+use crate::core::pool::Pool;
+use crate::core::population::clipped;
+use crate::device::DeviceError;
+use crate::tuning::{ARCHIVE, CROSS_EVERY, FIRST_SWEEPS, LONG_WORK};
+
+impl Annealing {
+    /// Begins the first pool; says why it is not on the device where there is one.
+    pub(super) fn begin(&mut self, context: &SearchContext, pool: &Pool) -> Result<Option<String>, DeviceError> {
+        let note = self.choose_backend(context)?;
+        // what the CPU has found while the device opened; on large cores it is taken in later
+        let boards = self.device.is_some() && !context.portable && !context.is_large();
+        let goes_on = self.long.is_none() && !self.population.at_once() && begins_with_few(context, 0);
+        let climbs = (goes_on || self.population.is_together(context)) && !pool.elites().is_empty();
+        self.begin_kind(context, if boards || climbs { pool.elites() } else { &[] }, climbs)?;
+        if climbs {
+            self.phase = Phase::Climb { sweeps: FIRST_SWEEPS };
+        }
+        Ok(note)
+    }
+
+    /// Begins a pool, `seeds` among it and, where `fill`, their copies.
+    fn open(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+        self.states = match (self.long, context.population) {
+            // a run that must be repeated does not depend on threads
+            (Some(_), None) if !context.portable => rayon::current_num_threads(),
+            (Some(_), _) => 1,
+            (None, Some(wanted)) => clipped(wanted, self.population.most_states(context)?, &mut self.clipped),
+            (None, None) => self.population.suitable_states(context, self.base_sweeps(context), self.epoch)?,
+        };
+        self.reopen(context, seeds, fill)
+    }
+
+    /// The same with as many states as before.
+    fn reopen(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+        self.made = 0;
+        self.generation = None;
+        (self.best, self.adopted) = (i64::MAX, i64::MAX);
+        (self.stalled, self.in_vain, self.joined) = (0, 0, false);
+        let slots = if fill { self.states } else { self.states.min(seeds.len()) };
+        let seeds: Vec<Elite> = seeds.iter().cycle().take(slots).cloned().collect();
+        self.population.open(context, self.states, &seeds)?;
+        if self.temperatures.is_empty() {
+            self.population.heat(steps(context.schedule))?;
+        }
+        Ok(())
+    }
+
+    /// Begins on a core that is large where the last one, if any, was not, or the other way round: offspring that suit
+    /// the one are too long for the other, and too few or too many.
+    fn begin_kind(&mut self, context: &SearchContext, seeds: &[Elite], fill: bool) -> Result<(), DeviceError> {
+        (self.large, self.together) = (context.is_large(), self.population.is_together(context));
+        self.epoch = 0;
+        self.sweeps = self.base_sweeps(context);
+        if self.phase != Phase::Evolve {
+            self.phase = Phase::Open { sweeps: FIRST_SWEEPS };
+        }
+        self.open(context, seeds, fill)
+    }
+
+    /// Begins on a core that the last one became, with the best states of that.
+    pub(super) fn follow_core(&mut self, context: &SearchContext, elites: &[Elite]) -> Result<(), DeviceError> {
+        let _ = self.choose_backend(context)?;
+        // copies fill the pool: a child whose second parent is its parent's copy takes random values instead
+        if self.states == 0 {
+            // a run that goes on from a checkpoint
+            self.open(context, elites, true)
+        } else if (self.large, self.together) == (context.is_large(), self.population.is_together(context)) {
+            self.reopen(context, elites, true)
+        } else {
+            self.begin_kind(context, elites, true)
+        }
+    }
+
+    /// Where offspring are made from now on; says why it is not the device where there is one.
+    fn choose_backend(&mut self, context: &SearchContext) -> Result<Option<String>, DeviceError> {
+        let Some(device) = &self.device else { return Ok(None) };
+        if let Some(what) = unfit(context) {
+            self.population = Box::new(CpuPopulation::default());
+            return Ok(Some(format!("{}: {what} are searched on the CPU", device.label())));
+        }
+        self.population = match wide::suits(context) {
+            true => Box::new(WidePopulation::new(device, context)?),
+            false => Box::new(CudaPopulation::new(device, context)?),
+        };
+        Ok(None)
+    }
+
+    /// The device failed: what was found is in the pool and the archive; a new population begins on the CPU.
+    pub(super) fn go_on_on_the_host(&mut self) {
+        self.device = None;
+        self.population = Box::new(CpuPopulation::default());
+        (self.states, self.moved) = (0, None);
+        self.phase = Phase::Open { sweeps: FIRST_SWEEPS };
+        self.temperatures.clear();
+    }
+
+    pub(super) fn begin_epoch(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
+        if let Some(best) = self.population.best(context)?
+            && self.archive.iter().all(|kept| kept.hash != best.hash)
+        {
+            self.archive.push(best);
+            self.archive.sort_by_key(|elite| (elite.energy.total, elite.hash));
+            self.archive.truncate(ARCHIVE);
+        }
+        self.epoch += 1;
+        self.long =
+            self.long.map(|sweeps| if child_work(context, 2 * sweeps) <= LONG_WORK { 2 * sweeps } else { sweeps });
+        self.phase = self.opening(context);
+        let large = context.is_large();
+        // every other epoch anneals twice, then four times as long (the ruler sequence): which length pays differs. On
+        // large cores it grows within the epoch
+        self.sweeps = self.base_sweeps(context) << if large { 0 } else { self.epoch.trailing_zeros().min(4) };
+        // now and then the best of earlier pools meet, among as many new states; on large cores they join every pool at
+        // its end
+        let crossed = if !large && self.epoch.is_multiple_of(CROSS_EVERY) { self.states / 2 } else { 0 };
+        let seeds: Vec<Elite> = self.archive.iter().take(crossed).cloned().collect();
+        self.open(context, &seeds, false)
+    }
+}

@@ -1,0 +1,460 @@
+//! A core's tables in device memory, as `kernels/core.cuh` reads them.
+
+use crate::context::SearchContext;
+use crate::device::shared::device_structs;
+use crate::device::{Cuda, DeviceError, DeviceRepr, Held, ValidAsZeroBits};
+use crate::forest::{Forest, NO_PARENT};
+use crate::model::{Cost, Table};
+use crate::row_shape::RowShape;
+use crate::stop::Stop;
+use crate::threads;
+use crate::value_tables::{Incidence, RowEntry, Rows, ValueTables, on_rows};
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Quads of a row, at most: domains of 512 values.
+const MOST_QUADS: u32 = 128;
+
+/// Why a core stays on the CPU, if it does.
+pub fn unfit(context: &SearchContext) -> Option<String> {
+    let tables = &context.tables;
+    let quads = tables.width.iter().max().map_or(0, |width| width.div_ceil(4));
+    if quads > MOST_QUADS {
+        return Some(format!("domains of more than {} values", 4 * MOST_QUADS));
+    }
+    if (0..tables.variables()).any(|v| tables.degree(v) > usize::from(u16::MAX)) {
+        return Some("variables of more than 65535 functions".into());
+    }
+    if !tables.all_copied() {
+        return Some("functions whose tables are too large to lay out".into());
+    }
+    None
+}
+
+device_structs! {
+    /// `kernels/core.cuh`: Core.
+    #[allow(missing_docs, reason = "the kernels describe the fields")]
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct CoreArgument as "Core" {
+        pub variables: i32,
+        pub functions: i32,
+        pub forests: i32,
+        pub shapes: i32,
+        pub strides_count: i32,
+        pub classes: i32,
+        pub quads: i32,
+        pub pad: i32,
+        pub price: i64,
+        pub rows: u64,
+        pub unary_rows: u64,
+        pub info: u64,
+        pub incidences: u64,
+        pub wide: u64,
+        pub more: u64,
+        pub further: u64,
+        pub entries: u64,
+        pub pairs: u64,
+        pub costs: u64,
+        pub unary: u64,
+        pub strides: u64,
+        pub regions: u64,
+        pub class_begin: u64,
+        pub class_members: u64,
+        pub class_info: u64,
+        pub neighbour_begin: u64,
+        pub neighbours: u64,
+        pub forest_levels: u64,
+        pub levels: u64,
+        pub nodes: u64,
+        pub children: u64,
+        pub forest_ratings: u64,
+        pub members: u64,
+        pub row_places: u64,
+        pub class_row_places: u64,
+        pub effects: u64,
+    }
+}
+
+/// What a core takes of device memory. Dropping it frees all.
+pub struct DeviceCore {
+    /// What kernels get.
+    pub argument: CoreArgument,
+    /// How its rows are laid out.
+    pub shape: RowShape,
+    /// Nodes of its largest forest.
+    pub nodes: u32,
+    /// Sum of the domain sizes.
+    pub domains: u64,
+    _held: Held,
+}
+
+/// Uploads tables and keeps them.
+pub struct Uploads<'a> {
+    /// The device.
+    pub cuda: &'a Cuda,
+    /// What it holds.
+    pub held: Held,
+}
+
+impl Uploads<'_> {
+    /// Uploads items, and returns their address.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn items<T: DeviceRepr + Send + Sync + 'static>(&mut self, items: &[T]) -> Result<u64, DeviceError> {
+        self.held.upload(self.cuda, items)
+    }
+
+    /// Uploads items behind `zeros` items of zero.
+    pub fn behind_zeros<T: DeviceRepr + ValidAsZeroBits + Send + Sync + 'static>(
+        &mut self,
+        zeros: usize,
+        items: &[T],
+    ) -> Result<u64, DeviceError> {
+        let mut slice = self.cuda.zeros::<T>(zeros + items.len())?;
+        self.cuda.write(items, &mut slice.slice_mut(zeros..))?;
+        Ok(self.held.keep(self.cuda, slice))
+    }
+}
+
+/// How rows are laid out: in units of 16 bytes, or of 8 where entries are bytes, behind zeros.
+#[derive(Clone, Copy)]
+struct Units {
+    entries: u32,
+    zeros: u32,
+    bytes: bool,
+    /// Where the functions' rows begin among the entries, behind the unary ones.
+    begin: u32,
+}
+
+impl Units {
+    fn new(tables: &ValueTables, shape: RowShape, bytes: bool) -> Units {
+        let begin = (0..tables.variables()).map(|v| tables.unary_at(v) + tables.width[v]).max().unwrap_or(0);
+        let entries = if shape.half { 8 } else { 4 };
+        Units { entries, zeros: tables.width.iter().max().map_or(1, |width| width / entries), bytes, begin }
+    }
+
+    /// The functions' rows as they go up, unless these are bytes.
+    fn words(self, rows: &Rows) -> Cow<'_, [i32]> {
+        if self.bytes {
+            return (&[][..]).into();
+        }
+        let begin = self.begin as usize;
+        if let (4, Rows::Words(entries)) = (self.entries, rows) {
+            return entries[begin..].into();
+        }
+        let of_word = if self.entries == 4 { 1 } else { 2 };
+        on_rows!(rows, entries => {
+            let entries = &entries[begin..];
+            let mut words = vec![0; entries.len() / of_word];
+            let parts = words.chunks_mut(PART).zip(entries.chunks(PART * of_word));
+            let _ = threads::map(parts, |(words, entries)| {
+                for (word, entries) in words.iter_mut().zip(entries.chunks_exact(of_word)) {
+                    *word = entries.iter().rev().fold(0, |word, entry| word << 16 | entry.cost());
+                }
+            });
+            words.into()
+        })
+    }
+
+    fn upload(self, up: &mut Uploads<'_>, rows: &Rows, words: &[i32]) -> Result<u64, DeviceError> {
+        match rows {
+            Rows::Bytes(_, entries) if self.bytes => {
+                up.behind_zeros(8 * self.zeros as usize, &entries[self.begin as usize..])
+            }
+            _ => up.behind_zeros(4 * self.zeros as usize, words),
+        }
+    }
+
+    fn at(self, entry: u32) -> u32 {
+        self.zeros + (entry - self.begin) / self.entries
+    }
+}
+
+impl DeviceCore {
+    /// Uploads a core with its forests and regions.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn new(cuda: &Cuda, context: &SearchContext) -> Result<DeviceCore, DeviceError> {
+        let no_stop = Stop::new();
+        let forests = context.forests(&no_stop).expect("no stop is set");
+        DeviceCore::with(cuda, context, forests, context.regions(&no_stop).expect("no stop is set"), false)
+    }
+
+    /// Without what moves of several variables take, forests and regions; with rows of bytes where these hold all.
+    pub fn without_moves(cuda: &Cuda, context: &SearchContext) -> Result<DeviceCore, DeviceError> {
+        DeviceCore::with(cuda, context, &[], &[], context.row_shape().bytes)
+    }
+
+    fn with(
+        cuda: &Cuda,
+        context: &SearchContext,
+        forests: &[Forest],
+        regions: &[u32],
+        bytes: bool,
+    ) -> Result<DeviceCore, DeviceError> {
+        let tables = &context.tables;
+        let n = tables.variables();
+        let shape = context.row_shape();
+        let units = Units::new(tables, shape, bytes);
+        let unary = tables.rows().unary(0, units.begin as usize);
+        // side by side: one after the other they took a sixth of scen06's time to its best value
+        let ((words, incidences), (functions, (forest_lists, effects))) = rayon::join(
+            || rayon::join(|| units.words(tables.rows()), || incidences(tables, units, shape.wide)),
+            || {
+                let kept = || if shape.keeps { effects(context, units) } else { Default::default() };
+                rayon::join(|| functions(tables), || (Forests::new(tables, forests, units), kept()))
+            },
+        );
+        let mut class_begin = vec![0];
+        let mut class_members = Vec::new();
+        for class in &context.order.classes {
+            class_members.extend_from_slice(class);
+            class_begin.push(class_members.len() as u32);
+        }
+        let [info, incidences, wide, more, further] = incidences;
+        let infos = info.as_chunks::<4>().0;
+        let class_info: Vec<u32> = class_members.iter().flat_map(|&v| infos[v as usize]).collect();
+        let (entries, pairs, costs, unary_at) = functions;
+        let (neighbour_begin, neighbours) = context.graph.arrays();
+        let Forests { lists: [forest_levels, levels, nodes, children], ratings, members } = &forest_lists;
+        let [row_places, class_row_places, effects] = &effects;
+        let mut up = Uploads { cuda, held: Held::default() };
+        let argument = CoreArgument {
+            variables: n as i32,
+            functions: tables.problem.functions.len() as i32,
+            forests: forests.len() as i32,
+            shapes: (regions.len() / n.max(1)) as i32,
+            strides_count: context.order.strides.len() as i32,
+            classes: context.order.classes.len() as i32,
+            quads: shape.quads as i32,
+            pad: n.next_multiple_of(16) as i32,
+            price: tables.price(),
+            rows: units.upload(&mut up, tables.rows(), &words)?,
+            unary_rows: up.items(unary)?,
+            info: up.items(&info)?,
+            incidences: up.items(&incidences)?,
+            wide: up.items(&wide)?,
+            more: up.items(&more)?,
+            further: up.items(&further)?,
+            entries: up.items(&entries)?,
+            pairs: up.items(&pairs)?,
+            costs: up.items(&costs)?,
+            unary: up.items(&unary_at)?,
+            strides: up.items(&context.order.strides)?,
+            regions: up.items(regions)?,
+            class_begin: up.items(&class_begin)?,
+            class_members: up.items(&class_members)?,
+            class_info: up.items(&class_info)?,
+            neighbour_begin: up.items(neighbour_begin)?,
+            neighbours: up.items(neighbours)?,
+            forest_levels: up.items(forest_levels)?,
+            levels: up.items(levels)?,
+            nodes: up.items(nodes)?,
+            children: up.items(children)?,
+            forest_ratings: up.items(ratings)?,
+            members: up.items(members)?,
+            row_places: up.items(row_places)?,
+            class_row_places: up.items(class_row_places)?,
+            effects: up.items(effects)?,
+        };
+        Ok(DeviceCore {
+            argument,
+            shape,
+            nodes: forests.iter().map(|forest| forest.nodes.len() as u32).max().unwrap_or(0),
+            domains: tables.problem.domains.iter().map(|&domain| u64::from(domain)).sum(),
+            _held: up.held,
+        })
+    }
+}
+
+/// Variables, their incidences, and what does not fit into those.
+fn incidences(tables: &ValueTables, units: Units, wide: bool) -> [Vec<u32>; 5] {
+    let variables: Vec<usize> = (0..tables.variables()).collect();
+    let parts = threads::map(variables.chunks(PART), |variables| Incidences::of(tables, units, wide, variables));
+    let mut all = Incidences::default();
+    parts.into_iter().for_each(|part| all.append(part));
+    // what is loaded ahead of a variable without functions
+    all.incidences.extend([0; 4]);
+    [all.info, all.incidences, all.ends, all.more, all.further]
+}
+
+/// Variables whose incidences a thread lays out at a time.
+const PART: usize = 1 << 14;
+
+/// Those of some variables, as `kernels/core.cuh` reads them.
+#[derive(Default)]
+struct Incidences {
+    info: Vec<u32>,
+    incidences: Vec<u32>,
+    ends: Vec<u32>,
+    more: Vec<u32>,
+    further: Vec<u32>,
+}
+
+impl Incidences {
+    fn of(tables: &ValueTables, units: Units, wide: bool, variables: &[usize]) -> Self {
+        let mut part = Incidences::default();
+        for &v in variables {
+            let all = binaries_first(tables, v);
+            let binaries = all.iter().filter(|incidence| ValueTables::binary(incidence).is_some()).count();
+            let has_more = all.iter().any(|incidence| !tables.further(incidence).is_empty());
+            let first = part.more.len() as u32 / 2;
+            let shape = tables.domain(v) as u32 | (tables.width[v] / 4) << 16 | u32::from(has_more) << 31;
+            part.info.extend([first, (all.len() | binaries << 16) as u32, tables.unary_at(v) / 4, shape]);
+            for incidence in all {
+                // without a second variable its stride is 0, and 0 is a variable like any other
+                let second = if incidence.second_stride == 0 { 0 } else { incidence.second };
+                let packed = if wide { incidence.first } else { incidence.first | second << 16 };
+                let strides = [incidence.first_stride, incidence.second_stride].map(|stride| stride / units.entries);
+                part.incidences.extend([units.at(incidence.base), packed, strides[0], strides[1]]);
+                if wide {
+                    part.ends.extend([incidence.first, incidence.second]);
+                }
+                let rest = tables.further(incidence);
+                part.more.extend([part.further.len() as u32 / 2, rest.len() as u32]);
+                part.further.extend(rest.iter().flat_map(|&(variable, stride)| [variable, stride / units.entries]));
+            }
+        }
+        part
+    }
+
+    /// Goes on with those of the next variables.
+    fn append(&mut self, mut next: Self) {
+        let (first, further) = (self.more.len() as u32 / 2, self.further.len() as u32 / 2);
+        next.info.chunks_exact_mut(4).for_each(|info| info[0] += first);
+        next.more.chunks_exact_mut(2).for_each(|more| more[0] += further);
+        self.info.append(&mut next.info);
+        self.incidences.append(&mut next.incidences);
+        self.ends.append(&mut next.ends);
+        self.more.append(&mut next.more);
+        self.further.append(&mut next.further);
+    }
+}
+
+/// The functions on a variable in the order in which they are laid out.
+fn binaries_first(tables: &ValueTables, v: usize) -> Vec<&Incidence> {
+    let mut all: Vec<&Incidence> = tables.incidences(v).iter().collect();
+    all.sort_by_key(|incidence| ValueTables::binary(incidence).is_none());
+    all
+}
+
+/// Where each variable's row is, those of the members of classes, and the effects: what a change of a variable's value
+/// changes among others' rows (`kernels/rating_cache.cuh`).
+fn effects(context: &SearchContext, units: Units) -> [Vec<u32>; 3] {
+    let tables = &context.tables;
+    let mut of: Vec<Vec<[u32; 4]>> = vec![Vec::new(); tables.variables()];
+    let place = |v: usize| [tables.unary_at(v), tables.width[v]].map(|entries| entries / units.entries);
+    let mut number = 0;
+    for u in 0..tables.variables() {
+        let [first, length] = place(u);
+        for incidence in binaries_first(tables, u) {
+            let is_binary = ValueTables::binary(incidence).is_some();
+            let more = !tables.further(incidence).is_empty();
+            let shape = length | u32::from(more) << 30 | u32::from(!is_binary) << 31;
+            let row = if is_binary { units.at(incidence.base) } else { number };
+            for (v, stride) in tables.others(incidence) {
+                of[v as usize].push([first, shape, row, stride / units.entries]);
+            }
+            number += 1;
+        }
+    }
+    let mut begin = 0;
+    let row_places: Vec<[u32; 4]> = (0..)
+        .zip(&of)
+        .map(|(v, effects)| {
+            let ([row, length], count) = (place(v as usize), effects.len() as u32);
+            begin += count;
+            [v | tables.problem.domains[v as usize] << 16, row | length << 16, begin - count, count]
+        })
+        .collect();
+    let members = context.order.classes.iter().flatten().flat_map(|&v| row_places[v as usize]).collect();
+    [row_places.concat(), members, of.concat().concat()]
+}
+
+/// The functions, their variables, their own costs, equal tables once, and where the unary ones begin.
+fn functions(tables: &ValueTables) -> (Vec<u32>, Vec<u32>, Vec<Cost>, Vec<u64>) {
+    let problem = &tables.problem;
+    let (mut entries, mut pairs) = (vec![], vec![]);
+    // equal tables once
+    let mut known: FxHashMap<usize, u64> = FxHashMap::default();
+    let (mut tables, mut length) = (Vec::with_capacity(problem.functions.len()), 0);
+    for function in &problem.functions {
+        let Table::Dense(table) = &function.table else { continue };
+        let base = *known.entry(table.address()).or_insert_with(|| {
+            tables.push(table);
+            length += table.len() as u64;
+            length - table.len() as u64
+        });
+        entries.extend([base as u32, (base >> 32) as u32, pairs.len() as u32 / 2, function.scope.len() as u32]);
+        let mut stride = 1;
+        for &v in function.scope.iter().rev() {
+            pairs.extend([v, stride]);
+            stride *= problem.domains[v as usize];
+        }
+    }
+    let mut costs = vec![0; length as usize];
+    let mut rest = &mut costs[..];
+    let places = tables.iter().map(|table| rest.split_off_mut(..table.len()).unwrap_or_default());
+    let mut places: Vec<&mut [Cost]> = places.collect();
+    let _ = threads::map(places.chunks_mut(PART).zip(tables.chunks(PART)), |(places, tables)| {
+        for (place, table) in places.iter_mut().zip(tables) {
+            place.iter_mut().zip(table.iter()).for_each(|(to, cost)| *to = cost);
+        }
+    });
+    let mut unary = Vec::with_capacity(problem.variables());
+    for own in &problem.unary {
+        unary.push(costs.len() as u64);
+        costs.extend_from_slice(own);
+    }
+    (entries, pairs, costs, unary)
+}
+
+/// The forests of tree moves: where each one's levels begin, levels, nodes and their children; what a move rates;
+/// members.
+struct Forests {
+    lists: [Vec<u32>; 4],
+    ratings: Vec<u64>,
+    members: Vec<u8>,
+}
+
+impl Forests {
+    fn new(tables: &ValueTables, forests: &[Forest], units: Units) -> Forests {
+        let (mut of_forest, mut levels, mut nodes, mut children) = (vec![], vec![], vec![], vec![]);
+        let (mut ratings, mut members) = (vec![], vec![]);
+        for forest in forests {
+            of_forest.push(levels.len() as u32);
+            let first = nodes.len() as u32 / 8;
+            // a forest's last level ends where the next one's first begins
+            levels.extend(forest.levels[..forest.levels.len() - 1].iter().map(|&level| first + level));
+            let mut own: Vec<Vec<u32>> = vec![Vec::new(); forest.nodes.len()];
+            for (place, node) in forest.nodes.iter().enumerate() {
+                if node.parent != NO_PARENT {
+                    own[node.parent as usize].push(place as u32);
+                }
+            }
+            for (node, own) in forest.nodes.iter().zip(&own) {
+                let strides = [node.up_stride, node.down_stride].map(|stride| stride / units.entries);
+                nodes.extend([node.variable, node.parent]);
+                // a root has no edge
+                if node.parent == NO_PARENT {
+                    nodes.extend([0; 4]);
+                } else {
+                    nodes.extend([units.at(node.up), strides[0], units.at(node.down), strides[1]]);
+                }
+                nodes.extend([children.len() as u32, own.len() as u32]);
+                children.extend_from_slice(own);
+            }
+            ratings.push(forest.ratings(tables));
+            members.extend(forest.member.iter().map(|&member| u8::from(member)));
+        }
+        of_forest.push(levels.len() as u32);
+        levels.push(nodes.len() as u32 / 8);
+        Forests { lists: [of_forest, levels, nodes, children], ratings, members }
+    }
+}
+
+/// Keeps a device open for as long as its memory is used.
+pub type Device = Arc<Cuda>;

@@ -1,0 +1,164 @@
+//! The list of the drivers.
+
+use crate::annealing;
+use crate::core::driver::{Driver, Setup};
+use crate::device::Source;
+use crate::drivers::{cycling, ejection, guided, limited_discrepancy, lns, one_flip, spins, sums, tabu, weighting};
+use crate::options::DriverChoice;
+
+/// All drivers. Those of a portfolio draw their streams in this order.
+const DRIVERS: &[Entry] = &[
+    Entry {
+        name: "anneal",
+        about: "Simulated annealing of a population, with recombination",
+        on_device: true,
+        beside_device: false,
+        kernels: annealing::sources,
+        make: annealing::make,
+    },
+    Entry {
+        name: "tabu",
+        about: "Tabu search, also from two parents with partition crossover",
+        on_device: true,
+        beside_device: false,
+        kernels: tabu::sources,
+        make: tabu::make,
+    },
+    Entry {
+        name: "lns",
+        about: "Large-neighbourhood search with propagation",
+        on_device: false,
+        beside_device: true,
+        kernels: Vec::new,
+        make: lns::make,
+    },
+    Entry {
+        name: "weighting",
+        about: "Local search that raises the weights of violated constraints",
+        on_device: true,
+        beside_device: true,
+        kernels: weighting::sources,
+        make: weighting::make,
+    },
+    Entry {
+        name: "limited-discrepancy",
+        about: "Limited-discrepancy search",
+        on_device: false,
+        beside_device: true,
+        kernels: Vec::new,
+        make: limited_discrepancy::make,
+    },
+    Entry {
+        name: "long-anneal",
+        about: "Annealing on the CPU, with few states and ever longer anneals",
+        on_device: false,
+        beside_device: true,
+        kernels: Vec::new,
+        make: annealing::make_long,
+    },
+    Entry {
+        name: "one-flip",
+        about: "Tabu search and path relinking on binary variables in pairs",
+        on_device: false,
+        beside_device: true,
+        kernels: Vec::new,
+        make: one_flip::make,
+    },
+    Entry {
+        name: "ejection",
+        about: "Ejection chains: a change, what hard functions then ask for, annealed as one move",
+        on_device: false,
+        beside_device: true,
+        kernels: Vec::new,
+        make: ejection::make,
+    },
+    Entry {
+        name: sums::NAME,
+        about: "Local search that keeps the sums of linear and counting functions",
+        on_device: true,
+        beside_device: true,
+        kernels: sums::sources,
+        make: sums::make,
+    },
+    Entry {
+        name: DriverChoice::GUIDED.0,
+        about: "Trajectories that a local heuristic draws; needs --heuristic",
+        on_device: true,
+        beside_device: false,
+        kernels: guided::sources,
+        make: guided::make,
+    },
+    Entry {
+        name: "cycling",
+        about: "Anneals from the best solution, warmed up again, of which the better parts are kept",
+        on_device: false,
+        beside_device: true,
+        kernels: Vec::new,
+        make: cycling::make,
+    },
+    Entry {
+        name: spins::NAME,
+        about: "The same for binary variables in pairs, on the network as it was read",
+        on_device: true,
+        beside_device: false,
+        kernels: spins::sources,
+        make: spins::make,
+    },
+];
+
+/// A driver as the command line and the portfolio know it.
+pub struct Entry {
+    /// Its name, also in the CSV's `source` column.
+    pub name: &'static str,
+    about: &'static str,
+    /// Whether it works on a device where there is one, in turn with others.
+    pub on_device: bool,
+    /// Whether it works on the CPU beside a device. One that does neither is no part of the portfolio.
+    pub beside_device: bool,
+    /// Its kernels.
+    kernels: fn() -> Vec<Source>,
+    /// Makes it; nothing where it needs a heuristic and there is none.
+    pub make: fn(&mut Setup<'_>) -> Option<Box<dyn Driver>>,
+}
+
+impl DriverChoice {
+    /// All choices, with a line about each.
+    pub fn all() -> impl Iterator<Item = (DriverChoice, &'static str)> {
+        let all = "All of the following but guided in turn, more time for those that improve the solution";
+        let drivers = DRIVERS.iter().map(|driver| (DriverChoice(driver.name), driver.about));
+        std::iter::once((DriverChoice::PORTFOLIO, all)).chain(drivers)
+    }
+
+    /// The choice of that name.
+    pub fn named(name: &str) -> Option<DriverChoice> {
+        DriverChoice::all().map(|(choice, _)| choice).find(|choice| choice.0 == name)
+    }
+
+    /// The drivers that it stands for.
+    pub fn drivers(self) -> impl Iterator<Item = &'static Entry> {
+        let takes_part = |driver: &Entry| driver.on_device || driver.beside_device;
+        let is_all = self == DriverChoice::PORTFOLIO;
+        DRIVERS.iter().filter(move |driver| if is_all { takes_part(driver) } else { driver.name == self.0 })
+    }
+}
+
+/// Kernels of all drivers.
+pub fn sources() -> Vec<Source> {
+    DRIVERS.iter().flat_map(|driver| (driver.kernels)()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_choice_is_found_by_its_name_and_stands_for_drivers() {
+        let all: Vec<DriverChoice> = DriverChoice::all().map(|(choice, _)| choice).collect();
+        for (place, choice) in all.iter().enumerate() {
+            assert!(!all[..place].contains(choice) && DriverChoice::named(choice.name()) == Some(*choice));
+            let count = choice.drivers().count();
+            assert_eq!(count, if *choice == DriverChoice::PORTFOLIO { DRIVERS.len() } else { 1 }, "{}", choice.name());
+        }
+        assert!(all.contains(&DriverChoice::GUIDED) && DriverChoice::named("magic").is_none());
+    }
+}
