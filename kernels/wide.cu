@@ -1,6 +1,6 @@
-// One state over the whole device: all blocks visit the variables of a color class together, then wait for each other.
-// Values lie in global memory, where only the second-level cache is the same for all blocks: they are read and written
-// there (`volatile`). Equal, bit for bit, to a child that all threads of the CPU make (`sweep_together`).
+// One state over the whole device: all blocks visit the variables of a color class together, then wait for each other,
+// or end. Values lie in global memory, where only the second-level cache is the same for all blocks: those that wait
+// read and write them there (`volatile`). Equal, bit for bit, to a child that all threads of the CPU make (`sweep_together`).
 #include "constants.cuh"
 #include "crossover.cuh"
 #include "state_lanes.cuh"
@@ -51,14 +51,40 @@ template <class V> __global__ void scatter(Core core, V *values, u64 draw) {
     if (v < core.variables) values[v] = below(mix(draw, v), domain_of(__ldg(core.info + v)));
 }
 
+// This thread's place in its lane group.
+template <class T> __device__ __forceinline__ T lanes_here() {
+    const u32 lane = threadIdx.x % 32;
+    return T{(int)(lane % T::LANES), (u32)((1ull << T::LANES) - 1) << lane / T::LANES * T::LANES};
+}
+
+// Visits a member of a color class; returns 1 to the lane that changed it.
+template <class T, class V>
+__device__ __forceinline__ u32 visit_member(const Core &core, const T &lanes, const Values<V> &x, u32 member,
+                                            const Step &step) {
+    const u32 variable = __ldg(core.class_members + member);
+    const uint4 info = __ldg(core.class_info + member);
+    const Ahead<T> ahead(core, lanes, info);
+    return visit(core, lanes, x, variable, info, ahead, step.boltzmann, mix(step.draw, variable));
+}
+
+// Makes the visits of one color class of a sweep. It is launched once for each class if classes have more variables
+// than threads are on the device: blocks that end make room for others, and nobody waits for threads of two visits.
+template <int NV, int NN, int Q, bool HALF, class V>
+__global__ void __launch_bounds__(256) visits(Core core, V *values, Step step, u32 begin, u32 end, Outcome *outcome) {
+    using T = StateLanes<NV, NN, Q, HALF>;
+    const u32 member = begin + (blockIdx.x * blockDim.x + threadIdx.x) / T::LANES;
+    u32 moved = 0;
+    if (member < end) moved = visit_member(core, lanes_here<T>(), Values<V>{values, 1}, member, step);
+    const u32 moves = __syncthreads_count(moved);
+    if (threadIdx.x == 0 && moves) atomicAdd(&outcome->moves, (u64)moves);
+}
+
 // Makes sweeps.
 template <int NV, int NN, int Q, bool HALF, class V>
 __global__ void __launch_bounds__(256) sweeps(Core core, V *values, const Step *steps, u32 count, Outcome *outcome) {
     using T = StateLanes<NV, NN, Q, HALF>;
-    constexpr u32 LANES = T::LANES;
-    const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, all = gridDim.x * blockDim.x / LANES;
-    const u32 warp_lane = threadIdx.x % 32;
-    const T lanes{(int)(warp_lane % LANES), (u32)((1ull << LANES) - 1) << warp_lane / LANES * LANES};
+    const u32 group = (blockIdx.x * blockDim.x + threadIdx.x) / T::LANES, all = gridDim.x * blockDim.x / T::LANES;
+    const T lanes = lanes_here<T>();
     const Values<volatile V> x{values, 1};
     const Device wait{&outcome->arrived, 0};
     u32 moves = 0;
@@ -66,18 +92,14 @@ __global__ void __launch_bounds__(256) sweeps(Core core, V *values, const Step *
         const Step step = steps[k];
         SweepPath path(core, step.order);
         for (u32 c = 0; c < core.classes; c++) {
-            for (u32 member = path.place + thread / LANES; member < path.end; member += all) {
-                const u32 variable = __ldg(core.class_members + member);
-                const uint4 info = __ldg(core.class_info + member);
-                const Ahead<T> ahead(core, lanes, info);
-                moves += visit(core, lanes, x, variable, info, ahead, step.boltzmann, mix(step.draw, variable));
-            }
+            for (u32 member = path.place + group; member < path.end; member += all)
+                moves += visit_member(core, lanes, x, member, step);
             path.next_class(core);
             wait();
         }
     }
     moves = warp_sum(moves);
-    if (warp_lane == 0) atomicAdd(&outcome->moves, (u64)moves);
+    if (threadIdx.x % 32 == 0) atomicAdd(&outcome->moves, (u64)moves);
 }
 
 // Makes `values` the best combination of both.

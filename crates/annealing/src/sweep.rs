@@ -40,12 +40,17 @@ pub(crate) fn sweep<R: RatingSource + Copy>(
     Some(())
 }
 
-/// All color classes, from one that `order` chooses in a stride that it chooses.
-fn classes(context: &SearchContext, order: u64) -> impl Iterator<Item = &[u32]> {
+/// The numbers of all color classes, from one that `order` chooses in a stride that it chooses.
+pub(crate) fn class_numbers(context: &SearchContext, order: u64) -> impl Iterator<Item = usize> + use<> {
     let count = context.order.classes.len();
     let first = below(order, count as u64) as usize;
     let stride = context.order.strides[below(mix(order, 0), context.order.strides.len() as u64) as usize] as usize;
-    (0..count).map(move |k| &context.order.classes[(first + k * stride) % count][..])
+    (0..count).map(move |k| (first + k * stride) % count)
+}
+
+/// All color classes in that order.
+fn classes(context: &SearchContext, order: u64) -> impl Iterator<Item = &[u32]> {
+    class_numbers(context, order).map(|class| &context.order.classes[class][..])
 }
 
 /// The same sweep by all threads: as the variables of a class do not see each other, each takes the value that it takes

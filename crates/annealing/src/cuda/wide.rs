@@ -7,7 +7,6 @@ use super::{Standing, disagreement, missing, packed, unpacked};
 use crate::core::context::SearchContext;
 use crate::core::cuda::{CoreArgument, Device, DeviceCore};
 use crate::core::elite::Elite;
-use crate::core::row_shape::RowShape;
 use crate::cuda::lanes::StateLanes;
 use crate::device::shared::device_structs;
 use crate::device::{Blocks, CudaSlice, DeviceError, Held, Kernel, PushKernelArg, Source, ValidAsZeroBits};
@@ -16,6 +15,7 @@ use crate::generation::{self, ChildPlan, Generation, Offspring, Population, Repl
 use crate::kernels;
 use crate::rng::mix;
 use crate::stop::Stop;
+use crate::sweep::class_numbers;
 use crate::tuning::GREEDY_SWEEPS;
 use crate::tuning::device::MOST_LANES;
 use crate::tuning::wide::{BARRIER, MOST_SHARED, OCCUPANCY, SPEED, TELLING, TURN_WORK};
@@ -93,56 +93,86 @@ struct Growing {
 
 struct Program {
     scatter: Kernel,
+    /// All sweeps of a launch, or the visits of a class.
     sweeps: Kernel,
+    by_class: bool,
+    /// Where each class begins among the members of all, and their number.
+    class_begin: Vec<u32>,
+    /// Lanes of a visit.
+    lanes: u32,
     combine: Kernel,
     measure: Kernel,
     /// Blocks that are on the device at once: of sweeps, as many as the widest class needs, and of a combination.
     blocks: [u32; 2],
 }
 
-/// The kernels for a core.
-fn source(lanes: StateLanes, bytes: u32, wide: bool, byte_rows: bool) -> Source {
-    let source = kernels::source("wide.cu").declare(&value_tables::declared()).declare(&generation::declared());
-    let source = source.asserts::<CoreArgument>().asserts::<Step>().asserts::<Outcome>().asserts::<CrossoverArgument>();
-    let source = if wide { source.constant("WIDE", 1) } else { source };
-    let source = if byte_rows { source.constant("BYTE_ROWS", 1) } else { source };
-    let [sweeps, others @ ..] = names(lanes, bytes);
-    others.into_iter().fold(source.kernel(sweeps), Source::kernel)
+/// What the kernels of a core depend on.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    lanes: StateLanes,
+    /// Bytes of a value.
+    bytes: u32,
+    wide: bool,
+    byte_rows: bool,
+    /// Whether a launch makes the visits of one class.
+    by_class: bool,
 }
 
-/// Sweeps, then scatter, combine and measure.
-fn names(StateLanes { parts, slots, units, half }: StateLanes, bytes: u32) -> [String; 4] {
-    let value = format!("u{}", 8 * bytes);
-    [
-        format!("sweeps<{parts}, {slots}, {units}, {half}, {value}>"),
-        format!("scatter<{value}>"),
-        format!("combine<{value}>"),
-        format!("measure<{value}>"),
-    ]
+impl Shape {
+    /// The shape for a core on a device: as many lanes a visit as a device has for each variable of a class, and no more
+    /// than find functions. If it has none for each, a launch makes the visits of one class.
+    fn of(cuda: &Device, context: &SearchContext) -> Shape {
+        let row = context.row_shape();
+        let n = context.variables();
+        let degree = (0..n).map(|v| context.tables.degree(v)).sum::<usize>() / n.max(1);
+        let each = (cuda.info.multiprocessors * OCCUPANCY) as usize / widest(context);
+        let most = each.min(degree).clamp(1, MOST_LANES as usize);
+        let lanes = StateLanes::new(row.quads, row.half, 1 << most.ilog2());
+        Shape { lanes, bytes: value_bytes(context), wide: row.wide, byte_rows: row.bytes, by_class: each == 0 }
+    }
+
+    fn source(self) -> Source {
+        let source = kernels::source("wide.cu").declare(&value_tables::declared()).declare(&generation::declared());
+        let source = source.asserts::<CoreArgument>().asserts::<Step>().asserts::<Outcome>();
+        let source = source.asserts::<CrossoverArgument>();
+        let source = if self.wide { source.constant("WIDE", 1) } else { source };
+        let source = if self.byte_rows { source.constant("BYTE_ROWS", 1) } else { source };
+        let [sweeps, others @ ..] = self.names();
+        others.into_iter().fold(source.kernel(sweeps), Source::kernel)
+    }
+
+    /// Sweeps or visits, then scatter, combine and measure.
+    fn names(self) -> [String; 4] {
+        let StateLanes { parts, slots, units, half } = self.lanes;
+        let value = format!("u{}", 8 * self.bytes);
+        let sweeps = if self.by_class { "visits" } else { "sweeps" };
+        [
+            format!("{sweeps}<{parts}, {slots}, {units}, {half}, {value}>"),
+            format!("scatter<{value}>"),
+            format!("combine<{value}>"),
+            format!("measure<{value}>"),
+        ]
+    }
 }
 
 /// Kernels for every kind of lanes.
 pub fn sources() -> Vec<Source> {
     let lanes = |quads: u32, half: bool| StateLanes::new(quads, half, if quads < 4 { 4 } else { 1 });
-    let narrow = [1, 2, 4, 8, 16, 32, 64].map(|quads| source(lanes(quads, quads > 1), 1, quads < 8, quads == 8));
-    let others = [false, true].map(|byte_rows| source(StateLanes::new(2, true, 1), 1, true, byte_rows));
-    let others = others.into_iter().chain([source(lanes(128, false), 2, true, false)]);
-    narrow.into_iter().chain(others).collect()
+    let plain = |lanes| Shape { lanes, bytes: 1, wide: true, byte_rows: false, by_class: false };
+    let narrow = [1, 2, 4, 8, 16, 32, 64].map(|quads| {
+        let shape = plain(lanes(quads, quads > 1));
+        Shape { wide: quads < 8, byte_rows: quads == 8, ..shape }
+    });
+    let single = plain(StateLanes::new(2, true, 1));
+    let long = Shape { bytes: 2, ..plain(lanes(128, false)) };
+    let others = [single, Shape { byte_rows: true, ..single }, long];
+    let all = narrow.into_iter().chain(others);
+    all.flat_map(|shape| [shape, Shape { by_class: true, ..shape }]).map(Shape::source).collect()
 }
 
 /// The kernels of a core that suits, on a device.
 pub(crate) fn source_of(cuda: &Device, context: &SearchContext) -> Source {
-    let shape = context.row_shape();
-    source(lanes(cuda, context, shape), value_bytes(context), shape.wide, shape.bytes)
-}
-
-/// The lanes of a visit: as many as a device has for each variable of a class, and no more than find functions.
-fn lanes(cuda: &Device, context: &SearchContext, shape: RowShape) -> StateLanes {
-    let n = context.variables();
-    let degree = (0..n).map(|v| context.tables.degree(v)).sum::<usize>() / n.max(1);
-    let each = (cuda.info.multiprocessors * OCCUPANCY) as usize / widest(context);
-    let most = each.min(degree).clamp(1, MOST_LANES as usize);
-    StateLanes::new(shape.quads, shape.half, 1 << most.ilog2())
+    Shape::of(cuda, context).source()
 }
 
 /// Variables of the widest class.
@@ -151,31 +181,47 @@ fn widest(context: &SearchContext) -> usize {
 }
 
 impl Program {
-    fn new(cuda: &Device, context: &SearchContext, shape: RowShape) -> Result<Program, DeviceError> {
-        let lanes = lanes(cuda, context, shape);
-        let module = cuda.load(&source(lanes, value_bytes(context), shape.wide, shape.bytes))?;
-        let [sweeps, scatter, combine, measure] = names(lanes, value_bytes(context));
+    fn new(cuda: &Device, context: &SearchContext, shape: Shape) -> Result<Program, DeviceError> {
+        let module = cuda.load(&shape.source())?;
+        let [sweeps, scatter, combine, measure] = shape.names();
         let kernel = |name: &str| module.kernel(name, 0);
         let (sweeps, combine) = (kernel(&sweeps)?, kernel(&combine)?);
         let at_once = |kernel: &Kernel, threads: u64| {
             let all = kernel.blocks_per_multiprocessor(THREADS, 0)? * cuda.info.multiprocessors;
             Ok::<_, DeviceError>(threads.div_ceil(THREADS.into()).clamp(1, all.max(1).into()) as u32)
         };
+        let lanes = shape.lanes.count();
         let blocks = [
-            at_once(&sweeps, widest(context) as u64 * u64::from(lanes.count()))?,
+            at_once(&sweeps, widest(context) as u64 * u64::from(lanes))?,
             at_once(&combine, context.variables() as u64)?,
         ];
-        Ok(Program { scatter: kernel(&scatter)?, sweeps, combine, measure: kernel(&measure)?, blocks })
+        let ends = context.order.classes.iter().scan(0, |end, class| {
+            *end += class.len() as u32;
+            Some(*end)
+        });
+        let class_begin = std::iter::once(0).chain(ends).collect();
+        let (scatter, measure, by_class) = (kernel(&scatter)?, kernel(&measure)?, shape.by_class);
+        Ok(Program { scatter, sweeps, by_class, class_begin, lanes, combine, measure, blocks })
     }
 }
 
 impl WidePopulation {
     /// Without a state.
     pub fn new(cuda: &Device, context: &SearchContext) -> Result<WidePopulation, DeviceError> {
+        Self::shaped(cuda, context, Shape::of(cuda, context))
+    }
+
+    /// As [`WidePopulation::new`], with a launch for each class, whatever their sizes.
+    #[cfg(test)]
+    pub fn by_class(cuda: &Device, context: &SearchContext) -> Result<WidePopulation, DeviceError> {
+        Self::shaped(cuda, context, Shape { by_class: true, ..Shape::of(cuda, context) })
+    }
+
+    fn shaped(cuda: &Device, context: &SearchContext, shape: Shape) -> Result<WidePopulation, DeviceError> {
         // bounds use the device too
         let cuda = cuda.beside()?;
         let core = DeviceCore::without_moves(&cuda, context)?;
-        let (n, bytes) = (context.variables(), value_bytes(context));
+        let (n, bytes) = (context.variables(), shape.bytes);
         let row = || cuda.zeros::<u8>(core.argument.pad as usize * bytes as usize);
         let mut held = Held::default();
         let crossover = CrossoverArgument {
@@ -183,7 +229,7 @@ impl WidePopulation {
             delta: held.keep(&cuda, cuda.zeros::<i64>(n)?),
         };
         Ok(WidePopulation {
-            program: Program::new(&cuda, context, core.shape)?,
+            program: Program::new(&cuda, context, shape)?,
             bytes,
             values: [row()?, row()?],
             state: Standing::of(&Elite::none()),
@@ -241,9 +287,23 @@ impl WidePopulation {
     }
 
     /// Makes the child's next sweeps; returns its moves.
-    fn sweep(&mut self, steps: &[Step]) -> Result<u64, DeviceError> {
+    fn sweep(&mut self, context: &SearchContext, steps: &[Step]) -> Result<u64, DeviceError> {
+        self.cuda.set_bytes(&self.outcome, 0)?;
+        if self.program.by_class {
+            for step in steps {
+                for class in class_numbers(context, step.order) {
+                    self.visit(step, class)?;
+                }
+            }
+        } else {
+            self.sweep_at_once(steps)?;
+        }
+        Ok(self.cuda.read(&self.outcome)?[0].moves)
+    }
+
+    /// All sweeps in one launch.
+    fn sweep_at_once(&self, steps: &[Step]) -> Result<(), DeviceError> {
         let (cuda, count) = (&*self.cuda, steps.len() as u32);
-        cuda.set_bytes(&self.outcome, 0)?;
         let steps = cuda.upload(steps)?;
         let blocks = Blocks::new(self.program.blocks[0], THREADS);
         // SAFETY: the arguments are the kernel's; these blocks are on the device at once.
@@ -251,9 +311,22 @@ impl WidePopulation {
             self.program.sweeps.launch_together(cuda.stream(), blocks, |arguments| {
                 let arguments = arguments.arg(&self.core.argument).arg(&self.values[1]);
                 arguments.arg(&steps).arg(&count).arg(&self.outcome)
-            })?;
+            })
         }
-        Ok(cuda.read(&self.outcome)?[0].moves)
+    }
+
+    /// The visits of a class.
+    fn visit(&self, step: &Step, class: usize) -> Result<(), DeviceError> {
+        let Program { sweeps, class_begin, lanes, .. } = &self.program;
+        let (begin, end) = (class_begin[class], class_begin[class + 1]);
+        let blocks = Blocks::new(((end - begin) * lanes).div_ceil(THREADS).max(1), THREADS);
+        // SAFETY: the arguments are the kernel's; a thread beyond the class does nothing.
+        unsafe {
+            sweeps.launch(self.cuda.stream(), blocks, |arguments| {
+                let arguments = arguments.arg(&self.core.argument).arg(&self.values[1]);
+                arguments.arg(step).arg(&begin).arg(&end).arg(&self.outcome)
+            })
+        }
     }
 
     /// Makes the child the best combination of itself and the state.
@@ -367,7 +440,7 @@ impl Population for WidePopulation {
             Step { order: mix(group, number), draw, boltzmann: boltzmann.numbers() }
         };
         let steps: Vec<Step> = (growing.sweeps..last).map(step).collect();
-        offspring.moves = self.sweep(&steps)?;
+        offspring.moves = self.sweep(context, &steps)?;
         offspring.sweeps = last - growing.sweeps;
         offspring.ratings = self.core.domains * u64::from(offspring.sweeps);
         growing.sweeps = last;

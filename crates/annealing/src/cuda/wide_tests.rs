@@ -33,8 +33,9 @@ fn compare(name: &str, problem: &Arc<Problem>) {
     }
     let mut host = CpuPopulation::default();
     let mut device = WidePopulation::new(&cuda, &context).expect("the device is there");
-    let both: [&mut dyn Population; 2] = [&mut host, &mut device];
-    for population in both {
+    let mut by_class = WidePopulation::by_class(&cuda, &context).expect("the device is there");
+    let all: [&mut dyn Population; 3] = [&mut host, &mut device, &mut by_class];
+    for population in all {
         population.open(&context, 1, &[]).expect("memory is there");
         population.heat(steps(context.schedule)).expect("the device works");
     }
@@ -50,12 +51,14 @@ fn compare(name: &str, problem: &Arc<Problem>) {
             starts: Generation::starts(),
         };
         let ours = child(&mut host, &context, &generation);
-        let theirs = child(&mut device, &context, &generation);
-        assert_eq!(ours.best, theirs.best, "{name}, round {round}");
         let values = |population: &dyn Population| population.top(1).expect("it works").remove(0).values;
-        assert_eq!(values(&host), values(&device), "{name}, round {round}");
         let best = |population: &dyn Population| population.best(&context).expect("it works").map(|best| best.energy);
-        assert_eq!(best(&host), best(&device), "{name}, round {round}");
+        for device in [&mut device, &mut by_class] {
+            let theirs = child(device, &context, &generation);
+            assert_eq!(ours.best, theirs.best, "{name}, round {round}");
+            assert_eq!(values(&host), values(device), "{name}, round {round}");
+            assert_eq!(best(&host), best(device), "{name}, round {round}");
+        }
     }
 }
 
