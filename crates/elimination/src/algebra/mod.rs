@@ -29,6 +29,10 @@ pub trait Semiring: Copy + Debug + Send + Sync + 'static {
     /// An entry of a table.
     type Entry: Entry;
 
+    /// Whether loops over entries are compiled for each set of vector instructions: not if a combination branches, as
+    /// they gain nothing then.
+    const HAS_VECTORS: bool = true;
+
     /// What changes nothing that it is combined with.
     fn one(self) -> Self::Entry;
     /// What changes nothing that it is folded with, but that the result is settled.

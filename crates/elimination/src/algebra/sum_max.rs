@@ -16,6 +16,8 @@ pub struct SumMax<S> {
 impl<S: OfNumbers> Semiring for SumMax<S> {
     type Entry = S::Entry;
 
+    const HAS_VECTORS: bool = S::HAS_VECTORS;
+
     #[inline(always)]
     fn one(self) -> S::Entry {
         self.numbers.one()

@@ -122,6 +122,8 @@ fn wide(scaled: Scaled) -> Wide {
 impl Semiring for WideSumProduct {
     type Entry = Wide;
 
+    const HAS_VECTORS: bool = false;
+
     #[inline(always)]
     fn one(self) -> Wide {
         [0.5, 1.0]

@@ -14,7 +14,7 @@ use crate::model::Odometer;
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
 use crate::tensor::tiles::{Shape, StrideMap, Tiles};
-use rayon::prelude::*;
+use crate::threads;
 
 /// Combinations from which on several threads are worth it.
 const LARGE: u64 = 1 << 16;
@@ -171,14 +171,14 @@ fn join<S: Division>(
             outside: operands.iter().filter(|o| o.message).map(|o| vec![semiring.zero(); o.slice]).collect(),
         };
         let vectorised = Vectorised { operands: &operands, value, tiles: &tiles, semiring, stop, slice: &mut slice };
-        pulp::Arch::new().dispatch(vectorised);
+        if S::HAS_VECTORS {
+            pulp::Arch::new().dispatch(vectorised)
+        } else {
+            vectorised.run()
+        }
         slice
     };
-    let slices = if step.joint < LARGE {
-        (0..domain).map(slice).collect()
-    } else {
-        (0..domain).into_par_iter().map(slice).collect()
-    };
+    let slices = if step.joint < LARGE { (0..domain).map(slice).collect() } else { threads::map(0..domain, slice) };
     stop.check()?;
     Ok(Joined { slices, depth: tiles.count() as u64 + total_depth(tiles.size), depths })
 }
@@ -217,6 +217,13 @@ impl<S: Division> pulp::WithSimd for Vectorised<'_, '_, S> {
 
     #[inline(always)]
     fn with_simd<V: pulp::Simd>(self, _: V) {
+        self.run();
+    }
+}
+
+impl<S: Division> Vectorised<'_, '_, S> {
+    #[inline(always)]
+    fn run(self) {
         let Vectorised { operands, value, tiles, semiring, stop, slice } = self;
         let mut all = vec![semiring.one(); tiles.size];
         let mut scratch = vec![semiring.zero(); tiles.size];

@@ -7,7 +7,7 @@ use crate::graph::Graph;
 use crate::model::Problem;
 use crate::rng::mix;
 use crate::stop::Stop;
-use rayon::prelude::*;
+use crate::threads;
 
 /// Joint entries up to which elimination may still become exact, by fixing values or on a device.
 const HOPEFUL: f64 = 1e13;
@@ -105,7 +105,7 @@ impl OrderSearch {
             dearest => (slice / dearest.max(1)).clamp(1, BATCH) as u32,
         };
         let end = (self.made + batch).min(if first { self.rules.len() as u32 } else { runs });
-        let found: Vec<_> = (self.made..end).into_par_iter().map(|index| self.run(index, stop)).collect();
+        let found = threads::map(self.made..end, |index| self.run(index, stop));
         for (order, steps) in found {
             self.steps += steps;
             self.dearest = self.dearest.max(steps);

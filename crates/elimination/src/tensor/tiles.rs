@@ -7,7 +7,7 @@
 use super::strides;
 use crate::algebra::CostEntry;
 use crate::model::Cost;
-use rayon::prelude::*;
+use crate::threads;
 use std::ops::Sub;
 
 /// Entries of a tile, about: they stay in the first cache with what is added to them.
@@ -154,22 +154,19 @@ pub fn relax<E: Movable>(
     match output {
         None => {
             let many = of(16);
-            let parts = table.par_chunks_mut(many * size).enumerate();
-            parts.for_each(|(number, table)| part(number * many, table, None));
+            let parts = table.chunks_mut(many * size).enumerate();
+            let _ = threads::map(parts, |(number, table)| part(number * many, table, None));
         }
         Some((map, least)) => {
             let many = of(if least.len() <= table.len() / 64 { 16 } else { 4 });
-            let parts = table.par_chunks_mut(many * size).enumerate().map(|(number, table)| {
+            let parts = threads::map(table.chunks_mut(many * size).enumerate(), |(number, table)| {
                 let mut least = vec![E::NEVER; least.len()];
                 part(number * many, table, Some((map, &mut least)));
                 least
             });
-            let lower = |a: &mut [E], b: &[E]| a.iter_mut().zip(b).for_each(|(a, &b)| *a = (*a).min(b));
-            let all = parts.reduce_with(|mut a, b| {
-                lower(&mut a, &b);
-                a
-            });
-            lower(least, &all.unwrap_or_default());
+            for part in parts {
+                least.iter_mut().zip(part).for_each(|(least, other)| *least = (*least).min(other));
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Problem, Table};
 use crate::stop::Stop;
-use rayon::prelude::*;
+use crate::threads;
 
 /// A variable's row never sums to more than this, so that ratings and their differences fit i32.
 const ROW_LIMIT: Cost = 1 << 28;
@@ -59,16 +59,14 @@ pub(super) fn quantum(problem: &Problem, price: Cost, stop: &Stop) -> Result<Qua
     let n = problem.variables();
     let mut soft = vec![0 as Cost; n];
     let mut hard = vec![0 as Cost; n];
-    let of_unary = problem.unary.par_chunks(TURN).map(|unary| {
+    let of_unary = threads::try_map(problem.unary.chunks(TURN), |unary| {
         stop.check()?;
-        Ok(unary.iter().map(|costs| look(costs.iter().copied())).collect())
-    });
-    let of_functions = problem.functions.par_chunks(TURN).map(|functions| {
+        Ok::<Vec<(Cost, bool)>, Error>(unary.iter().map(|costs| look(costs.iter().copied())).collect())
+    })?;
+    let of_functions = threads::try_map(problem.functions.chunks(TURN), |functions| {
         stop.check()?;
-        Ok(functions.iter().map(|function| look(function.table.costs())).collect())
-    });
-    let of_unary = of_unary.collect::<Result<Vec<Vec<(Cost, bool)>>, Error>>()?;
-    let of_functions = of_functions.collect::<Result<Vec<Vec<(Cost, bool)>>, Error>>()?;
+        Ok::<Vec<(Cost, bool)>, Error>(functions.iter().map(|function| look(function.table.costs())).collect())
+    })?;
     for item in stop.each(of_unary.into_iter().flatten().enumerate()) {
         let (v, (largest, forbids)) = item?;
         (soft[v], hard[v]) = (largest, Cost::from(forbids));

@@ -9,7 +9,7 @@ use crate::model::{CostFunction, Problem, Readers, Table};
 use crate::rng::mix;
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
-use rayon::prelude::*;
+use crate::threads;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::hash_map::Entry;
 use std::hash::Hasher;
@@ -52,7 +52,8 @@ struct Seen {
 pub(super) fn lay_out(tables: &mut ValueTables, readers: &Readers, most: i32, stop: &Stop) -> Result<bool, Error> {
     let (functions, domains) = (&tables.problem.functions, &tables.problem.domains);
     let entries = |function: &CostFunction| function.scope.len() as u64 * function.combinations(domains);
-    let all = functions.par_iter().with_min_len(TURN).map(entries).reduce(|| 0, u64::saturating_add);
+    let of_turn = |turn: &[CostFunction]| turn.iter().map(entries).fold(0, u64::saturating_add);
+    let all = threads::map(functions.chunks(TURN), of_turn).into_iter().fold(0, u64::saturating_add);
     if all < MANY { Ok(false) } else { of_any(tables, readers, most, stop) }
 }
 
@@ -68,7 +69,7 @@ fn of_entries<E: RowEntry>(tables: &mut ValueTables, readers: &Readers, stop: &S
     let suits = |function: &CostFunction| {
         matches!(function.table, Table::Dense(_)) && function.combinations(&problem.domains) <= tables.limit
     };
-    if !functions.par_iter().with_min_len(TURN).all(suits) {
+    if !threads::map(functions.chunks(TURN), |turn| turn.iter().all(suits)).into_iter().all(|suits| suits) {
         return Ok(false);
     }
     let firsts = firsts(functions, |v| problem.domains[v as usize] as usize, stop)?;
@@ -144,11 +145,10 @@ impl Views<'_> {
     fn turns(&self, readers: &Readers, stop: &Stop) -> Result<Vec<Turn>, Error> {
         let n = self.problem.variables();
         let step = n.div_ceil(PARTS).clamp(1, TURN);
-        let turns = (0..n.div_ceil(step)).into_par_iter().map(|turn| {
+        threads::try_map(0..n.div_ceil(step), |turn| {
             stop.check()?;
             Ok(self.turn(turn * step..n.min((turn + 1) * step), readers))
-        });
-        turns.collect()
+        })
     }
 
     fn turn(&self, variables: Range<usize>, readers: &Readers) -> Turn {
@@ -192,7 +192,7 @@ impl Views<'_> {
             rows.push((turn, begin, own_unary, own));
             begin += turn.entries;
         }
-        rows.into_par_iter().try_for_each(|(turn, mut begin, mut unary, mut rows)| {
+        let _ = threads::try_map(rows, |(turn, mut begin, mut unary, mut rows)| {
             stop.check()?;
             for v in turn.variables.clone() {
                 let own;
@@ -258,7 +258,7 @@ fn incidences(tables: &ValueTables, turns: &[Turn], bases: &Bases<'_>, stop: &St
         });
         Ok((all.collect(), further))
     };
-    turns.par_iter().map(of_turn).collect()
+    threads::try_map(turns, of_turn)
 }
 
 /// Puts the incidences of all turns one after the other, and what is known of each variable beside them.
@@ -320,9 +320,9 @@ fn equals<E: RowEntry>(turns: &mut [Turn], views: &Views<'_>, stop: &Stop) -> Re
             views.fill(seen, &mut rows);
             rows
         };
-        Ok(seen.length == earlier.length && rows(&seen) == rows(&earlier))
+        Ok::<bool, Error>(seen.length == earlier.length && rows(&seen) == rows(&earlier))
     };
-    let are_equal = alike.par_iter().map(is_equal).collect::<Result<Vec<bool>, Error>>()?;
+    let are_equal = threads::try_map(&alike, is_equal)?;
     let mut equals = Vec::new();
     for ((place, index, earlier), _) in alike.into_iter().zip(are_equal).filter(|(_, is_equal)| *is_equal) {
         let turn = &mut turns[place];
@@ -335,10 +335,11 @@ fn equals<E: RowEntry>(turns: &mut [Turn], views: &Views<'_>, stop: &Stop) -> Re
 
 /// For each function the first one that has its table, with as many values along its scope.
 fn firsts(functions: &[CostFunction], domain: impl Fn(u32) -> usize + Sync, stop: &Stop) -> Result<Vec<u32>, Error> {
-    let addresses: Vec<usize> = functions.par_iter().with_min_len(TURN).map(|f| f.table.address()).collect();
+    let of_turn = |turn: &[CostFunction]| turn.iter().map(|f| f.table.address()).collect::<Vec<usize>>();
+    let addresses = threads::map(functions.chunks(TURN), of_turn).concat();
     // what the allocator aligns by says nothing
     let part_of = |address: usize| (address >> 4) % PARTS;
-    let parts = (0..PARTS).into_par_iter().map(|part| {
+    let parts = threads::try_map(0..PARTS, |part| {
         stop.check()?;
         let (mut known, mut repeated) = (FxHashMap::default(), Vec::new());
         for (f, &address) in (0u32..).zip(&addresses).filter(|(_, address)| part_of(**address) == part) {
@@ -348,10 +349,10 @@ fn firsts(functions: &[CostFunction], domain: impl Fn(u32) -> usize + Sync, stop
                 repeated.push((f, first));
             }
         }
-        Ok(repeated)
-    });
+        Ok::<_, Error>(repeated)
+    })?;
     let mut firsts: Vec<u32> = (0..functions.len() as u32).collect();
-    for (f, first) in parts.collect::<Result<Vec<_>, Error>>()?.into_iter().flatten() {
+    for (f, first) in parts.into_iter().flatten() {
         firsts[f as usize] = first;
     }
     Ok(firsts)

@@ -8,8 +8,7 @@ use crate::elimination::plan::{Source, Step};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::tensor::storage::{LARGE, Storage};
-use crate::threads::Large;
-use rayon::prelude::*;
+use crate::threads::{self, Large};
 
 /// Combinations between two looks at the stop flag: some milliseconds of one core.
 const POLL: u64 = 1 << 22;
@@ -69,7 +68,8 @@ pub fn fill<S: Semiring>(join: &Join<'_, S>, domain: u64, first: usize, out: &mu
     if ((out.len() / tile) as u64).saturating_mul(tile_work) < 2 * TASK {
         join.run(first, out);
     } else {
-        out.par_chunks_mut(task * tile).enumerate().for_each(|(number, out)| join.run(first + number * task, out));
+        let tasks = out.chunks_mut(task * tile).enumerate();
+        let _ = threads::map(tasks, |(number, out)| join.run(first + number * task, out));
     }
 }
 

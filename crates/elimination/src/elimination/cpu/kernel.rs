@@ -36,7 +36,11 @@ impl<S: Semiring> Join<'_, S> {
 
     /// Computes whole tiles, the first being number `first` of the output.
     pub fn run(&self, first: usize, out: &mut [S::Entry]) {
-        pulp::Arch::new().dispatch(Vectorised { join: self, first, out });
+        if S::HAS_VECTORS {
+            pulp::Arch::new().dispatch(Vectorised { join: self, first, out });
+        } else {
+            self.tiles(first, out);
+        }
     }
 
     #[inline(always)]

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::memory;
 use crate::stop::Stop;
 use crate::tensor::storage::Storage;
-use rayon::prelude::*;
+use crate::threads;
 
 /// Bytes of a buffer. Locking memory takes 0.4 ms a megabyte.
 const BUFFER: usize = 32 << 20;
@@ -90,7 +90,7 @@ pub(crate) fn gather<E: Copy + Send + Sync>(
             index += count;
         }
     };
-    out.par_chunks_mut(TASK).enumerate().for_each(fill);
+    let _ = threads::map(out.chunks_mut(TASK).enumerate(), fill);
 }
 
 /// Takes a share of a message to where the host has it: a message is one stretch.
@@ -107,7 +107,7 @@ pub fn scatter<E: Copy + Send + Sync>(share: &[E], table: &DeviceTable, from: u6
         }
     };
     let target = &mut target[(stretch.offset + begin) as usize..(stretch.offset + end) as usize];
-    target.par_chunks_mut(TASK).enumerate().for_each(take);
+    let _ = threads::map(target.chunks_mut(TASK).enumerate(), take);
 }
 
 /// Two buffers that take turns.

@@ -29,7 +29,7 @@ use crate::elimination::table::add_function;
 use crate::error::Error;
 use crate::model::{Cost, FORBIDDEN, Problem, add};
 use crate::stop::Stop;
-use crate::threads::Large;
+use crate::threads::{self, Large};
 use accounting::{Accounting, Open};
 pub(crate) use cuda::DeviceRows;
 use join::{Join, Limits};
@@ -254,7 +254,7 @@ impl<K: Key> Elimination<K> {
         let limits = Limits { rows: AtomicUsize::new(0), most, work, stop };
         let end = current.join.parts().min(current.parts + BATCH);
         let part = |number| current.join.part(number, driver, &limits);
-        let parts: Vec<_> = (current.parts..end).into_par_iter().map(part).collect();
+        let parts = threads::map(current.parts..end, part);
         if stop.is_set() {
             // some may have ended early
             self.current = Some(current);
