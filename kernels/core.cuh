@@ -48,6 +48,9 @@ struct Core {
     const uint4 *row_places;       // a variable: itself | domain << 16, its row | units << 16, first effect, effects
     const uint4 *class_row_places; // those of the members of classes
     const uint4 *effects;     // which rows change with a variable
+    // in place of `incidences` and `costs` if all functions have two variables and rows are exact: base row, the other
+    // variable, whose values have rows one after the other
+    const uint2 *links;
 };
 
 // The values of one state: `stride` 1 where a lane group of lanes has it, the number of states where a lane has one
@@ -98,6 +101,24 @@ template <class F> __device__ __forceinline__ i64 cost_of(const Core &core, cons
     }
     return __ldg(core.costs + at);
 }
+
+#ifdef LINKS
+// The unary cost of a value.
+__device__ __forceinline__ i64 unary_of(const Core &core, const uint4 &info, u32 value) {
+    return __ldg((const int *)(core.unary_rows + info.z) + value);
+}
+
+// What the function of a link costs under the other variable's value and an own one.
+__device__ __forceinline__ i64 linked(const Core &core, const uint4 &info, const uint2 &it, u32 other, u32 own) {
+#if defined(BYTE_ROWS)
+    return __ldg((const u8 *)core.rows + 8ull * (it.x + other * (quads_of(info) / 2)) + own);
+#elif defined(HALF_ROWS)
+    return __ldg((const u16 *)core.rows + 8ull * (it.x + other * (quads_of(info) / 2)) + own);
+#else
+    return __ldg((const int *)core.rows + 4ull * (it.x + other * quads_of(info)) + own);
+#endif
+}
+#endif
 
 // The part of a cost in an energy.
 __device__ __forceinline__ i64 priced(const Core &core, i64 cost) { return cost >= FORBIDDEN ? core.price : cost; }

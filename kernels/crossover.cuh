@@ -53,11 +53,16 @@ __device__ void take_better(const Core &core, const Values<X> &ours, const V *th
     sync();
     for (u32 v = lane; v < n; v += lanes) {
         if (label[v] == SAME) continue;
-        const u32 end = __ldg(core.neighbour_begin + v + 1);
-        for (u32 k = __ldg(core.neighbour_begin + v); k < end; k++) {
-            const u32 u = __ldg(core.neighbours + k);
+        const auto join = [&](u32 u) {
             if (u < v && label[u] != SAME) unite(crossover.label, v, u);
-        }
+        };
+#ifdef LINKS
+        const uint4 info = __ldg(core.info + v);
+        for (u32 k = 0; k < incidences_of(info); k++) join(__ldg(core.links + info.x + k).y);
+#else
+        const u32 end = __ldg(core.neighbour_begin + v + 1);
+        for (u32 k = __ldg(core.neighbour_begin + v); k < end; k++) join(__ldg(core.neighbours + k));
+#endif
     }
     sync();
     // no shortcuts here: one would overwrite what another thread has found
@@ -68,6 +73,22 @@ __device__ void take_better(const Core &core, const Values<X> &ours, const V *th
         label[v] = at;
     }
     sync();
+#ifdef LINKS
+    for (u32 v = lane; v < n; v += lanes) {
+        const u32 root = label[v];
+        if (root == SAME) continue;
+        const uint4 info = __ldg(core.info + v);
+        const u32 here = ours[v], there = theirs[v];
+        i64 change = unary_of(core, info, there) - unary_of(core, info, here);
+        for (u32 k = 0; k < incidences_of(info); k++) {
+            const uint2 it = __ldg(core.links + info.x + k);
+            // of two variables that differ, the one of the larger number counts the function
+            if (it.y > v && label[it.y] != SAME) continue;
+            change += linked(core, info, it, theirs[it.y], there) - linked(core, info, it, ours[it.y], here);
+        }
+        if (change) atomicAdd((u64 *)crossover.delta + root, (u64)change);
+    }
+#else
     for (u32 f = lane; f < core.functions; f += lanes) {
         const uint4 entry = __ldg(core.entries + f);
         u32 root = SAME;
@@ -84,6 +105,7 @@ __device__ void take_better(const Core &core, const Values<X> &ours, const V *th
         const i64 change = priced(core, __ldg(unary + theirs[v])) - priced(core, __ldg(unary + ours[v]));
         if (change) atomicAdd((u64 *)crossover.delta + root, (u64)change);
     }
+#endif
     sync();
     for (u32 v = lane; v < n; v += lanes) {
         const u32 root = label[v];

@@ -67,6 +67,15 @@ template <class T> __device__ __forceinline__ void entries_of(const uint4 &unit,
     }
 }
 
+// What is read of an incidence.
+#ifdef LINKS
+using Link = uint2;
+__device__ __forceinline__ Link link_at(const Core &core, u32 at) { return __ldg(core.links + at); }
+#else
+using Link = uint4;
+__device__ __forceinline__ Link link_at(const Core &core, u32 at) { return __ldg(core.incidences + at); }
+#endif
+
 // Adds the entries of this lane's values in a row to `ratings`; lanes beyond the row add nothing.
 template <class T>
 __device__ __forceinline__ void add_row(const T &lanes, const uint4 *row, int units, int (&ratings)[T::N]) {
@@ -88,7 +97,7 @@ __device__ __forceinline__ void add_row(const T &lanes, const uint4 *row, int un
 template <class T> struct Ahead {
     static constexpr bool AHEAD = T::LANES > 1;
     static constexpr int QUADS = T::N / 4;
-    uint4 first;
+    Link first;
     int4 costs[QUADS];
 
     __device__ __forceinline__ Ahead(const Core &core, const T &lanes, const uint4 &info) {
@@ -98,7 +107,7 @@ template <class T> struct Ahead {
         for (int q = 0; q < QUADS; q++) costs[q] = load_unary(core, lanes, info, q);
     }
 
-    __device__ __forceinline__ uint4 incidence(const Core &core, const T &lanes, const uint4 &info) const {
+    __device__ __forceinline__ Link incidence(const Core &core, const T &lanes, const uint4 &info) const {
         return AHEAD ? first : load_incidence(core, lanes, info);
     }
     __device__ __forceinline__ int4 unary(const Core &core, const T &lanes, const uint4 &info, int q) const {
@@ -106,8 +115,8 @@ template <class T> struct Ahead {
     }
 
   private:
-    static __device__ __forceinline__ uint4 load_incidence(const Core &core, const T &lanes, const uint4 &info) {
-        return __ldg(core.incidences + info.x + min((u32)lanes.lane, max(incidences_of(info), 1u) - 1));
+    static __device__ __forceinline__ Link load_incidence(const Core &core, const T &lanes, const uint4 &info) {
+        return link_at(core, info.x + min((u32)lanes.lane, max(incidences_of(info), 1u) - 1));
     }
     static __device__ __forceinline__ int4 load_unary(const Core &core, const T &lanes, const uint4 &info, int q) {
         return __ldg(core.unary_rows + info.z + min(lanes.part() * QUADS + q, quads_of(info) - 1));
@@ -129,37 +138,45 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
         at[j] = min(first + j, units - 1);
     }
     const u32 incidences = incidences_of(info);
+    // the row of the incidence at a place
+#ifdef LINKS
+    const auto row_at = [&](u32, const Link &it) { return (int)(it.x + x[it.y] * units); };
+    const auto row_under = [&](const Link &it) { return it.x + x[it.y] * units; };
+#else
+    const auto row_at = [&](u32 k, const Link &it) { return row_of(core, info.x + k, it, more, x, member); };
+    const auto row_under = [&](const Link &it) { return it.x + x[it.y] * it.z; };
+#endif
     if (NV == 1) {
         // each lane sums its own incidences without exchange; binary functions first, which need less unpacking
         const u32 binaries = LANES == 1 && !member && !more ? binaries_of(info) : 0;
         constexpr u32 IN_FLIGHT = 4;
         // loads IN_FLIGHT rows at a time, those of `last` for all behind it
-        const auto load_ahead = [&](u32 k, u32 last, auto row_at) {
-            uint4 its[IN_FLIGHT], loaded[IN_FLIGHT][Q];
+        const auto load_ahead = [&](u32 k, u32 last, auto row) {
+            Link its[IN_FLIGHT];
+            uint4 loaded[IN_FLIGHT][Q];
 #pragma unroll
-            for (u32 r = 0; r < IN_FLIGHT; r++) its[r] = __ldg(core.incidences + info.x + min(k + r, last));
+            for (u32 r = 0; r < IN_FLIGHT; r++) its[r] = link_at(core, info.x + min(k + r, last));
 #pragma unroll
             for (u32 r = 0; r < IN_FLIGHT; r++)
 #pragma unroll
-                for (int j = 0; j < Q; j++) loaded[r][j] = unit_at(core, row_at(k + r, its[r]) + at[j]);
+                for (int j = 0; j < Q; j++) loaded[r][j] = unit_at(core, row(k + r, its[r]) + at[j]);
 #pragma unroll
             for (u32 r = 0; r < IN_FLIGHT; r++)
 #pragma unroll
                 for (int j = 0; j < Q; j++) add(sums[j], loaded[r][j]);
         };
-        const auto row_under = [&](const uint4 &it) { return it.x + x[it.y] * it.z; };
         u32 k = 0;
 #pragma unroll 1
         for (; k + IN_FLIGHT <= binaries; k += IN_FLIGHT)
-            load_ahead(k, ~0u, [&](u32, const uint4 &it) { return row_under(it); });
+            load_ahead(k, ~0u, [&](u32, const Link &it) { return row_under(it); });
         // the first row, of zeros, where there are fewer
         if (k < binaries)
-            load_ahead(k, binaries - 1, [&](u32 r, const uint4 &it) { return r < binaries ? row_under(it) : 0; });
+            load_ahead(k, binaries - 1, [&](u32 r, const Link &it) { return r < binaries ? row_under(it) : 0; });
 #pragma unroll 4
         for (u32 k = binaries + lanes.lane; k < incidences; k += LANES) {
-            const uint4 it =
-                LANES > 1 && k == lanes.lane ? ahead.incidence(core, lanes, info) : __ldg(core.incidences + info.x + k);
-            const u32 row = row_of(core, info.x + k, it, more, x, member);
+            const Link it =
+                LANES > 1 && k == lanes.lane ? ahead.incidence(core, lanes, info) : link_at(core, info.x + k);
+            const u32 row = row_at(k, it);
 #pragma unroll
             for (int j = 0; j < Q; j++)
                 if (j < units) add(sums[j], unit_at(core, row + j));
@@ -169,8 +186,8 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
         constexpr int MOST = Q < 8 ? 8 / Q : 1, ROWS = MOST < NV ? MOST : NV;
         for (u32 k = 0; k < incidences; k += LANES) {
             const u32 mine = k + lanes.lane, there = min(mine, incidences - 1);
-            const uint4 it = k == 0 ? ahead.incidence(core, lanes, info) : __ldg(core.incidences + info.x + there);
-            const int own = row_of(core, info.x + there, it, more, x, member);
+            const Link it = k == 0 ? ahead.incidence(core, lanes, info) : link_at(core, info.x + there);
+            const int own = row_at(there, it);
             // the first row is all zeros, as long as the widest: lanes without an incidence
             const int row = mine < incidences ? own : 0;
 #pragma unroll

@@ -21,7 +21,8 @@ struct Outcome {
     u32 arrived; // at the barriers of a launch
 };
 
-// What the blocks of a launch wait for. All of them must be on the device at once.
+// What the blocks of a launch wait for. All of them must be on the device at once. The fewer they are the sooner all
+// have arrived: blocks of 1024 threads.
 struct Device {
     u32 *arrived;
     mutable u32 expected;
@@ -30,10 +31,10 @@ struct Device {
         __syncthreads();
         if (threadIdx.x == 0) {
             expected += gridDim.x;
-            __threadfence();
-            atomicAdd(arrived, 1);
-            while (*(volatile u32 *)arrived < expected) {}
-            __threadfence();
+            asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrived) : "memory");
+            u32 seen;
+            do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(arrived) : "memory");
+            while (seen < expected);
         }
         __syncthreads();
     }
@@ -81,7 +82,7 @@ __global__ void __launch_bounds__(256) visits(Core core, V *values, Step step, u
 
 // Makes sweeps.
 template <int NV, int NN, int Q, bool HALF, class V>
-__global__ void __launch_bounds__(256) sweeps(Core core, V *values, const Step *steps, u32 count, Outcome *outcome) {
+__global__ void __launch_bounds__(1024) sweeps(Core core, V *values, const Step *steps, u32 count, Outcome *outcome) {
     using T = StateLanes<NV, NN, Q, HALF>;
     const u32 group = (blockIdx.x * blockDim.x + threadIdx.x) / T::LANES, all = gridDim.x * blockDim.x / T::LANES;
     const T lanes = lanes_here<T>();
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(256) sweeps(Core core, V *values, const Step *
 
 // Makes `values` the best combination of both.
 template <class V>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(1024)
     combine(Core core, V *values, const V *theirs, Crossover crossover, u64 draw, Outcome *outcome) {
     const Device wait{&outcome->arrived, 0};
     const u32 thread = blockIdx.x * blockDim.x + threadIdx.x;
@@ -116,6 +117,19 @@ template <class V> __global__ void __launch_bounds__(256) measure(Core core, con
     const u32 thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
     u64 total = 0, hash = 0;
     u32 violations = 0;
+#ifdef LINKS
+    // nothing is forbidden
+    for (u32 v = thread; v < core.variables; v += threads) {
+        const uint4 info = __ldg(core.info + v);
+        const u32 own = values[v];
+        total += unary_of(core, info, own);
+        for (u32 k = 0; k < incidences_of(info); k++) {
+            const uint2 it = __ldg(core.links + info.x + k);
+            if (it.y < v) total += linked(core, info, it, values[it.y], own);
+        }
+        hash += mix(own, v);
+    }
+#else
     const auto note = [&](i64 cost) {
         total += priced(core, cost);
         violations += cost >= FORBIDDEN;
@@ -126,6 +140,7 @@ template <class V> __global__ void __launch_bounds__(256) measure(Core core, con
         note(__ldg(core.costs + __ldg(core.unary + v) + values[v]));
         hash += mix(values[v], v);
     }
+#endif
     total = warp_sum(total);
     hash = warp_sum(hash);
     violations = warp_sum(violations);

@@ -73,6 +73,7 @@ device_structs! {
         pub row_places: u64,
         pub class_row_places: u64,
         pub effects: u64,
+        pub links: u64,
     }
 }
 
@@ -129,10 +130,11 @@ struct Units {
 }
 
 impl Units {
-    fn new(tables: &ValueTables, shape: RowShape, bytes: bool) -> Units {
+    fn new(tables: &ValueTables, shape: RowShape) -> Units {
         let begin = (0..tables.variables()).map(|v| tables.unary_at(v) + tables.width[v]).max().unwrap_or(0);
         let entries = if shape.half { 8 } else { 4 };
-        Units { entries, zeros: tables.width.iter().max().map_or(1, |width| width / entries), bytes, begin }
+        let zeros = tables.width.iter().max().map_or(1, |width| width / entries);
+        Units { entries, zeros, bytes: shape.bytes, begin }
     }
 
     /// The functions' rows as they go up, unless these are bytes.
@@ -180,12 +182,23 @@ impl DeviceCore {
     pub fn new(cuda: &Cuda, context: &SearchContext) -> Result<DeviceCore, DeviceError> {
         let no_stop = Stop::new();
         let forests = context.forests(&no_stop).expect("no stop is set");
-        DeviceCore::with(cuda, context, forests, context.regions(&no_stop).expect("no stop is set"), false)
+        let regions = context.regions(&no_stop).expect("no stop is set");
+        DeviceCore::with(
+            cuda,
+            context,
+            forests,
+            regions,
+            RowShape { bytes: false, links: false, ..context.row_shape() },
+        )
     }
 
-    /// Without what moves of several variables take, forests and regions; with rows of bytes where these hold all.
-    pub fn without_moves(cuda: &Cuda, context: &SearchContext) -> Result<DeviceCore, DeviceError> {
-        DeviceCore::with(cuda, context, &[], &[], context.row_shape().bytes)
+    /// Uploads what sweeps of single variables take in a shape: no forests and regions, and rows of bytes and links only
+    /// if it has them.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn without_moves(cuda: &Cuda, context: &SearchContext, shape: RowShape) -> Result<DeviceCore, DeviceError> {
+        DeviceCore::with(cuda, context, &[], &[], shape)
     }
 
     fn with(
@@ -193,19 +206,19 @@ impl DeviceCore {
         context: &SearchContext,
         forests: &[Forest],
         regions: &[u32],
-        bytes: bool,
+        shape: RowShape,
     ) -> Result<DeviceCore, DeviceError> {
         let tables = &context.tables;
         let n = tables.variables();
-        let shape = context.row_shape();
-        let units = Units::new(tables, shape, bytes);
+        let units = Units::new(tables, shape);
         let unary = tables.rows().unary(0, units.begin as usize);
         // side by side: one after the other they took a sixth of scen06's time to its best value
         let ((words, incidences), (functions, (forest_lists, effects))) = rayon::join(
-            || rayon::join(|| units.words(tables.rows()), || incidences(tables, units, shape.wide)),
+            || rayon::join(|| units.words(tables.rows()), || incidences(tables, units, shape)),
             || {
-                let kept = || if shape.keeps { effects(context, units) } else { Default::default() };
-                rayon::join(|| functions(tables), || (Forests::new(tables, forests, units), kept()))
+                let kept = || if shape.keeps && !shape.links { effects(context, units) } else { Default::default() };
+                let costs = || if shape.links { Default::default() } else { functions(tables) };
+                rayon::join(costs, || (Forests::new(tables, forests, units), kept()))
             },
         );
         let mut class_begin = vec![0];
@@ -214,11 +227,11 @@ impl DeviceCore {
             class_members.extend_from_slice(class);
             class_begin.push(class_members.len() as u32);
         }
-        let [info, incidences, wide, more, further] = incidences;
+        let Incidences { info, incidences, ends, more, further, links } = incidences;
         let infos = info.as_chunks::<4>().0;
         let class_info: Vec<u32> = class_members.iter().flat_map(|&v| infos[v as usize]).collect();
         let (entries, pairs, costs, unary_at) = functions;
-        let (neighbour_begin, neighbours) = context.graph.arrays();
+        let (neighbour_begin, neighbours) = if shape.links { Default::default() } else { context.graph.arrays() };
         let Forests { lists: [forest_levels, levels, nodes, children], ratings, members } = &forest_lists;
         let [row_places, class_row_places, effects] = &effects;
         let mut up = Uploads { cuda, held: Held::default() };
@@ -236,7 +249,7 @@ impl DeviceCore {
             unary_rows: up.items(unary)?,
             info: up.items(&info)?,
             incidences: up.items(&incidences)?,
-            wide: up.items(&wide)?,
+            wide: up.items(&ends)?,
             more: up.items(&more)?,
             further: up.items(&further)?,
             entries: up.items(&entries)?,
@@ -259,6 +272,7 @@ impl DeviceCore {
             row_places: up.items(row_places)?,
             class_row_places: up.items(class_row_places)?,
             effects: up.items(effects)?,
+            links: up.items(&links)?,
         };
         Ok(DeviceCore {
             argument,
@@ -270,15 +284,19 @@ impl DeviceCore {
     }
 }
 
-/// Variables, their incidences, and what does not fit into those.
-fn incidences(tables: &ValueTables, units: Units, wide: bool) -> [Vec<u32>; 5] {
+/// Variables, their incidences, and what does not fit into those; or their links.
+fn incidences(tables: &ValueTables, units: Units, shape: RowShape) -> Incidences {
     let variables: Vec<usize> = (0..tables.variables()).collect();
-    let parts = threads::map(variables.chunks(PART), |variables| Incidences::of(tables, units, wide, variables));
+    let parts = threads::map(variables.chunks(PART), |variables| match shape.links {
+        true => Incidences::links(tables, units, variables),
+        false => Incidences::of(tables, units, shape.wide, variables),
+    });
     let mut all = Incidences::default();
     parts.into_iter().for_each(|part| all.append(part));
     // what is loaded ahead of a variable without functions
     all.incidences.extend([0; 4]);
-    [all.info, all.incidences, all.ends, all.more, all.further]
+    all.links.extend([0; 2]);
+    all
 }
 
 /// Variables whose incidences a thread lays out at a time.
@@ -292,9 +310,23 @@ struct Incidences {
     ends: Vec<u32>,
     more: Vec<u32>,
     further: Vec<u32>,
+    links: Vec<u32>,
 }
 
 impl Incidences {
+    /// All of them as links.
+    fn links(tables: &ValueTables, units: Units, variables: &[usize]) -> Self {
+        let mut part = Incidences::default();
+        for &v in variables {
+            let all = tables.incidences(v);
+            let (first, count) = (part.links.len() as u32 / 2, all.len() as u32);
+            let shape = tables.domain(v) as u32 | (tables.width[v] / 4) << 16;
+            part.info.extend([first, count | count << 16, tables.unary_at(v) / 4, shape]);
+            part.links.extend(all.iter().flat_map(|incidence| [units.at(incidence.base), incidence.first]));
+        }
+        part
+    }
+
     fn of(tables: &ValueTables, units: Units, wide: bool, variables: &[usize]) -> Self {
         let mut part = Incidences::default();
         for &v in variables {
@@ -323,7 +355,7 @@ impl Incidences {
 
     /// Goes on with those of the next variables.
     fn append(&mut self, mut next: Self) {
-        let (first, further) = (self.more.len() as u32 / 2, self.further.len() as u32 / 2);
+        let (first, further) = (((self.more.len() + self.links.len()) / 2) as u32, self.further.len() as u32 / 2);
         next.info.chunks_exact_mut(4).for_each(|info| info[0] += first);
         next.more.chunks_exact_mut(2).for_each(|more| more[0] += further);
         self.info.append(&mut next.info);
@@ -331,6 +363,7 @@ impl Incidences {
         self.ends.append(&mut next.ends);
         self.more.append(&mut next.more);
         self.further.append(&mut next.further);
+        self.links.append(&mut next.links);
     }
 }
 

@@ -1,5 +1,6 @@
 //! How the rows of a core's tables are laid out on a device.
 
+use crate::model::FORBIDDEN;
 use crate::threads;
 use crate::tuning::size::NARROW;
 use crate::value_tables::{Rows, ValueTables};
@@ -19,6 +20,9 @@ pub struct RowShape {
     /// Whether blocks can keep ratings: on large cores or where rows are narrow, where moves can be noted and, if rows
     /// are of 16 bits, a row has room for its unary costs too.
     pub keeps: bool,
+    /// Whether links stand for a large core: all functions have two variables, nothing is forbidden and entries are
+    /// costs, so that kernels need no other incidences and no costs of 64 bits.
+    pub links: bool,
 }
 
 /// The most effects of a variable whose ratings are kept, and the largest domain: how moves are noted has room for so
@@ -45,12 +49,27 @@ impl RowShape {
             && tables.problem.domains.iter().all(|&domain| domain <= LARGEST_DOMAIN)
             && (0..n).all(|v| effects(v) <= MOST_EFFECTS)
             && (!half || (0..n).all(|v| sums[v] + unary(v) < 1 << 16));
-        RowShape { quads, half, bytes: half && matches!(tables.rows(), Rows::Bytes(..)), wide, keeps }
+        let bytes = half && matches!(tables.rows(), Rows::Bytes(..));
+        RowShape { quads, half, bytes, wide, keeps, links: is_large && suits_links(tables) }
     }
 }
 
 /// Variables that a thread looks at at a time.
 const PART: usize = 1 << 14;
+
+/// Whether [`RowShape::links`] can be.
+fn suits_links(tables: &ValueTables) -> bool {
+    if tables.shift > 0 || tables.forbidding.some || !tables.all_copied() {
+        return false;
+    }
+    let suits = |v: &usize| {
+        let rows = tables.width[*v] as usize;
+        let is_link = |incidence| ValueTables::binary(incidence).is_some_and(|(_, _, stride)| stride == rows);
+        tables.problem.unary[*v].iter().all(|&cost| cost < FORBIDDEN) && tables.incidences(*v).iter().all(is_link)
+    };
+    let variables: Vec<usize> = (0..tables.variables()).collect();
+    threads::map(variables.chunks(PART), |part| part.iter().all(suits)).into_iter().all(|suits| suits)
+}
 
 /// The most that the functions on each variable can cost together.
 pub fn largest_sums(tables: &ValueTables) -> Vec<i64> {

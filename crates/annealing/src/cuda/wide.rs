@@ -7,6 +7,7 @@ use super::{Standing, disagreement, missing, packed, unpacked};
 use crate::core::context::SearchContext;
 use crate::core::cuda::{CoreArgument, Device, DeviceCore};
 use crate::core::elite::Elite;
+use crate::core::row_shape::RowShape;
 use crate::cuda::lanes::StateLanes;
 use crate::device::shared::device_structs;
 use crate::device::{Blocks, CudaSlice, DeviceError, Held, Kernel, PushKernelArg, Source, ValidAsZeroBits};
@@ -22,8 +23,9 @@ use crate::tuning::wide::{BARRIER, MOST_SHARED, OCCUPANCY, SPEED, TELLING, TURN_
 use crate::value_tables::{self, Energy};
 use std::ops::Range;
 
-/// Threads of a block (`kernels/wide.cu`).
+/// Threads of a block, and of one that waits for others (`kernels/wide.cu`).
 const THREADS: u32 = 256;
+const WAITING: u32 = 1024;
 
 device_structs! {
     /// `kernels/wide.cu`: Step.
@@ -114,6 +116,7 @@ struct Shape {
     bytes: u32,
     wide: bool,
     byte_rows: bool,
+    links: bool,
     /// Whether a launch makes the visits of one class.
     by_class: bool,
 }
@@ -128,7 +131,14 @@ impl Shape {
         let each = (cuda.info.multiprocessors * OCCUPANCY) as usize / widest(context);
         let most = each.min(degree).clamp(1, MOST_LANES as usize);
         let lanes = StateLanes::new(row.quads, row.half, 1 << most.ilog2());
-        Shape { lanes, bytes: value_bytes(context), wide: row.wide, byte_rows: row.bytes, by_class: each == 0 }
+        Shape {
+            lanes,
+            bytes: value_bytes(context),
+            wide: row.wide,
+            byte_rows: row.bytes,
+            links: row.links,
+            by_class: each == 0,
+        }
     }
 
     fn source(self) -> Source {
@@ -137,6 +147,8 @@ impl Shape {
         let source = source.asserts::<CrossoverArgument>();
         let source = if self.wide { source.constant("WIDE", 1) } else { source };
         let source = if self.byte_rows { source.constant("BYTE_ROWS", 1) } else { source };
+        let source = if self.lanes.half { source.constant("HALF_ROWS", 1) } else { source };
+        let source = if self.links { source.constant("LINKS", 1) } else { source };
         let [sweeps, others @ ..] = self.names();
         others.into_iter().fold(source.kernel(sweeps), Source::kernel)
     }
@@ -158,7 +170,7 @@ impl Shape {
 /// Kernels for every kind of lanes.
 pub fn sources() -> Vec<Source> {
     let lanes = |quads: u32, half: bool| StateLanes::new(quads, half, if quads < 4 { 4 } else { 1 });
-    let plain = |lanes| Shape { lanes, bytes: 1, wide: true, byte_rows: false, by_class: false };
+    let plain = |lanes| Shape { lanes, bytes: 1, wide: true, byte_rows: false, links: false, by_class: false };
     let narrow = [1, 2, 4, 8, 16, 32, 64].map(|quads| {
         let shape = plain(lanes(quads, quads > 1));
         Shape { wide: quads < 8, byte_rows: quads == 8, ..shape }
@@ -167,7 +179,8 @@ pub fn sources() -> Vec<Source> {
     let long = Shape { bytes: 2, ..plain(lanes(128, false)) };
     let others = [single, Shape { byte_rows: true, ..single }, long];
     let all = narrow.into_iter().chain(others);
-    all.flat_map(|shape| [shape, Shape { by_class: true, ..shape }]).map(Shape::source).collect()
+    let kinds = |shape| [shape, Shape { links: true, ..shape }, Shape { links: true, by_class: true, ..shape }];
+    all.flat_map(kinds).chain([Shape { by_class: true, ..single }]).map(Shape::source).collect()
 }
 
 /// The kernels of a core that suits, on a device.
@@ -187,8 +200,8 @@ impl Program {
         let kernel = |name: &str| module.kernel(name, 0);
         let (sweeps, combine) = (kernel(&sweeps)?, kernel(&combine)?);
         let at_once = |kernel: &Kernel, threads: u64| {
-            let all = kernel.blocks_per_multiprocessor(THREADS, 0)? * cuda.info.multiprocessors;
-            Ok::<_, DeviceError>(threads.div_ceil(THREADS.into()).clamp(1, all.max(1).into()) as u32)
+            let all = kernel.blocks_per_multiprocessor(WAITING, 0)? * cuda.info.multiprocessors;
+            Ok::<_, DeviceError>(threads.div_ceil(WAITING.into()).clamp(1, all.max(1).into()) as u32)
         };
         let lanes = shape.lanes.count();
         let blocks = [
@@ -211,16 +224,18 @@ impl WidePopulation {
         Self::shaped(cuda, context, Shape::of(cuda, context))
     }
 
-    /// As [`WidePopulation::new`], with a launch for each class, whatever their sizes.
+    /// As [`WidePopulation::new`], with a launch for each class and a lane a visit, whatever the sizes of classes.
     #[cfg(test)]
-    pub fn by_class(cuda: &Device, context: &SearchContext) -> Result<WidePopulation, DeviceError> {
-        Self::shaped(cuda, context, Shape { by_class: true, ..Shape::of(cuda, context) })
+    pub fn by_class(cuda: &Device, context: &SearchContext, links: bool) -> Result<WidePopulation, DeviceError> {
+        let (shape, row) = (Shape::of(cuda, context), context.row_shape());
+        let (lanes, links) = (StateLanes::new(row.quads, row.half, 1), links && shape.links);
+        Self::shaped(cuda, context, Shape { by_class: true, lanes, links, ..shape })
     }
 
     fn shaped(cuda: &Device, context: &SearchContext, shape: Shape) -> Result<WidePopulation, DeviceError> {
         // bounds use the device too
         let cuda = cuda.beside()?;
-        let core = DeviceCore::without_moves(&cuda, context)?;
+        let core = DeviceCore::without_moves(&cuda, context, RowShape { links: shape.links, ..context.row_shape() })?;
         let (n, bytes) = (context.variables(), shape.bytes);
         let row = || cuda.zeros::<u8>(core.argument.pad as usize * bytes as usize);
         let mut held = Held::default();
@@ -305,7 +320,7 @@ impl WidePopulation {
     fn sweep_at_once(&self, steps: &[Step]) -> Result<(), DeviceError> {
         let (cuda, count) = (&*self.cuda, steps.len() as u32);
         let steps = cuda.upload(steps)?;
-        let blocks = Blocks::new(self.program.blocks[0], THREADS);
+        let blocks = Blocks::new(self.program.blocks[0], WAITING);
         // SAFETY: the arguments are the kernel's; these blocks are on the device at once.
         unsafe {
             self.program.sweeps.launch_together(cuda.stream(), blocks, |arguments| {
@@ -332,7 +347,7 @@ impl WidePopulation {
     /// Makes the child the best combination of itself and the state.
     fn combine(&mut self, draw: u64) -> Result<(), DeviceError> {
         self.cuda.set_bytes(&self.outcome, 0)?;
-        let blocks = Blocks::new(self.program.blocks[1], THREADS);
+        let blocks = Blocks::new(self.program.blocks[1], WAITING);
         // SAFETY: as above; labels and differences are there for each variable.
         unsafe {
             self.program.combine.launch_together(self.cuda.stream(), blocks, |arguments| {

@@ -33,8 +33,10 @@ fn compare(name: &str, problem: &Arc<Problem>) {
     }
     let mut host = CpuPopulation::default();
     let mut device = WidePopulation::new(&cuda, &context).expect("the device is there");
-    let mut by_class = WidePopulation::by_class(&cuda, &context).expect("the device is there");
-    let all: [&mut dyn Population; 3] = [&mut host, &mut device, &mut by_class];
+    let by_class = |links| WidePopulation::by_class(&cuda, &context, links).expect("the device is there");
+    let mut by_class = [true, false].map(by_class);
+    let [linked, unlinked] = &mut by_class;
+    let all: [&mut dyn Population; 4] = [&mut host, &mut device, linked, unlinked];
     for population in all {
         population.open(&context, 1, &[]).expect("memory is there");
         population.heat(steps(context.schedule)).expect("the device works");
@@ -53,7 +55,7 @@ fn compare(name: &str, problem: &Arc<Problem>) {
         let ours = child(&mut host, &context, &generation);
         let values = |population: &dyn Population| population.top(1).expect("it works").remove(0).values;
         let best = |population: &dyn Population| population.best(&context).expect("it works").map(|best| best.energy);
-        for device in [&mut device, &mut by_class] {
+        for device in std::iter::once(&mut device).chain(&mut by_class) {
             let theirs = child(device, &context, &generation);
             assert_eq!(ours.best, theirs.best, "{name}, round {round}");
             assert_eq!(values(&host), values(device), "{name}, round {round}");
