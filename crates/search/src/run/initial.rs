@@ -3,17 +3,16 @@
 use super::messages::{Message, Totals};
 use super::reducing::Reducing;
 use super::{greedy, passes};
-use crate::bounds::early::{self, EarlyBound};
 use crate::check::{self, Evaluation};
 use crate::core::size::{is_dense, opens_as_form, suits_passes};
 use crate::model::{Cost, FORBIDDEN, Network, Number};
 use crate::options::Options;
 use crate::rng::Rng;
-use crate::scheduler::bounds::bounder_options;
 use crate::stop::Stop;
 use crate::threads;
 use crate::tuning::run::PASSES;
 use std::ops::ControlFlow;
+use std::sync::{Arc, OnceLock};
 
 /// The source of what the caller gave.
 pub(crate) const WARM_START: &str = "warm-start";
@@ -27,6 +26,8 @@ pub(crate) struct InitialSolution {
     pub value: Option<Number>,
     /// The bound before the run, in the network's units.
     pub lower: Cost,
+    /// A better one, once it is there.
+    pub early: Option<Arc<OnceLock<Cost>>>,
 }
 
 impl InitialSolution {
@@ -39,7 +40,7 @@ impl InitialSolution {
             Some((resumed.upper?, found.value, &found.values))
         });
         let (upper, value) = known.map_or((FORBIDDEN, None), |(upper, value, _)| (upper, Some(value)));
-        let mut first = InitialSolution { assignments: Vec::new(), upper, value, lower: network.least() };
+        let mut first = InitialSolution { assignments: Vec::new(), upper, value, lower: network.least(), early: None };
         let mut is_known = known.is_some();
         let has_rounds = options.rounds != Some(0) && lower < network.top();
         let begins = options.warm_starts.is_empty() && known.is_none() && has_rounds;
@@ -115,21 +116,6 @@ impl InitialSolution {
     pub fn found(&self) -> Option<(Cost, Number)> {
         self.value.map(|value| (self.upper, value))
     }
-}
-
-/// Reports and returns the bound of one pass of cost shifting if the network is large.
-pub(crate) fn early_bound(
-    network: &Network,
-    options: &Options,
-    stop: &Stop,
-    tell: &mut dyn FnMut(Message),
-) -> Option<Cost> {
-    let workers = threads::pool(options.threads()).ok()?;
-    let bound = || early::bound(network, &bounder_options(options), options.certificate, stop);
-    let EarlyBound { lower, proof } = workers.install(bound)?;
-    let (source, totals) = (early::SOURCE.into(), Totals::resumed(options));
-    tell(Message::Bound { bound: lower, source, totals, proof: proof.map(Box::new) });
-    Some(lower)
 }
 
 /// A solution by passes over all functions, if the network is so large and there is one; by all threads, which later

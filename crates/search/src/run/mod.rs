@@ -4,6 +4,7 @@
 
 mod change_core;
 pub(crate) mod clock;
+mod early;
 mod first_core;
 pub(crate) mod goal;
 pub(crate) mod greedy;
@@ -57,7 +58,7 @@ use crate::tuning::{
     run::{CLIMBING_PRICE, MOST_MEANWHILE, SLICES_OF_A_ROUND, TIGHTEN_EVERY, WORTH_TIGHTENING},
 };
 use rustc_hash::FxHashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 pub(crate) struct Run<'a> {
@@ -79,6 +80,8 @@ pub(crate) struct Run<'a> {
     handover: Option<DeviceHandover>,
     totals: Totals,
     budget: TimeBudget,
+    /// The bound of the network as it is, until it is there.
+    early: Option<Arc<OnceLock<Cost>>>,
     /// The first assignments, until the run begins.
     first: Vec<Vec<u32>>,
     /// Best total found, in the network's units; [`FORBIDDEN`] before the first solution.
@@ -180,6 +183,7 @@ impl<'a> Run<'a> {
             handover,
             totals,
             first: first.assignments,
+            early: first.early,
             upper: first.upper,
             value: first.value,
             lower,
@@ -231,6 +235,7 @@ impl<'a> Run<'a> {
             if let Some(reason) = self.finished() {
                 break reason;
             }
+            self.take_early();
             self.take_device()?;
             self.take_reduced();
             self.split_threads();
@@ -280,6 +285,14 @@ impl<'a> Run<'a> {
             induced_width,
             device: self.device.name(),
         })
+    }
+
+    /// Takes the bound of the network as it is, once it is there; the publisher has heard of it.
+    fn take_early(&mut self) {
+        if let Some(lower) = self.early.take_if(|early| early.get().is_some()).and_then(|early| early.get().copied()) {
+            self.lower = self.lower.max(lower);
+            self.incumbent.proved(self.lower);
+        }
     }
 
     /// The flag for what was found: checking a solution that does not take long is waited for once the run is over.

@@ -1,6 +1,7 @@
 //! The recording side of a run: owns the clock, hears the loop's news, and tells the observer.
 
 use super::clock::Clock;
+use super::early::EarlyBounding;
 use super::goal::reached;
 use super::messages::{Ending, Message, RunState, Totals};
 use super::rules::Record;
@@ -49,6 +50,7 @@ pub(crate) struct EventPublisher<'a> {
     facts: Option<Arc<Facts>>,
     /// What rules look at, and the flag that they set.
     rules: Option<(Record, Stop)>,
+    early: Option<EarlyBounding>,
 }
 
 impl<'a> EventPublisher<'a> {
@@ -86,12 +88,18 @@ impl<'a> EventPublisher<'a> {
             next_tick: clock.seconds().floor() + 1.0,
             facts: None,
             rules,
+            early: None,
         };
         if let Some(resumed) = resumed {
             publisher.resume(resumed);
         }
         publisher.tell(EventKind::Start);
         publisher
+    }
+
+    /// A bound on its way, whose news are heard when it comes.
+    pub fn expect(&mut self, early: Option<EarlyBounding>) {
+        self.early = early;
     }
 
     /// Begins with what is known.
@@ -174,8 +182,15 @@ impl<'a> EventPublisher<'a> {
         self.tick(self.clock.seconds(), || totals);
     }
 
+    fn hear_early(&mut self) {
+        if let Some(message) = self.early.as_mut().and_then(EarlyBounding::arrived) {
+            self.hear(message);
+        }
+    }
+
     /// Tells a tick where one is due, with the accounts that are known by then.
     fn tick(&mut self, now: f64, totals: impl FnOnce() -> Totals) {
+        self.hear_early();
         if let Some((record, stop)) = &self.rules
             && let Some(cause) = record.ends(now)
         {
@@ -329,6 +344,7 @@ impl<'a> EventPublisher<'a> {
     /// Tells the end and sums up. `ending` is `None` where the loop stopped before it began, or did not answer the
     /// stop.
     pub fn finish(mut self, threads: usize, ending: Option<Ending>, stopped_by: StoppedBy) -> Summary {
+        self.hear_early();
         let (options, units) = (self.options, self.network.units());
         let time_s = self.clock.seconds();
         self.ended = Some(time_s);

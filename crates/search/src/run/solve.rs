@@ -2,9 +2,10 @@
 
 use super::Run;
 use super::clock::Clock;
+use super::early::{EarlyBounding, early_bound};
 use super::goal::settled;
 use super::handover::DeviceHandover;
-use super::initial::{InitialSolution, early_bound};
+use super::initial::InitialSolution;
 use super::messages::{Ending, Message, Totals};
 use super::publisher::EventPublisher;
 use crate::bounds::BoundChoice;
@@ -230,8 +231,8 @@ fn ended(what: String) -> Error {
 }
 
 /// What the run begins with, on a thread of its own where there is one: on large networks it takes seconds, each of
-/// which has its tick. Their bound is made beside the first solution, or before it if there is one thread or the run
-/// must be repeatable.
+/// which has its tick. Their bound is made beside it and goes on beside the search, or before it if it does not
+/// [suit](EarlyBounding::suits) that.
 fn first(
     network: &Network,
     options: &Options,
@@ -240,21 +241,18 @@ fn first(
     progress: &Mutex<Totals>,
 ) -> Result<InitialSolution, Error> {
     let lower = publisher.bound();
+    let suits = EarlyBounding::suits(options);
+    let beside = suits.then(|| EarlyBounding::start(network, options, stop).ok()).flatten();
+    let early = beside.as_ref().map(|bounding| bounding.lower().clone());
+    let is_beside = beside.is_some();
+    publisher.expect(beside);
     let begun = std::thread::scope(|scope| {
         let (sender, message) = channel();
-        let bound_sender = sender.clone();
-        let bound = move || early_bound(network, options, stop, &mut |message| drop(bound_sender.send(message)));
-        let is_beside = options.threads() > 1 && options.rounds.is_none();
-        let (before, beside) = match is_beside {
-            true => (None, Some(start_in(scope, "bound", bound).ok()?)),
-            false => (Some(bound), None),
-        };
         let work = move || {
-            let before = before.and_then(|bound| bound());
             let tell = &mut |message| drop(sender.send(message));
+            let before = if is_beside { None } else { early_bound(network, options, stop, tell) };
             let first = InitialSolution::new(network, options, lower, stop, tell);
-            let bound = beside.map_or(before, |bound| bound.join().unwrap_or(None));
-            InitialSolution { lower: first.lower.max(bound.unwrap_or(Cost::MIN)), ..first }
+            InitialSolution { lower: first.lower.max(before.unwrap_or(Cost::MIN)), ..first }
         };
         let first = start_in(scope, "first", work).ok()?;
         let _ = publisher.listen(&message, progress, stop);
@@ -262,9 +260,10 @@ fn first(
         message.try_iter().for_each(|message| publisher.hear(message));
         Some(first.map_err(|_| Error::Internal("the thread of the first solution ended abnormally".into())))
     });
-    begun.unwrap_or_else(|| {
+    let first = begun.unwrap_or_else(|| {
         Ok(InitialSolution::new(network, options, lower, stop, &mut |message| publisher.hear_and_tick(message)))
-    })
+    });
+    Ok(InitialSolution { early, ..first? })
 }
 
 pub(crate) fn check_start(network: &Network, start: &[Option<u32>]) -> Result<(), Error> {

@@ -1,0 +1,86 @@
+//! The bound of a large network as it is, made beside the first solution and all that the search prepares.
+
+use super::messages::{Message, Totals};
+use crate::bounds::early::{self, EarlyBound};
+use crate::model::{Cost, Network};
+use crate::options::Options;
+use crate::scheduler::bounds::bounder_options;
+use crate::stop::{Cause, Stop};
+use crate::threads;
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+/// The bound, on its way on a thread of its own. Dropping it ends that.
+pub(crate) struct EarlyBounding {
+    thread: Option<JoinHandle<Option<EarlyBound>>>,
+    lower: Arc<OnceLock<Cost>>,
+    totals: Totals,
+    left: Stop,
+}
+
+impl Drop for EarlyBounding {
+    fn drop(&mut self) {
+        self.left.set(Cause::Time);
+    }
+}
+
+impl EarlyBounding {
+    /// Whether the bound can be made beside all else: not if the run must be repeatable or has one thread, nor if a
+    /// certificate needs its proof.
+    pub fn suits(options: &Options) -> bool {
+        options.threads() > 1 && options.rounds.is_none() && !options.certificate
+    }
+
+    /// Begins.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn start(network: &Network, options: &Options, stop: &Stop) -> io::Result<EarlyBounding> {
+        let (left, lower) = (stop.below(), Arc::new(OnceLock::new()));
+        let thread = threads::start("bound", {
+            let (network, options, left, lower) = (network.clone(), options.clone(), left.clone(), Arc::clone(&lower));
+            move || {
+                let bound = bound(&network, &options, &left)?;
+                let _ = lower.set(bound.lower);
+                Some(bound)
+            }
+        })?;
+        Ok(EarlyBounding { thread: Some(thread), lower, totals: Totals::resumed(options), left })
+    }
+
+    /// Where the bound will stand.
+    pub fn lower(&self) -> &Arc<OnceLock<Cost>> {
+        &self.lower
+    }
+
+    /// The news of the bound, once it has come.
+    pub fn arrived(&mut self) -> Option<Message> {
+        // once the bound stands there the thread ends
+        let thread = self.thread.take_if(|thread| thread.is_finished() || self.lower.get().is_some())?;
+        // nothing rests on it: a run without it goes on
+        Some(message(thread.join().ok()??, self.totals))
+    }
+}
+
+/// Reports and returns the bound of one pass of cost shifting if the network is large.
+pub(crate) fn early_bound(
+    network: &Network,
+    options: &Options,
+    stop: &Stop,
+    tell: &mut dyn FnMut(Message),
+) -> Option<Cost> {
+    let bound = bound(network, options, stop)?;
+    let lower = bound.lower;
+    tell(message(bound, Totals::resumed(options)));
+    Some(lower)
+}
+
+fn bound(network: &Network, options: &Options, stop: &Stop) -> Option<EarlyBound> {
+    let workers = threads::pool(options.threads()).ok()?;
+    workers.install(|| early::bound(network, &bounder_options(options), options.certificate, stop))
+}
+
+fn message(EarlyBound { lower, proof }: EarlyBound, totals: Totals) -> Message {
+    Message::Bound { bound: lower, source: early::SOURCE.into(), totals, proof: proof.map(Box::new) }
+}
