@@ -58,15 +58,21 @@ template <class T> __device__ __forceinline__ T lanes_here() {
     return T{(int)(lane % T::LANES), (u32)((1ull << T::LANES) - 1) << lane / T::LANES * T::LANES};
 }
 
-// Visits a member of a color class; returns 1 to the lane that changed it.
-template <class T, class V>
-__device__ __forceinline__ u32 visit_member(const Core &core, const T &lanes, const Values<V> &x, u32 member,
-                                            const Step &step) {
-    const u32 variable = __ldg(core.class_members + member);
-    const uint4 info = __ldg(core.class_info + member);
-    const Ahead<T> ahead(core, lanes, info);
-    return visit(core, lanes, x, variable, info, ahead, step.boltzmann, mix(step.draw, variable));
-}
+// A member of a color class, with all of a visit's data that does not depend on the state.
+template <class T> struct Member {
+    u32 variable;
+    uint4 info;
+    Ahead<T> ahead;
+
+    __device__ __forceinline__ Member(const Core &core, const T &lanes, u32 place)
+        : variable(__ldg(core.class_members + place)), info(__ldg(core.class_info + place)), ahead(core, lanes, info) {}
+
+    // Visits it; returns 1 to the lane that changed it.
+    template <class V>
+    __device__ __forceinline__ u32 visit(const Core &core, const T &lanes, const Values<V> &x, const Step &step) const {
+        return ::visit(core, lanes, x, variable, info, ahead, step.boltzmann, mix(step.draw, variable));
+    }
+};
 
 // Makes the visits of one color class of a sweep. It is launched once for each class if classes have more variables
 // than threads are on the device: blocks that end make room for others, and nobody waits for threads of two visits.
@@ -75,7 +81,10 @@ __global__ void __launch_bounds__(256) visits(Core core, V *values, Step step, u
     using T = StateLanes<NV, NN, Q, HALF>;
     const u32 member = begin + (blockIdx.x * blockDim.x + threadIdx.x) / T::LANES;
     u32 moved = 0;
-    if (member < end) moved = visit_member(core, lanes_here<T>(), Values<V>{values, 1}, member, step);
+    if (member < end) {
+        const T lanes = lanes_here<T>();
+        moved = Member<T>(core, lanes, member).visit(core, lanes, Values<V>{values, 1}, step);
+    }
     const u32 moves = __syncthreads_count(moved);
     if (threadIdx.x == 0 && moves) atomicAdd(&outcome->moves, (u64)moves);
 }
@@ -89,13 +98,21 @@ __global__ void __launch_bounds__(1024) sweeps(Core core, V *values, const Step 
     const Values<volatile V> x{values, 1};
     const Device wait{&outcome->arrived, 0};
     u32 moves = 0;
+    SweepPath path(core, steps[0].order);
+    // a group without a member in a class loads the last one's
+    const auto first_of = [&](const SweepPath &path) { return min(path.place + group, path.end - 1); };
+    Member<T> next(core, lanes, first_of(path));
     for (u32 k = 0; k < count; k++) {
         const Step step = steps[k];
-        SweepPath path(core, step.order);
         for (u32 c = 0; c < core.classes; c++) {
-            for (u32 member = path.place + group; member < path.end; member += all)
-                moves += visit_member(core, lanes, x, member, step);
-            path.next_class(core);
+            u32 member = path.place + group;
+            if (member < path.end) moves += next.visit(core, lanes, x, step);
+            for (member += all; member < path.end; member += all)
+                moves += Member<T>(core, lanes, member).visit(core, lanes, x, step);
+            // the next class's first members are on their way while all blocks arrive
+            if (c + 1 < core.classes) path.next_class(core);
+            else if (k + 1 < count) path = SweepPath(core, steps[k + 1].order);
+            next = Member<T>(core, lanes, first_of(path));
             wait();
         }
     }

@@ -123,7 +123,7 @@ struct Shape {
 
 impl Shape {
     /// The shape for a core on a device: as many lanes a visit as a device has for each variable of a class, and no more
-    /// than find functions. If it has none for each, a launch makes the visits of one class.
+    /// than find functions. If it has one or none for each, a launch makes the visits of one class.
     fn of(cuda: &Device, context: &SearchContext) -> Shape {
         let row = context.row_shape();
         let n = context.variables();
@@ -137,7 +137,7 @@ impl Shape {
             wide: row.wide,
             byte_rows: row.bytes,
             links: row.links,
-            by_class: each == 0,
+            by_class: each < 2,
         }
     }
 
