@@ -243,7 +243,11 @@ impl Annealing {
             Phase::Evolve => (self.subpopulation(context), self.sweeps),
         };
         if subpopulation > 0 && self.temperatures.len() > 1 {
-            let end = self.operators.end.choose(self.rng.unit());
+            let end = match self.phase {
+                Phase::Evolve => self.operators.end.choose(self.rng.unit()),
+                // long anneals gain by the lower one (results/notes/search-cuda.md)
+                Phase::Open { .. } | Phase::Climb { .. } => 0,
+            };
             if end != self.end {
                 self.heat(end)?;
             }

@@ -129,7 +129,7 @@ impl Shape {
         let n = context.variables();
         let degree = (0..n).map(|v| context.tables.degree(v)).sum::<usize>() / n.max(1);
         let each = (cuda.info.multiprocessors * OCCUPANCY) as usize / widest(context);
-        let most = each.min(degree).clamp(1, MOST_LANES as usize);
+        let most = each.min(degree.next_power_of_two()).clamp(1, MOST_LANES as usize);
         let lanes = StateLanes::new(row.quads, row.half, 1 << most.ilog2());
         Shape {
             lanes,
