@@ -1,6 +1,6 @@
 // One state over the whole device: all blocks visit the variables of a color class together, then wait for each other,
-// or end. Values lie in global memory, where only the second-level cache is the same for all blocks: those that wait
-// read and write them there (`volatile`). Equal, bit for bit, to a child that all threads of the CPU make (`sweep_together`).
+// or end. Values lie in global memory. Only the second-level cache is the same for all blocks: those that wait read and
+// write values there (`volatile`). Equal, bit for bit, to a child that all threads of the CPU make (`sweep_together`).
 #include "constants.cuh"
 #include "crossover.cuh"
 #include "state_lanes.cuh"

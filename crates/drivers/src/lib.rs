@@ -1,5 +1,5 @@
-//! The drivers of the search but annealing: each looks for better solutions in its own way, a round of bounded work at a
-//! time. How to add one is told at [`core::driver`](fangs_search_core::driver).
+//! The drivers of the search but annealing: each looks for better solutions in its own way, a round of bounded work at
+//! a time. [`driver`](fangs_search_core::driver) says how to add one.
 
 pub mod cycling;
 pub mod ejection;

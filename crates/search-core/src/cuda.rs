@@ -192,8 +192,8 @@ impl DeviceCore {
         )
     }
 
-    /// Uploads what sweeps of single variables take in a shape: no forests and regions, and rows of bytes and links only
-    /// if it has them.
+    /// Uploads what sweeps of single variables take in a shape: no forests and regions, and rows of bytes and links
+    /// only if it has them.
     ///
     /// # Errors
     /// The device's.

@@ -6,7 +6,8 @@
 //!    Three methods are required: `population`, `round` and `rebase`. A round does bounded work; it never reads the
 //!    clock, prints, or writes files.
 //! 2. Give its constants a module in `tuning.rs` there: unit, meaning, and the measurement that chose each.
-//! 3. Add its line to the list in `crates/search/src/list.rs`. The choice by name, the help and the portfolio follow from that.
+//! 3. Add its line to the list in `crates/search/src/list.rs`. The choice by name, the help and the portfolio follow
+//!    from that.
 
 use super::context::SearchContext;
 use super::effort::Effort;

@@ -1,7 +1,7 @@
 //! What a device compiles before it searches a core.
 
 use super::launch_shape::{LaunchShape, Overrides};
-use super::wide;
+use super::{wide, wide_program};
 use crate::core::context::SearchContext;
 use crate::core::cuda::{Device, unfit};
 use crate::device::Source;
@@ -13,7 +13,7 @@ pub fn first_kernels(cuda: &Device, context: &SearchContext) -> Option<Source> {
         return None;
     }
     if wide::suits(context) {
-        return Some(wide::source_of(cuda, context));
+        return Some(wide_program::source_of(cuda, context));
     }
     let launch_shape = LaunchShape::of(context, context.row_shape());
     let states = context.population.unwrap_or(0) as u32;

@@ -69,7 +69,7 @@ pub fn sources() -> Vec<Source> {
         all.push(source(StateLanes::new(2, true, 1), 1, 8, keeps, false));
         all.push(source(StateLanes::new(1, false, 1), 1, 1, keeps, false));
     }
-    all.extend(super::wide::sources());
+    all.extend(super::wide_program::sources());
     all
 }
 

@@ -2,60 +2,24 @@
 //! so long that one that all multiprocessors anneal is sooner good. Its children are those that all threads of the CPU
 //! make together (`annealing::cpu::growth`), bit for bit.
 
-use super::launch_shape::value_bytes;
+use super::wide_program::{CrossoverArgument, Outcome, Program, Shape, Step, THREADS, WAITING};
 use super::{Standing, disagreement, missing, packed, unpacked};
 use crate::core::context::SearchContext;
-use crate::core::cuda::{CoreArgument, Device, DeviceCore};
+use crate::core::cuda::{Device, DeviceCore};
 use crate::core::elite::Elite;
 use crate::core::row_shape::RowShape;
+#[cfg(test)]
 use crate::cuda::lanes::StateLanes;
-use crate::device::shared::device_structs;
-use crate::device::{Blocks, CudaSlice, DeviceError, Held, Kernel, PushKernelArg, Source, ValidAsZeroBits};
+use crate::device::{Blocks, CudaSlice, DeviceError, Held, PushKernelArg};
 use crate::fang::boltzmann::Boltzmann;
-use crate::generation::{self, ChildPlan, Generation, Offspring, Population, Replacement, Tally, decision};
-use crate::kernels;
+use crate::generation::{ChildPlan, Generation, Offspring, Population, Replacement, Tally, decision};
 use crate::rng::mix;
 use crate::stop::Stop;
 use crate::sweep::class_numbers;
 use crate::tuning::GREEDY_SWEEPS;
-use crate::tuning::device::MOST_LANES;
-use crate::tuning::wide::{BARRIER, MOST_SHARED, OCCUPANCY, SPEED, TELLING, TURN_WORK};
-use crate::value_tables::{self, Energy};
+use crate::tuning::wide::{BARRIER, MOST_SHARED, SPEED, TELLING, TURN_WORK};
+use crate::value_tables::Energy;
 use std::ops::Range;
-
-/// Threads of a block, and of one that waits for others (`kernels/wide.cu`).
-const THREADS: u32 = 256;
-const WAITING: u32 = 1024;
-
-device_structs! {
-    /// `kernels/wide.cu`: Step.
-    #[derive(Clone, Copy, Debug, Default)]
-    pub(crate) struct Step as "Step" {
-        pub order: u64,
-        pub draw: u64,
-        pub boltzmann: [u32; 2],
-    }
-
-    /// `kernels/wide.cu`: Outcome.
-    #[derive(Clone, Copy, Debug, Default)]
-    pub(crate) struct Outcome as "Outcome" {
-        pub moves: u64,
-        pub total: i64,
-        pub hash: u64,
-        pub violations: u32,
-        pub arrived: u32,
-    }
-
-    /// `kernels/crossover.cuh`: Crossover.
-    #[derive(Clone, Copy, Debug, Default)]
-    pub(crate) struct CrossoverArgument as "Crossover" {
-        pub label: u64,
-        pub delta: u64,
-    }
-}
-
-// SAFETY: zeros are numbers.
-unsafe impl ValidAsZeroBits for Outcome {}
 
 /// Whether a whole device anneals one state of a core: where all threads of the CPU do, or where the shared memory of a
 /// multiprocessor has no room for one.
@@ -91,131 +55,6 @@ pub(crate) struct WidePopulation {
 struct Growing {
     plan: ChildPlan,
     sweeps: u32,
-}
-
-struct Program {
-    scatter: Kernel,
-    /// All sweeps of a launch, or the visits of a class.
-    sweeps: Kernel,
-    by_class: bool,
-    /// Where each class begins among the members of all, and their number.
-    class_begin: Vec<u32>,
-    /// Lanes of a visit.
-    lanes: u32,
-    combine: Kernel,
-    measure: Kernel,
-    /// Blocks that are on the device at once: of sweeps, as many as the widest class needs, and of a combination.
-    blocks: [u32; 2],
-}
-
-/// What the kernels of a core depend on.
-#[derive(Clone, Copy, Debug)]
-struct Shape {
-    lanes: StateLanes,
-    /// Bytes of a value.
-    bytes: u32,
-    wide: bool,
-    byte_rows: bool,
-    links: bool,
-    /// Whether a launch makes the visits of one class.
-    by_class: bool,
-}
-
-impl Shape {
-    /// The shape for a core on a device: as many lanes a visit as a device has for each variable of a class, and no more
-    /// than find functions. If it has one or none for each, a launch makes the visits of one class.
-    fn of(cuda: &Device, context: &SearchContext) -> Shape {
-        let row = context.row_shape();
-        let n = context.variables();
-        let degree = (0..n).map(|v| context.tables.degree(v)).sum::<usize>() / n.max(1);
-        let each = (cuda.info.multiprocessors * OCCUPANCY) as usize / widest(context);
-        let most = each.min(degree.next_power_of_two()).clamp(1, MOST_LANES as usize);
-        let lanes = StateLanes::new(row.quads, row.half, 1 << most.ilog2());
-        Shape {
-            lanes,
-            bytes: value_bytes(context),
-            wide: row.wide,
-            byte_rows: row.bytes,
-            links: row.links,
-            by_class: each < 2,
-        }
-    }
-
-    fn source(self) -> Source {
-        let source = kernels::source("wide.cu").declare(&value_tables::declared()).declare(&generation::declared());
-        let source = source.asserts::<CoreArgument>().asserts::<Step>().asserts::<Outcome>();
-        let source = source.asserts::<CrossoverArgument>();
-        let source = if self.wide { source.constant("WIDE", 1) } else { source };
-        let source = if self.byte_rows { source.constant("BYTE_ROWS", 1) } else { source };
-        let source = if self.lanes.half { source.constant("HALF_ROWS", 1) } else { source };
-        let source = if self.links { source.constant("LINKS", 1) } else { source };
-        let [sweeps, others @ ..] = self.names();
-        others.into_iter().fold(source.kernel(sweeps), Source::kernel)
-    }
-
-    /// Sweeps or visits, then scatter, combine and measure.
-    fn names(self) -> [String; 4] {
-        let StateLanes { parts, slots, units, half } = self.lanes;
-        let value = format!("u{}", 8 * self.bytes);
-        let sweeps = if self.by_class { "visits" } else { "sweeps" };
-        [
-            format!("{sweeps}<{parts}, {slots}, {units}, {half}, {value}>"),
-            format!("scatter<{value}>"),
-            format!("combine<{value}>"),
-            format!("measure<{value}>"),
-        ]
-    }
-}
-
-/// Kernels for every kind of lanes.
-pub fn sources() -> Vec<Source> {
-    let lanes = |quads: u32, half: bool| StateLanes::new(quads, half, if quads < 4 { 4 } else { 1 });
-    let plain = |lanes| Shape { lanes, bytes: 1, wide: true, byte_rows: false, links: false, by_class: false };
-    let narrow = [1, 2, 4, 8, 16, 32, 64].map(|quads| {
-        let shape = plain(lanes(quads, quads > 1));
-        Shape { wide: quads < 8, byte_rows: quads == 8, ..shape }
-    });
-    let single = plain(StateLanes::new(2, true, 1));
-    let long = Shape { bytes: 2, ..plain(lanes(128, false)) };
-    let others = [single, Shape { byte_rows: true, ..single }, long];
-    let all = narrow.into_iter().chain(others);
-    let kinds = |shape| [shape, Shape { links: true, ..shape }, Shape { links: true, by_class: true, ..shape }];
-    all.flat_map(kinds).chain([Shape { by_class: true, ..single }]).map(Shape::source).collect()
-}
-
-/// The kernels of a core that suits, on a device.
-pub(crate) fn source_of(cuda: &Device, context: &SearchContext) -> Source {
-    Shape::of(cuda, context).source()
-}
-
-/// Variables of the widest class.
-fn widest(context: &SearchContext) -> usize {
-    context.order.classes.iter().map(Vec::len).max().unwrap_or(1).max(1)
-}
-
-impl Program {
-    fn new(cuda: &Device, context: &SearchContext, shape: Shape) -> Result<Program, DeviceError> {
-        let module = cuda.load(&shape.source())?;
-        let [sweeps, scatter, combine, measure] = shape.names();
-        let kernel = |name: &str| module.kernel(name, 0);
-        let (sweeps, combine) = (kernel(&sweeps)?, kernel(&combine)?);
-        let at_once = |kernel: &Kernel, threads: u64| {
-            let all = kernel.blocks_per_multiprocessor(WAITING, 0)? * cuda.info.multiprocessors;
-            Ok::<_, DeviceError>(threads.div_ceil(WAITING.into()).clamp(1, all.max(1).into()) as u32)
-        };
-        let lanes = shape.lanes.count();
-        let blocks = [
-            at_once(&sweeps, widest(context) as u64 * u64::from(lanes))?,
-            at_once(&combine, context.variables() as u64)?,
-        ];
-        let ends = context.order.classes.iter().scan(0, |end, class| {
-            *end += class.len() as u32;
-            Some(*end)
-        });
-        let class_begin = std::iter::once(0).chain(ends).collect();
-        let (scatter, measure, by_class) = (kernel(&scatter)?, kernel(&measure)?, shape.by_class);
-        Ok(Program { scatter, sweeps, by_class, class_begin, lanes, combine, measure, blocks })
-    }
 }
 
 impl WidePopulation {
