@@ -367,8 +367,9 @@ impl SearchContext {
     }
 
     /// Whether the driver `cycling` shares the part of the time that annealing is sure of: on large cores where
-    /// variables have two values, as a visit takes next to nothing then, and where children of annealing have the fewest
-    /// sweeps; elsewhere it has what it gains (results/scale). If functions have two variables, too, `spins` is faster.
+    /// variables have two values, as a visit takes next to nothing then, and where children of annealing have the
+    /// fewest sweeps; elsewhere it has what it gains (results/scale). If functions have two variables, too, `spins` is
+    /// faster.
     pub fn suits_cycling(&self) -> bool {
         let is_binary = || self.tables.problem.domains.iter().all(|&domain| domain <= 2);
         let is_left = !self.is_vast() && !self.is_quadratic();

@@ -74,8 +74,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shape for a core on a device: as many lanes a visit as a device has for each variable of a class, and no more
-    /// than find functions. If it has one or none for each, a launch makes the visits of one class.
+    /// The shape for a core on a device: as many lanes a visit as a device has for each variable of a class, and no
+    /// more than find functions. If it has one or none for each, a launch makes the visits of one class.
     pub fn of(cuda: &Device, context: &SearchContext) -> Shape {
         let row = context.row_shape();
         let n = context.variables();
