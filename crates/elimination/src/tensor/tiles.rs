@@ -164,9 +164,13 @@ pub fn relax<E: Movable>(
                 part(number * many, table, Some((map, &mut least)));
                 least
             });
-            for part in parts {
-                least.iter_mut().zip(part).for_each(|(least, other)| *least = (*least).min(other));
-            }
+            let stretch = least.len().div_ceil(16).max(1);
+            let _ = threads::map(least.chunks_mut(stretch).enumerate(), |(number, least)| {
+                for part in &parts {
+                    let others = &part[number * stretch..];
+                    least.iter_mut().zip(others).for_each(|(least, &other)| *least = (*least).min(other));
+                }
+            });
         }
     }
 }
