@@ -4,7 +4,7 @@
 //! archive and a new pool begins; now and then the archive itself is the pool.
 //!
 //! This is the host's side: which generation comes next. Children are made where the population lives, see
-//! [`Population`].
+//! `Population`.
 
 mod cpu;
 mod cuda;

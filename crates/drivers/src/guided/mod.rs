@@ -10,7 +10,7 @@
 //! Costs of all values are kept up to date as tabu search does (`walk::Layout`), because passes of most heuristics
 //! change few values; where tables are too large, and on a device, they are made at each visit.
 //!
-//! The host decides which trajectories come next and which states begin again; where the states live is a [`Backend`]:
+//! The host decides which trajectories come next and which states begin again; where the states live is a `Backend`:
 //! the CPU's, or a device's with the same states after every round.
 
 mod arguments;

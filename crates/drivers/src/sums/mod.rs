@@ -3,7 +3,7 @@
 //! rises while it stays violated, and all prices fall where none is (strategic oscillation; Yagiura, Ibaraki, Glover,
 //! "A path relinking approach with ejection chains for the generalized assignment problem", 2006).
 //!
-//! This is the host's side: where walks begin, and what is worth keeping. What a walk does is in [`walk`].
+//! This is the host's side: where walks begin, and what is worth keeping. What a walk does is in `walk`.
 
 mod cuda;
 #[cfg(test)]

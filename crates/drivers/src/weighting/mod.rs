@@ -1,4 +1,4 @@
-//! Constraint-weighting walks on hard functions ([`walk`]): for networks whose trouble is to find any allowed
+//! Constraint-weighting walks on hard functions (`walk`): for networks whose trouble is to find any allowed
 //! assignment, until one is known, and for those whose functions mostly forbid and whose costs are the variables' own,
 //! as in satellite scheduling and weighted satisfiability.
 //!
