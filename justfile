@@ -39,8 +39,8 @@ fuzz SECONDS="60":
 # tests of the libraries under a sanitizer, address or thread, optionally those with a name; needs a nightly toolchain
 # with its sources. Leaks are not looked for: rayon never frees the pool that a thread is to itself
 sanitize KIND="address" *NAME:
-    ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0 RUSTFLAGS=-Zsanitizer={{KIND}} \
-        cargo +nightly test --lib -Zbuild-std --target x86_64-unknown-linux-gnu \
+    ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0 TSAN_OPTIONS=allocator_may_return_null=1 \
+        RUSTFLAGS=-Zsanitizer={{KIND}} cargo +nightly test --lib -Zbuild-std --target x86_64-unknown-linux-gnu \
         --target-dir target/sanitize-{{KIND}} {{NAME}}
 
 # tests of the model under Miri, as far as they are short; needs a nightly toolchain with Miri. All unsafe code is in
