@@ -75,7 +75,7 @@ template <class T> struct Member {
 };
 
 // Makes the visits of one color class of a sweep. It is launched once for each class if classes have more variables
-// than threads are on the device: blocks that end make room for others, and nobody waits for threads of two visits.
+// than threads are on the device: blocks that end make room for others, and no thread has two visits.
 template <int NV, int NN, int Q, bool HALF, class V>
 __global__ void __launch_bounds__(256) visits(Core core, V *values, Step step, u32 begin, u32 end, Outcome *outcome) {
     using T = StateLanes<NV, NN, Q, HALF>;

@@ -17,7 +17,7 @@ pub const SHORT_OPENING_SWEEPS: u32 = 16;
 /// takes about as long as a sweep.
 pub const TURN_SWEEPS: u32 = 6;
 /// Sweeps of the anneals that begin a pool of few states: the first one of a large core and those of long
-/// annealing, whose later ones have twice as many each until one takes so much work, a fifth of a second.
+/// annealing, whose later ones have twice as many each until one takes `LONG_WORK`, a fifth of a second.
 pub const LONG_SWEEPS: u32 = 256;
 /// The hottest of [`COLD_SHARES`] from which anneals begin at a solution that is known. After 1000 sweeps of 30000
 /// variables, 4000 more came to 2273867 from a temperature of 14, to 2272015 from 18, to 2271942 from 22, and from

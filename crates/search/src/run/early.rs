@@ -58,8 +58,13 @@ impl EarlyBounding {
     pub fn arrived(&mut self) -> Option<Message> {
         // once the bound stands there the thread ends
         let thread = self.thread.take_if(|thread| thread.is_finished() || self.lower.get().is_some())?;
-        // nothing rests on it: a run without it goes on
-        Some(message(thread.join().ok()??, self.totals))
+        match thread.join() {
+            Ok(bound) => Some(message(bound?, self.totals)),
+            Err(panic) => {
+                let message = format!("the first bound ended by an internal error ({})", threads::message(&*panic));
+                Some(Message::Lost { source: early::SOURCE.into(), message })
+            }
+        }
     }
 }
 
