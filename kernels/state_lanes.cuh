@@ -67,13 +67,25 @@ template <class T> __device__ __forceinline__ void entries_of(const uint4 &unit,
     }
 }
 
-// What is read of an incidence.
+// What is read of an incidence, what lies between its rows under two values of a binary one, and its row in a state.
 #ifdef LINKS
 using Link = uint2;
 __device__ __forceinline__ Link link_at(const Core &core, u32 at) { return __ldg(core.links + at); }
+__device__ __forceinline__ u32 stride_of(const Link &, u32 units) { return units; }
+template <class V>
+__device__ __forceinline__ u32 row_of(const Core &, u32, const Link &it, bool, const Values<V> &x, const u8 *,
+                                      u32 units) {
+    return it.x + x[it.y] * units;
+}
 #else
 using Link = uint4;
 __device__ __forceinline__ Link link_at(const Core &core, u32 at) { return __ldg(core.incidences + at); }
+__device__ __forceinline__ u32 stride_of(const Link &it, u32) { return it.z; }
+template <class V>
+__device__ __forceinline__ u32 row_of(const Core &core, u32 place, const Link &it, bool more, const Values<V> &x,
+                                      const u8 *member, u32) {
+    return row_of(core, place, it, more, x, member);
+}
 #endif
 
 // Adds the entries of this lane's values in a row to `ratings`; lanes beyond the row add nothing.
@@ -138,14 +150,6 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
         at[j] = min(first + j, units - 1);
     }
     const u32 incidences = incidences_of(info);
-    // the row of the incidence at a place
-#ifdef LINKS
-    const auto row_at = [&](u32, const Link &it) { return (int)(it.x + x[it.y] * units); };
-    const auto row_under = [&](const Link &it) { return it.x + x[it.y] * units; };
-#else
-    const auto row_at = [&](u32 k, const Link &it) { return row_of(core, info.x + k, it, more, x, member); };
-    const auto row_under = [&](const Link &it) { return it.x + x[it.y] * it.z; };
-#endif
     if (NV == 1) {
         // each lane sums its own incidences without exchange; binary functions first, which need less unpacking
         const u32 binaries = LANES == 1 && !member && !more ? binaries_of(info) : 0;
@@ -165,6 +169,7 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
 #pragma unroll
                 for (int j = 0; j < Q; j++) add(sums[j], loaded[r][j]);
         };
+        const auto row_under = [&](const Link &it) { return it.x + x[it.y] * stride_of(it, units); };
         u32 k = 0;
 #pragma unroll 1
         for (; k + IN_FLIGHT <= binaries; k += IN_FLIGHT)
@@ -176,7 +181,7 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
         for (u32 k = binaries + lanes.lane; k < incidences; k += LANES) {
             const Link it =
                 LANES > 1 && k == lanes.lane ? ahead.incidence(core, lanes, info) : link_at(core, info.x + k);
-            const u32 row = row_at(k, it);
+            const u32 row = row_of(core, info.x + k, it, more, x, member, units);
 #pragma unroll
             for (int j = 0; j < Q; j++)
                 if (j < units) add(sums[j], unit_at(core, row + j));
@@ -187,7 +192,7 @@ __device__ __forceinline__ void sum_rows(const Core &core, const T &lanes, const
         for (u32 k = 0; k < incidences; k += LANES) {
             const u32 mine = k + lanes.lane, there = min(mine, incidences - 1);
             const Link it = k == 0 ? ahead.incidence(core, lanes, info) : link_at(core, info.x + there);
-            const int own = row_at(there, it);
+            const int own = row_of(core, info.x + there, it, more, x, member, units);
             // the first row is all zeros, as long as the widest: lanes without an incidence
             const int row = mine < incidences ? own : 0;
 #pragma unroll
