@@ -19,6 +19,7 @@ struct Outcome {
     u64 hash;
     u32 violations;
     u32 arrived; // at the barriers of a launch
+    u64 awaited; // the part that was waited for too long, and one; 0 where none was
 };
 
 // What the blocks of a launch wait for. All of them must be on the device at once. The fewer they are the sooner all
@@ -87,6 +88,85 @@ __global__ void __launch_bounds__(256) visits(Core core, V *values, Step step, u
     }
     const u32 moves = __syncthreads_count(moved);
     if (threadIdx.x == 0 && moves) atomicAdd(&outcome->moves, (u64)moves);
+}
+
+// Of a state whose variables are visited in several parts, mostly each by a device, which all have all values. A part
+// sends the others what changes at its border. `begin` to `border_end` are the class's members there, the others behind
+// them up to `end` have neighbours in their own part alone.
+struct PartVisits {
+    u64 values[MOST_PARTS];  // where each part has them
+    u64 arrived[MOST_PARTS]; // for each part, how many classes each of the others has sent it
+    u32 *done;               // blocks of this launch that have visited the border; 0 again after the last
+    u32 part, parts;
+    u32 number;              // of this launch, from 1 on: all parts make as many
+    u32 begin, border_end, end;
+};
+
+// Waits until all other parts have sent what changed in the class before, a second at most.
+__device__ __forceinline__ void await_others(const PartVisits &it, Outcome *outcome) {
+    const u32 other = threadIdx.x;
+    if (other < it.parts && other != it.part) {
+        u32 *arrived = (u32 *)it.arrived[it.part] + other, seen;
+        u64 begin = 0, now;
+        while (true) {
+            asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(seen) : "l"(arrived) : "memory");
+            if ((int)(seen - (it.number - 1)) >= 0) break;
+            asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+            if (!begin) begin = now;
+            if (now - begin > WAIT_NANOSECONDS) {
+                atomicMax(&outcome->awaited, other + 1ull);
+                // what follows does not wait again
+                *(volatile u32 *)arrived = it.number + (1u << 30);
+                break;
+            }
+        }
+    }
+    __syncthreads();
+}
+
+// The last block of the border tells the others that its class is done.
+__device__ __forceinline__ void send(const PartVisits &it, u32 blocks) {
+    __threadfence_system();
+    __syncthreads();
+    if (threadIdx.x > 0 || atomicInc(it.done, blocks - 1) != blocks - 1) return;
+    __threadfence_system();
+    for (u32 q = 0; q < it.parts; q++)
+        if (q != it.part)
+            asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"((u32 *)it.arrived[q] + it.part), "r"(it.number)
+                         : "memory");
+}
+
+// Makes a part's visits of one color class. The first blocks have the border: others wait for it.
+template <int NV, int NN, int Q, bool HALF, class V>
+__global__ void __launch_bounds__(256)
+    visits_of_part(Core core, V *values, Step step, PartVisits it, Outcome *outcome) {
+    using T = StateLanes<NV, NN, Q, HALF>;
+    const u32 each = blockDim.x / T::LANES, blocks = max((it.border_end - it.begin + each - 1) / each, 1u);
+    const bool at_border = blockIdx.x < blocks;
+    const u32 place = threadIdx.x / T::LANES, end = at_border ? it.border_end : it.end;
+    const u32 member = place + (at_border ? it.begin + blockIdx.x * each : it.border_end + (blockIdx.x - blocks) * each);
+    if (at_border) await_others(it, outcome);
+    u32 moved = 0;
+    if (member < end) {
+        const T lanes = lanes_here<T>();
+        const Member<T> here(core, lanes, member);
+        moved = here.visit(core, lanes, Values<V>{values, 1}, step);
+        if (at_border && moved)
+            for (u32 q = 0; q < it.parts; q++)
+                if (q != it.part) ((V *)it.values[q])[here.variable] = values[here.variable];
+    }
+    if (at_border) send(it, blocks);
+    const u32 moves = __syncthreads_count(moved);
+    if (threadIdx.x == 0 && moves) atomicAdd(&outcome->moves, (u64)moves);
+}
+
+// Brings the values of all parts to this one, which has those of the others' borders.
+template <class V>
+__global__ void __launch_bounds__(256) gather(Core core, V *values, const u8 *owners, PartVisits it) {
+    const u32 v = blockIdx.x * blockDim.x + threadIdx.x;
+    if (v >= core.variables) return;
+    const u32 q = __ldg(owners + v);
+    if (q != it.part) values[v] = ((const V *)it.values[q])[v];
 }
 
 // Makes sweeps.

@@ -1,6 +1,7 @@
 //! Annealing as a driver of the portfolio.
 
 use super::cuda::first_kernels::first_kernels;
+use super::cuda::wide::is_shared;
 use super::{Annealing, Phase};
 use crate::core::context::SearchContext;
 use crate::core::driver::{Driver, DriverState};
@@ -27,6 +28,10 @@ impl Driver for Annealing {
         self.states
     }
 
+    fn shares_devices(&self, context: &SearchContext) -> bool {
+        self.partners.is_some() && is_shared(context)
+    }
+
     fn weight(&self, _: &SearchContext, _: &Pool) -> f64 {
         if self.long.is_some() { 1.0 } else { WEIGHT }
     }
@@ -44,7 +49,7 @@ impl Driver for Annealing {
 
     fn kernels(&self, context: &SearchContext) -> Option<Source> {
         let opens = self.states == 0 || self.moved.is_some();
-        first_kernels(self.device.as_ref().filter(|_| opens)?, context)
+        first_kernels(self.device.as_ref().filter(|_| opens)?, context, self.partners.is_some())
     }
 
     fn round(&mut self, context: &SearchContext, pool: &mut Pool, stop: &Stop) -> Effort {
@@ -56,6 +61,7 @@ impl Driver for Annealing {
             self.go_on_on_the_host();
             effort.lost = Some(error);
         }
+        effort.lost_partner = self.lost_partner.take();
         effort
     }
 

@@ -6,6 +6,7 @@
 //! a kernel.
 
 use crate::core::context::SearchContext;
+use crate::core::effort::LostDevice;
 use crate::core::elite::Elite;
 use crate::core::schedule::Schedule;
 use crate::device::DeviceError;
@@ -198,6 +199,8 @@ pub(crate) struct Offspring {
     pub sweeps: u32,
     /// The best child, and the best without violations, if those are better than all before.
     pub best: Vec<Elite>,
+    /// One of several devices has failed: the others go on.
+    pub lost: Option<LostDevice>,
 }
 
 /// A population after selection.

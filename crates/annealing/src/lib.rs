@@ -14,6 +14,7 @@ mod heat_bath;
 #[cfg(test)]
 mod heat_bath_tests;
 mod operators;
+mod partition;
 mod pools;
 mod rating_cache;
 pub mod speed;
@@ -48,7 +49,7 @@ use self::generation::{Generation, Population, Replacement, steps};
 use self::operators::OperatorSelection;
 use crate::core::context::SearchContext;
 use crate::core::driver::{Driver, Setup};
-use crate::core::effort::Effort;
+use crate::core::effort::{Effort, LostDevice};
 use crate::core::elite::Elite;
 use crate::core::pool::Pool;
 use crate::core::tuning::ROUND_WORK;
@@ -59,7 +60,7 @@ use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::Rng;
 use crate::stop::Stop;
-use crate::tuning::wide::GROWTH;
+use crate::tuning::wide::{CLIMB_GROWTH, GROWTH};
 use crate::tuning::{
     DOUBLINGS, FIRST_SWEEPS, GREEDY_SWEEPS, HOTTEST_CLIMB, IN_VAIN, LARGE_PATIENCE, LEAST_SUBPOPULATION, LONG_SWEEPS,
     LONGEST_CLIMB, MOST_SWEEPS, OPENING_SWEEPS, PATIENCE, ROUND_SWEEPS, SHORT_OPENING_SWEEPS, TREE_EVERY,
@@ -86,7 +87,8 @@ enum Phase {
 
 /// Makes the driver.
 pub fn make(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
-    Some(Box::new(Annealing::new(setup.stream(), setup.device.clone())))
+    let annealing = Annealing::new(setup.stream(), setup.device.clone());
+    Some(Box::new(Annealing { partners: setup.partners.clone(), ..annealing }))
 }
 
 /// Makes the driver of few states and long anneals on the CPU.
@@ -97,6 +99,9 @@ pub fn make_long(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
 struct Annealing {
     population: Box<dyn Population>,
     device: Option<Arc<Cuda>>,
+    /// Further devices if they share the one's work on large cores, and one of them that has failed.
+    partners: Option<Vec<Arc<Cuda>>>,
+    lost_partner: Option<LostDevice>,
     /// What there is to say of the number of states that was asked for.
     clipped: Option<String>,
     /// States; 0 before the first round.
@@ -139,6 +144,8 @@ impl Annealing {
         Annealing {
             population: Box::new(CpuPopulation::default()),
             device,
+            partners: None,
+            lost_partner: None,
             clipped: None,
             states: 0,
             moved: None,
@@ -314,6 +321,10 @@ impl Annealing {
             for elite in &offspring.best {
                 pool.offer(elite);
             }
+            if let Some(lost) = offspring.lost {
+                self.lose_partner(lost);
+                return Ok(());
+            }
             self.made += offspring.made;
             let together = self.population.is_together(context);
             let of_sweeps = u64::from(offspring.sweeps) * context.sweep_work;
@@ -350,6 +361,16 @@ impl Annealing {
         self.population.is_together(context) && !context.falls_into_parts()
     }
 
+    /// Whether a whole device makes one child, or the CPU does in a run that must be the same there.
+    fn is_quick(&self, context: &SearchContext) -> bool {
+        (self.device.is_some() || context.portable) && self.population.is_together(context)
+    }
+
+    /// How many times as long the next anneal from a known solution is.
+    fn climb_growth(&self, context: &SearchContext) -> u32 {
+        if self.is_quick(context) { CLIMB_GROWTH } else { 2 }
+    }
+
     /// What follows from a finished generation.
     fn follow(
         &mut self,
@@ -374,7 +395,7 @@ impl Annealing {
                 LONG_SWEEPS.. if together && !keeps => Phase::Evolve,
                 LONGEST_CLIMB.. if !together => self.opening(context),
                 ..LONG_SWEEPS if keeps => Phase::Climb { sweeps: 4 * sweeps },
-                _ => Phase::Climb { sweeps: (2 * sweeps).min(MOST_SWEEPS) },
+                _ => Phase::Climb { sweeps: (self.climb_growth(context) * sweeps).min(MOST_SWEEPS) },
             };
             // the first climbs begin at an assignment that has not settled
             let settles = self.keeps_climbing(context) && sweeps <= LONG_SWEEPS;
@@ -410,7 +431,7 @@ impl Annealing {
 
     /// What follows where a generation takes long: longer offspring, then others' parts, then a new pool.
     fn follow_on_large(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
-        if self.device.is_some() && self.population.is_together(context) {
+        if self.is_quick(context) {
             let sweeps = self.work / context.sweep_work.max(1) / GROWTH;
             self.sweeps = sweeps.clamp(LEAST_SWEEPS.into(), MOST_SWEEPS.into()) as u32;
             return Ok(());

@@ -6,7 +6,8 @@ use super::cuda::wide::{self, WidePopulation};
 use super::generation::steps;
 use super::{Annealing, Phase, child_work};
 use crate::core::context::SearchContext;
-use crate::core::cuda::unfit;
+use crate::core::cuda::{Device, unfit};
+use crate::core::effort::LostDevice;
 use crate::core::elite::Elite;
 use crate::core::pool::Pool;
 use crate::core::population::clipped;
@@ -89,15 +90,35 @@ impl Annealing {
             return Ok(Some(format!("{}: {what} are searched on the CPU", device.label())));
         }
         self.population = match wide::suits(context) {
-            true => Box::new(WidePopulation::new(device, context)?),
+            true => Box::new(self.wide(device.clone(), context)?),
             false => Box::new(CudaPopulation::new(device, context)?),
         };
         Ok(None)
     }
 
+    /// One state on the device and those that share its work, if they work.
+    fn wide(&mut self, device: Device, context: &SearchContext) -> Result<WidePopulation, DeviceError> {
+        loop {
+            let mut devices = vec![device.clone()];
+            devices.extend(self.partners.iter().flatten().cloned());
+            match WidePopulation::new(&devices, context) {
+                Ok(population) => return Ok(population),
+                Err(lost) if lost.ordinal == device.info.ordinal => return Err(lost.error),
+                Err(lost) => self.lose_partner(lost),
+            }
+        }
+    }
+
+    /// A device that shares the work of this one has failed.
+    pub(super) fn lose_partner(&mut self, lost: LostDevice) {
+        self.partners.iter_mut().for_each(|partners| partners.retain(|cuda| cuda.info.ordinal != lost.ordinal));
+        self.lost_partner = Some(lost);
+    }
+
     /// The device failed: what was found is in the pool and the archive; a new population begins on the CPU.
     pub(super) fn go_on_on_the_host(&mut self) {
         self.device = None;
+        self.partners = None;
         self.population = Box::new(CpuPopulation::default());
         (self.states, self.moved) = (0, None);
         self.phase = Phase::Open { sweeps: FIRST_SWEEPS };

@@ -4,6 +4,7 @@ use super::busy::{Busy, wait_at_exit};
 use super::cuda::Cuda;
 use super::device_error::DeviceError;
 use super::find::{devices, there};
+use super::peers::can_connect;
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::threads;
@@ -98,6 +99,14 @@ impl Opened {
     pub fn name(&self) -> String {
         let others = self.others.iter().map(|cuda| label(cuda.as_ref()));
         others.fold(label(self.cuda.as_ref()), |names, name| names + "," + name.trim_start_matches("cuda:"))
+    }
+
+    /// The further devices if all can be connected with each other and the first one; CPUs of a list are.
+    pub fn partners(&self) -> Option<Vec<Arc<Cuda>>> {
+        let devices: Vec<Arc<Cuda>> = self.cuda.iter().chain(self.others.iter().flatten()).cloned().collect();
+        let is_uniform = devices.is_empty() || devices.len() == 1 + self.others.len();
+        let shares = !self.others.is_empty() && is_uniform && can_connect(&devices);
+        shares.then(|| devices.into_iter().skip(1).collect())
     }
 
     /// Drops a device that has failed, whose place the next one takes, and returns the message about it; `None` where

@@ -23,6 +23,7 @@ mod memory;
 mod modules;
 pub mod nvrtc;
 mod paths;
+mod peers;
 pub mod shared;
 mod source;
 mod survey;
@@ -49,6 +50,7 @@ pub use {
     graph::Recorded,
     launch::{Blocks, Kernel, Module, compiles},
     memory::Pinned,
+    peers::{can_connect, connect},
 };
 
 /// Asks the driver for few work queues, unless the environment names a number. By default it makes eight, a third of

@@ -215,7 +215,7 @@ impl SearchContext {
         context.portable = request.portable;
         context.size.is_vast = !context.size.has_rows || context.sweep_work > VAST_SWEEP && is_free;
         let suits_one = context.is_large() && context.variables() >= ONE_STATE && !context.falls_into_parts();
-        context.size.has_one_state = suits_one && !context.portable && request.population.is_none();
+        context.size.has_one_state = suits_one && request.population.is_none();
         context.origin = Some(reducer.clone());
         context.original.network = Some(network.clone());
         context.sums = sums.map(Arc::new);

@@ -1,9 +1,12 @@
 //! A core's tables in device memory, as `kernels/core.cuh` reads them.
 
+mod forests;
+
+use self::forests::Forests;
 use crate::context::SearchContext;
 use crate::device::shared::device_structs;
 use crate::device::{Cuda, DeviceError, DeviceRepr, Held, ValidAsZeroBits};
-use crate::forest::{Forest, NO_PARENT};
+use crate::forest::Forest;
 use crate::model::{Cost, Table};
 use crate::row_shape::RowShape;
 use crate::stop::Stop;
@@ -183,79 +186,90 @@ impl DeviceCore {
         let no_stop = Stop::new();
         let forests = context.forests(&no_stop).expect("no stop is set");
         let regions = context.regions(&no_stop).expect("no stop is set");
-        DeviceCore::with(
-            cuda,
-            context,
-            forests,
-            regions,
-            RowShape { bytes: false, links: false, ..context.row_shape() },
-        )
+        let shape = RowShape { bytes: false, links: false, ..context.row_shape() };
+        CoreArrays::new(context, forests, shape).upload(cuda, regions, &context.order.classes)
+    }
+}
+
+/// A core's tables as devices get them, in the host's memory.
+pub struct CoreArrays<'a> {
+    context: &'a SearchContext,
+    shape: RowShape,
+    units: Units,
+    words: Cow<'a, [i32]>,
+    incidences: Incidences,
+    functions: Functions,
+    forests: Forests,
+    effects: [Vec<u32>; 3],
+}
+
+impl<'a> CoreArrays<'a> {
+    /// What sweeps of single variables take in a shape: no forests and regions, and rows of bytes and links only if it
+    /// has them.
+    pub fn without_moves(context: &'a SearchContext, shape: RowShape) -> Self {
+        CoreArrays::new(context, &[], shape)
     }
 
-    /// Uploads what sweeps of single variables take in a shape: no forests and regions, and rows of bytes and links
-    /// only if it has them.
-    ///
-    /// # Errors
-    /// The device's.
-    pub fn without_moves(cuda: &Cuda, context: &SearchContext, shape: RowShape) -> Result<DeviceCore, DeviceError> {
-        DeviceCore::with(cuda, context, &[], &[], shape)
-    }
-
-    fn with(
-        cuda: &Cuda,
-        context: &SearchContext,
-        forests: &[Forest],
-        regions: &[u32],
-        shape: RowShape,
-    ) -> Result<DeviceCore, DeviceError> {
+    fn new(context: &'a SearchContext, forests: &[Forest], shape: RowShape) -> Self {
         let tables = &context.tables;
-        let n = tables.variables();
         let units = Units::new(tables, shape);
-        let unary = tables.rows().unary(0, units.begin as usize);
         // side by side: one after the other they took a sixth of scen06's time to its best value
-        let ((words, incidences), (functions, (forest_lists, effects))) = rayon::join(
+        let ((words, incidences), (functions, (forests, effects))) = rayon::join(
             || rayon::join(|| units.words(tables.rows()), || incidences(tables, units, shape)),
             || {
                 let kept = || if shape.keeps && !shape.links { effects(context, units) } else { Default::default() };
-                let costs = || if shape.links { Default::default() } else { functions(tables) };
+                let costs = || if shape.links { Functions::default() } else { functions(tables) };
                 rayon::join(costs, || (Forests::new(tables, forests, units), kept()))
             },
         );
-        let mut class_begin = vec![0];
-        let mut class_members = Vec::new();
-        for class in &context.order.classes {
-            class_members.extend_from_slice(class);
-            class_begin.push(class_members.len() as u32);
-        }
-        let Incidences { info, incidences, ends, more, further, links } = incidences;
+        CoreArrays { context, shape, units, words, incidences, functions, forests, effects }
+    }
+
+    /// Uploads them, with the members of each color class in the order in which they are visited.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn upload(&self, cuda: &Cuda, regions: &[u32], classes: &[Vec<u32>]) -> Result<DeviceCore, DeviceError> {
+        let CoreArrays { context, shape, units, .. } = *self;
+        let tables = &context.tables;
+        let n = tables.variables();
+        let unary = tables.rows().unary(0, units.begin as usize);
+        let ends = classes.iter().scan(0, |end, class| {
+            *end += class.len() as u32;
+            Some(*end)
+        });
+        let class_begin: Vec<u32> = std::iter::once(0).chain(ends).collect();
+        let class_members = classes.concat();
+        let Incidences { info, incidences, ends, more, further, links } = &self.incidences;
         let infos = info.as_chunks::<4>().0;
         let class_info: Vec<u32> = class_members.iter().flat_map(|&v| infos[v as usize]).collect();
-        let (entries, pairs, costs, unary_at) = functions;
+        let Functions { entries, pairs, costs, unary: unary_at } = &self.functions;
         let (neighbour_begin, neighbours) = if shape.links { Default::default() } else { context.graph.arrays() };
-        let Forests { lists: [forest_levels, levels, nodes, children], ratings, members } = &forest_lists;
-        let [row_places, class_row_places, effects] = &effects;
+        let Forests { lists: [forest_levels, levels, nodes, children], ratings, members, nodes_of_largest } =
+            &self.forests;
+        let [row_places, class_row_places, effects] = &self.effects;
         let mut up = Uploads { cuda, held: Held::default() };
         let argument = CoreArgument {
             variables: n as i32,
             functions: tables.problem.functions.len() as i32,
-            forests: forests.len() as i32,
+            forests: ratings.len() as i32,
             shapes: (regions.len() / n.max(1)) as i32,
             strides_count: context.order.strides.len() as i32,
-            classes: context.order.classes.len() as i32,
+            classes: classes.len() as i32,
             quads: shape.quads as i32,
             pad: n.next_multiple_of(16) as i32,
             price: tables.price(),
-            rows: units.upload(&mut up, tables.rows(), &words)?,
+            rows: units.upload(&mut up, tables.rows(), &self.words)?,
             unary_rows: up.items(unary)?,
-            info: up.items(&info)?,
-            incidences: up.items(&incidences)?,
-            wide: up.items(&ends)?,
-            more: up.items(&more)?,
-            further: up.items(&further)?,
-            entries: up.items(&entries)?,
-            pairs: up.items(&pairs)?,
-            costs: up.items(&costs)?,
-            unary: up.items(&unary_at)?,
+            info: up.items(info)?,
+            incidences: up.items(incidences)?,
+            wide: up.items(ends)?,
+            more: up.items(more)?,
+            further: up.items(further)?,
+            entries: up.items(entries)?,
+            pairs: up.items(pairs)?,
+            costs: up.items(costs)?,
+            unary: up.items(unary_at)?,
             strides: up.items(&context.order.strides)?,
             regions: up.items(regions)?,
             class_begin: up.items(&class_begin)?,
@@ -272,12 +286,12 @@ impl DeviceCore {
             row_places: up.items(row_places)?,
             class_row_places: up.items(class_row_places)?,
             effects: up.items(effects)?,
-            links: up.items(&links)?,
+            links: up.items(links)?,
         };
         Ok(DeviceCore {
             argument,
             shape,
-            nodes: forests.iter().map(|forest| forest.nodes.len() as u32).max().unwrap_or(0),
+            nodes: *nodes_of_largest,
             domains: tables.problem.domains.iter().map(|&domain| u64::from(domain)).sum(),
             _held: up.held,
         })
@@ -408,7 +422,15 @@ fn effects(context: &SearchContext, units: Units) -> [Vec<u32>; 3] {
 }
 
 /// The functions, their variables, their own costs, equal tables once, and where the unary ones begin.
-fn functions(tables: &ValueTables) -> (Vec<u32>, Vec<u32>, Vec<Cost>, Vec<u64>) {
+#[derive(Default)]
+struct Functions {
+    entries: Vec<u32>,
+    pairs: Vec<u32>,
+    costs: Vec<Cost>,
+    unary: Vec<u64>,
+}
+
+fn functions(tables: &ValueTables) -> Functions {
     let problem = &tables.problem;
     let (mut entries, mut pairs) = (vec![], vec![]);
     // equal tables once
@@ -442,51 +464,7 @@ fn functions(tables: &ValueTables) -> (Vec<u32>, Vec<u32>, Vec<Cost>, Vec<u64>) 
         unary.push(costs.len() as u64);
         costs.extend_from_slice(own);
     }
-    (entries, pairs, costs, unary)
-}
-
-/// The forests of tree moves: where each one's levels begin, levels, nodes and their children; what a move rates;
-/// members.
-struct Forests {
-    lists: [Vec<u32>; 4],
-    ratings: Vec<u64>,
-    members: Vec<u8>,
-}
-
-impl Forests {
-    fn new(tables: &ValueTables, forests: &[Forest], units: Units) -> Forests {
-        let (mut of_forest, mut levels, mut nodes, mut children) = (vec![], vec![], vec![], vec![]);
-        let (mut ratings, mut members) = (vec![], vec![]);
-        for forest in forests {
-            of_forest.push(levels.len() as u32);
-            let first = nodes.len() as u32 / 8;
-            // a forest's last level ends where the next one's first begins
-            levels.extend(forest.levels[..forest.levels.len() - 1].iter().map(|&level| first + level));
-            let mut own: Vec<Vec<u32>> = vec![Vec::new(); forest.nodes.len()];
-            for (place, node) in forest.nodes.iter().enumerate() {
-                if node.parent != NO_PARENT {
-                    own[node.parent as usize].push(place as u32);
-                }
-            }
-            for (node, own) in forest.nodes.iter().zip(&own) {
-                let strides = [node.up_stride, node.down_stride].map(|stride| stride / units.entries);
-                nodes.extend([node.variable, node.parent]);
-                // a root has no edge
-                if node.parent == NO_PARENT {
-                    nodes.extend([0; 4]);
-                } else {
-                    nodes.extend([units.at(node.up), strides[0], units.at(node.down), strides[1]]);
-                }
-                nodes.extend([children.len() as u32, own.len() as u32]);
-                children.extend_from_slice(own);
-            }
-            ratings.push(forest.ratings(tables));
-            members.extend(forest.member.iter().map(|&member| u8::from(member)));
-        }
-        of_forest.push(levels.len() as u32);
-        levels.push(nodes.len() as u32 / 8);
-        Forests { lists: [of_forest, levels, nodes, children], ratings, members }
-    }
+    Functions { entries, pairs, costs, unary }
 }
 
 /// Keeps a device open for as long as its memory is used.

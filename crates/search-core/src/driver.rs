@@ -31,6 +31,8 @@ pub fn shorter(rounds: u32) -> u32 {
 pub struct Setup<'a> {
     /// The device to work on, if there is one.
     pub device: Option<Arc<Cuda>>,
+    /// Further devices of the run if they may share its work, as they can be connected with it; none that are the CPU.
+    pub partners: Option<Vec<Arc<Cuda>>>,
     /// The heuristic that steers, if there is one.
     pub heuristic: Option<Arc<dyn ValueHeuristic>>,
     /// Whether each assignment that it makes is checked.
@@ -82,6 +84,11 @@ pub trait Driver: Send {
 
     /// Whether its rounds leave threads idle where there are many.
     fn needs_few_threads(&self) -> bool {
+        false
+    }
+
+    /// Whether it works on all of the run's devices on this core, which then have no drivers of their own.
+    fn shares_devices(&self, _: &SearchContext) -> bool {
         false
     }
 

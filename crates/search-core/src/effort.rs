@@ -19,6 +19,8 @@ pub struct Effort {
     pub clipped: Option<String>,
     /// The device failed: why. The driver goes on without it.
     pub lost: Option<DeviceError>,
+    /// One of the further devices that share the driver's work failed: it goes on without that one.
+    pub lost_partner: Option<LostDevice>,
     /// What came of a plug-in heuristic.
     pub picks: Picks,
     /// What of that makes no sense.
@@ -27,6 +29,15 @@ pub struct Effort {
     pub fault: Option<String>,
     /// A solution of the network that the pool need not have.
     pub found: Option<Found>,
+}
+
+/// A device that has failed, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LostDevice {
+    /// Its number.
+    pub ordinal: usize,
+    /// What it said.
+    pub error: DeviceError,
 }
 
 /// A solution that a driver found on the network, not on the core.

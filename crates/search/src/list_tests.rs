@@ -28,12 +28,13 @@ fn family(kind: &str, settings: &[(&str, &str)]) -> Network {
     generate(kind, settings, 3).expect("a family")
 }
 
-/// Small and large, with hard functions, with values that bounds forbid, and colors.
+/// Small and large, with hard functions, with values that bounds forbid, colors, and one whose annealing has one state.
 fn networks() -> Vec<(&'static str, Network)> {
     vec![
         ("grid", family("grid", &[("side", "9"), ("p2", "0.2")])),
         ("large grid", family("grid", &[("side", "24"), ("d", "2"), ("p2", "0.1")])),
         ("coloring", family("coloring", &[("n", "40"), ("k", "4")])),
+        ("sparse", family("large-sparse", &[("n", "23000"), ("d", "3"), ("functions", "60000")])),
     ]
 }
 

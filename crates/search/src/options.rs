@@ -116,7 +116,7 @@ impl Options {
     /// What drivers are made from, on a device or the CPU.
     pub(crate) fn setup<'a>(&self, device: Option<Arc<Cuda>>, rng: &'a mut Rng) -> Setup<'a> {
         let asserts = self.assertions >= Assertions::Assignment;
-        Setup { device, heuristic: self.heuristic.clone(), asserts, rng }
+        Setup { device, partners: None, heuristic: self.heuristic.clone(), asserts, rng }
     }
 
     /// What the preparation of a core is asked for.

@@ -81,7 +81,7 @@ impl CpuPopulation {
     }
 
     fn begin(
-        &self,
+        &mut self,
         context: &SearchContext,
         generation: &Generation,
         slot: usize,
@@ -96,8 +96,13 @@ impl CpuPopulation {
             }
             context.tables.energy_until(&state.values, stop)?.total
         } else {
-            let Elite { values, energy: Energy { total, .. }, .. } = &self.elites[slot];
+            let Elite { values, energy: Energy { total, violations }, .. } = &self.elites[slot];
             state.values.clone_from(values);
+            // whoever made it has told of it
+            self.best = self.best.min(*total);
+            if *violations == 0 {
+                self.best_allowed = self.best_allowed.min(*total);
+            }
             *total
         };
         let total = (context.tables.shift == 0).then_some(total);

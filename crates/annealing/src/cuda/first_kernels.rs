@@ -7,13 +7,13 @@ use crate::core::cuda::{Device, unfit};
 use crate::device::Source;
 use crate::tuning::device::PATIENCE;
 
-/// The kernels of the first population on a core, where a device searches it.
-pub fn first_kernels(cuda: &Device, context: &SearchContext) -> Option<Source> {
+/// The kernels of the first population on a core, where a device searches it, alone or with others.
+pub fn first_kernels(cuda: &Device, context: &SearchContext, has_partners: bool) -> Option<Source> {
     if context.variables() == 0 || unfit(context).is_some() {
         return None;
     }
     if wide::suits(context) {
-        return Some(wide_program::source_of(cuda, context));
+        return Some(wide_program::source_of(cuda, context, has_partners && wide::is_shared(context)));
     }
     let launch_shape = LaunchShape::of(context, context.row_shape());
     let states = context.population.unwrap_or(0) as u32;
@@ -21,6 +21,6 @@ pub fn first_kernels(cuda: &Device, context: &SearchContext) -> Option<Source> {
 }
 
 /// Whether a device has them, or takes them from the cache; else they are compiled from now on.
-pub fn has_first_kernels(cuda: &Device, context: &SearchContext) -> bool {
-    first_kernels(cuda, context).is_none_or(|source| !matches!(cuda.poll(&source, PATIENCE), Ok(None)))
+pub fn has_first_kernels(cuda: &Device, context: &SearchContext, has_partners: bool) -> bool {
+    first_kernels(cuda, context, has_partners).is_none_or(|source| !matches!(cuda.poll(&source, PATIENCE), Ok(None)))
 }

@@ -2,12 +2,13 @@
 //! so long that one that all multiprocessors anneal is sooner good. Its children are those that all threads of the CPU
 //! make together (`annealing::cpu::growth`), bit for bit.
 
-use super::wide_program::{CrossoverArgument, Outcome, Program, Shape, Step, THREADS, WAITING};
+use super::wide_parts::{Part, Parts};
+use super::wide_program::{CrossoverArgument, Outcome, Shape, Step, THREADS, WAITING};
 use super::{Standing, disagreement, missing, packed, unpacked};
 use crate::core::context::SearchContext;
-use crate::core::cuda::{Device, DeviceCore};
+use crate::core::cuda::Device;
+use crate::core::effort::LostDevice;
 use crate::core::elite::Elite;
-use crate::core::row_shape::RowShape;
 #[cfg(test)]
 use crate::cuda::lanes::StateLanes;
 use crate::device::{Blocks, CudaSlice, DeviceError, Held, PushKernelArg};
@@ -15,9 +16,8 @@ use crate::fang::boltzmann::Boltzmann;
 use crate::generation::{ChildPlan, Generation, Offspring, Population, Replacement, Tally, decision};
 use crate::rng::mix;
 use crate::stop::Stop;
-use crate::sweep::class_numbers;
-use crate::tuning::GREEDY_SWEEPS;
-use crate::tuning::wide::{BARRIER, MOST_SHARED, SPEED, TELLING, TURN_WORK};
+use crate::tuning::wide::{BARRIER, MOST_PARTS, MOST_SHARED, SHARED_SWEEP, SPEED, TELLING, TURN_PART, TURN_WORK};
+use crate::tuning::{GREEDY_SWEEPS, TURN_SWEEPS};
 use crate::value_tables::Energy;
 use std::ops::Range;
 
@@ -28,20 +28,33 @@ pub(crate) fn suits(context: &SearchContext) -> bool {
     context.has_one_state() || is_free && context.is_large() && context.variables() >= MOST_SHARED
 }
 
+/// Whether several devices anneal one state of a core together.
+pub(crate) fn is_shared(context: &SearchContext) -> bool {
+    suits(context) && sweep_time(context) >= SHARED_SWEEP
+}
+
+/// Nanoseconds of a sweep by one device, about.
+fn sweep_time(context: &SearchContext) -> u64 {
+    context.sweep_work / SPEED + BARRIER * context.order.classes.len() as u64
+}
+
 /// A state and its child in device memory.
 pub(crate) struct WidePopulation {
-    cuda: Device,
-    core: DeviceCore,
-    program: Program,
-    /// Bytes of a value.
-    bytes: u32,
-    /// The state's values and its child's.
-    values: [CudaSlice<u8>; 2],
+    /// Those that have the child.
+    parts: Parts,
+    devices: Vec<Device>,
+    /// Another stream of the first device: what is fetched on it does not wait for sweeps.
+    aside: Device,
+    shape: Shape,
+    state_values: CudaSlice<u8>,
+    /// The child's values when it was measured, after every other turn each: one is fetched while the next is written.
+    measured: [CudaSlice<u8>; 2],
+    /// Which of them is the last.
+    last_measured: usize,
     state: Standing,
     child: Option<(Standing, ChildPlan)>,
     growing: Option<Growing>,
     steps: Vec<Boltzmann>,
-    outcome: CudaSlice<Outcome>,
     crossover: CrossoverArgument,
     _held: Held,
     best: i64,
@@ -55,59 +68,145 @@ pub(crate) struct WidePopulation {
 struct Growing {
     plan: ChildPlan,
     sweeps: u32,
+    /// The turn that is at work.
+    ahead: Option<Turn>,
+}
+
+/// Some sweeps of a child.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    /// The child's sweeps after it.
+    last: u32,
+    /// Where the child, if it is measured then, goes.
+    measured: Option<usize>,
+}
+
+/// A generation's child in the making.
+#[derive(Clone, Copy)]
+struct Growth<'a> {
+    context: &'a SearchContext,
+    generation: &'a Generation,
+    slot: usize,
+    /// How many devices make it.
+    devices: usize,
+}
+
+impl Growth<'_> {
+    /// The child's sweeps in all.
+    fn sweeps(self) -> u32 {
+        self.generation.sweeps + GREEDY_SWEEPS
+    }
+
+    /// The turn after some sweeps.
+    fn turn(self, sweeps: u32) -> Turn {
+        let time = TURN_WORK.max(self.context.sweep_work / TURN_PART);
+        let turn = match self.context.portable {
+            true => TURN_SWEEPS.into(),
+            false => (time * self.devices as u64 / sweep_time(self.context).max(1)).max(1),
+        };
+        let last = u64::from(sweeps).saturating_add(turn).min(self.sweeps().into()) as u32;
+        Turn { last, measured: None }
+    }
+
+    /// Whether the child is measured after a turn. A hot one is no better than the best so far; the CPU, whose runs in
+    /// rounds are the same, knows each one's energy where nothing is rounded.
+    fn measures(self, turn: Turn) -> bool {
+        let is_measured = match self.context.portable {
+            true => self.context.tables.shift == 0,
+            false => 2 * turn.last >= self.sweeps(),
+        };
+        turn.last < self.sweeps() && is_measured
+    }
 }
 
 impl WidePopulation {
-    /// Without a state.
-    pub fn new(cuda: &Device, context: &SearchContext) -> Result<WidePopulation, DeviceError> {
-        Self::shaped(cuda, context, Shape::of(cuda, context))
+    /// Without a state, on one device or, if that [pays](is_shared), on several.
+    pub fn new(devices: &[Device], context: &SearchContext) -> Result<WidePopulation, LostDevice> {
+        let count = if is_shared(context) { devices.len().min(MOST_PARTS) } else { 1 };
+        let shape = Shape::of(&devices[0], context);
+        let shape = if count > 1 { shape.in_parts(context) } else { shape };
+        Self::shaped(&devices[..count], context, shape)
     }
 
-    /// As [`WidePopulation::new`], with a launch for each class and a lane a visit, whatever the sizes of classes.
+    /// On one device, with a launch for each class and a lane a visit, whatever the sizes of classes.
     #[cfg(test)]
-    pub fn by_class(cuda: &Device, context: &SearchContext, links: bool) -> Result<WidePopulation, DeviceError> {
+    pub fn by_class(cuda: &Device, context: &SearchContext, links: bool) -> Result<WidePopulation, LostDevice> {
         let (shape, row) = (Shape::of(cuda, context), context.row_shape());
         let (lanes, links) = (StateLanes::new(row.quads, row.half, 1), links && shape.links);
-        Self::shaped(cuda, context, Shape { by_class: true, lanes, links, ..shape })
+        Self::shaped(std::slice::from_ref(cuda), context, Shape { by_class: true, lanes, links, ..shape })
     }
 
-    fn shaped(cuda: &Device, context: &SearchContext, shape: Shape) -> Result<WidePopulation, DeviceError> {
-        // bounds use the device too
-        let cuda = cuda.beside()?;
-        let core = DeviceCore::without_moves(&cuda, context, RowShape { links: shape.links, ..context.row_shape() })?;
-        let (n, bytes) = (context.variables(), shape.bytes);
-        let row = || cuda.zeros::<u8>(core.argument.pad as usize * bytes as usize);
+    /// On these devices, whatever the sizes of classes.
+    #[cfg(test)]
+    pub fn in_parts(devices: &[Device], context: &SearchContext) -> Result<WidePopulation, LostDevice> {
+        Self::shaped(devices, context, Shape::of(&devices[0], context).in_parts(context))
+    }
+
+    fn shaped(devices: &[Device], context: &SearchContext, shape: Shape) -> Result<WidePopulation, LostDevice> {
+        let first = |error| LostDevice { ordinal: devices[0].info.ordinal, error };
+        // bounds use devices too
+        let mut beside: Vec<Device> = Vec::new();
+        for cuda in devices {
+            let known = beside.iter().find(|known| known.info.ordinal == cuda.info.ordinal).cloned();
+            let lost = |error| LostDevice { ordinal: cuda.info.ordinal, error };
+            beside.push(known.map_or_else(|| cuda.beside().map_err(lost), Ok)?);
+        }
+        let (cuda, n) = (beside[0].clone(), context.variables());
+        let parts = Parts::new(&beside, context, shape)?;
+        let row = || cuda.zeros(parts.first().child.len()).map_err(first);
         let mut held = Held::default();
         let crossover = CrossoverArgument {
-            label: held.keep(&cuda, cuda.zeros::<u32>(n)?),
-            delta: held.keep(&cuda, cuda.zeros::<i64>(n)?),
+            label: held.keep(&cuda, cuda.zeros::<u32>(n).map_err(first)?),
+            delta: held.keep(&cuda, cuda.zeros::<i64>(n).map_err(first)?),
         };
         Ok(WidePopulation {
-            program: Program::new(&cuda, context, shape)?,
-            bytes,
-            values: [row()?, row()?],
+            aside: cuda.beside().map_err(first)?,
+            state_values: row()?,
+            measured: [row()?, row()?],
+            last_measured: 0,
+            parts,
+            devices: beside,
+            shape,
             state: Standing::of(&Elite::none()),
             child: None,
             growing: None,
             steps: Vec::new(),
-            outcome: cuda.zeros(1)?,
             crossover,
             _held: held,
             best: i64::MAX,
             best_allowed: i64::MAX,
             untold: u64::MAX,
-            core,
-            cuda,
         })
     }
 
-    /// Nanoseconds of a sweep, about.
-    fn sweep_time(context: &SearchContext) -> u64 {
-        context.sweep_work / SPEED + BARRIER * context.order.classes.len() as u64
+    fn cuda(&self) -> &Device {
+        &self.parts.first().cuda
     }
 
-    fn fetch(&self, which: usize) -> Result<Vec<u16>, DeviceError> {
-        Ok(unpacked(&self.cuda.read(&self.values[which])?, self.core.argument.variables as usize, self.bytes))
+    /// An error of the first device.
+    fn first(&self) -> impl Fn(DeviceError) -> LostDevice + use<> {
+        let ordinal = self.cuda().info.ordinal;
+        move |error| LostDevice { ordinal, error }
+    }
+
+    /// One of several devices has failed: the others have its part. The child is lost, the state is not.
+    fn go_on_without(&mut self, context: &SearchContext, lost: &LostDevice) -> Result<(), DeviceError> {
+        self.growing = None;
+        self.devices.retain(|cuda| cuda.info.ordinal != lost.ordinal);
+        if self.devices.len() == 1 {
+            self.shape = Shape::of(&self.devices[0], context);
+        }
+        self.parts = Parts::new(&self.devices, context, self.shape).map_err(|lost| lost.error)?;
+        Ok(())
+    }
+
+    fn unpacked(&self, row: &[u8]) -> Vec<u16> {
+        unpacked(row, self.parts.first().core.argument.variables as usize, self.shape.bytes)
+    }
+
+    /// The state's values.
+    fn fetch(&self) -> Result<Vec<u16>, DeviceError> {
+        Ok(self.unpacked(&self.cuda().read(&self.state_values)?))
     }
 
     /// Writes the state's values, which the host knows.
@@ -116,127 +215,179 @@ impl WidePopulation {
         if elite.energy.violations == 0 {
             self.best_allowed = self.best_allowed.min(elite.energy.total);
         }
-        let row = packed(&elite.values, self.bytes);
-        self.cuda.write(&row, &mut self.values[0].slice_mut(..row.len()))?;
+        let row = packed(&elite.values, self.shape.bytes);
+        let cuda = self.cuda().clone();
+        cuda.write(&row, &mut self.state_values.slice_mut(..row.len()))?;
         self.state = Standing::of(elite);
         Ok(())
     }
 
     /// Begins a child: at random values, or as the state.
-    fn begin(&mut self, context: &SearchContext, generation: &Generation, slot: usize) -> Result<Growing, DeviceError> {
+    fn begin(&mut self, growth: Growth<'_>) -> Result<Growing, LostDevice> {
+        let Growth { context, generation, slot, .. } = growth;
         let key = generation.key(slot);
-        let [state, child] = &mut self.values;
-        if generation.opens() {
-            let (blocks, draw) = ((context.variables() as u32).div_ceil(THREADS), mix(key, decision::VALUES));
-            // SAFETY: the arguments are the kernel's; there is a value for each variable.
-            unsafe {
-                self.program.scatter.launch(self.cuda.stream(), Blocks::new(blocks, THREADS), |arguments| {
-                    arguments.arg(&self.core.argument).arg(&*child).arg(&draw)
-                })?;
-            }
-        } else {
-            self.cuda.copy(&*state, child)?;
+        match generation.opens() {
+            true => self.parts.scatter(context.variables(), mix(key, decision::VALUES))?,
+            false => self.parts.copy(&self.state_values)?,
         }
-        Ok(Growing { plan: generation.plan(key), sweeps: 0 })
+        Ok(Growing { plan: generation.plan(key), sweeps: 0, ahead: None })
     }
 
-    /// Makes the child's next sweeps; returns its moves.
-    fn sweep(&mut self, context: &SearchContext, steps: &[Step]) -> Result<u64, DeviceError> {
-        self.cuda.set_bytes(&self.outcome, 0)?;
-        if self.program.by_class {
-            for step in steps {
-                for class in class_numbers(context, step.order) {
-                    self.visit(step, class)?;
-                }
-            }
-        } else {
-            self.sweep_at_once(steps)?;
+    /// Launches a turn of the child.
+    fn launch(&mut self, growth: Growth<'_>, growing: Growing) -> Result<Turn, LostDevice> {
+        let Growth { context, generation, slot, .. } = growth;
+        let (key, group) = (generation.key(slot), generation.group_key(slot));
+        let mut turn = growth.turn(growing.sweeps);
+        let step = |pass: u32| {
+            let boltzmann = match pass >= generation.sweeps {
+                true => Boltzmann::GREEDY,
+                false => self.steps[generation.step(growing.plan, pass)],
+            };
+            let number = decision::PASSES + 2 * u64::from(pass);
+            let draw = mix(mix(key, number), 0);
+            Step { order: mix(group, number), draw, boltzmann: boltzmann.numbers() }
+        };
+        let steps: Vec<Step> = (growing.sweeps..turn.last).map(step).collect();
+        self.parts.sweep(context, &steps)?;
+        if growth.measures(turn) {
+            self.parts.gather()?;
+            self.launch_measure().map_err(self.first())?;
+            turn.measured = Some(self.keep_measured()?);
         }
-        Ok(self.cuda.read(&self.outcome)?[0].moves)
-    }
-
-    /// All sweeps in one launch.
-    fn sweep_at_once(&self, steps: &[Step]) -> Result<(), DeviceError> {
-        let (cuda, count) = (&*self.cuda, steps.len() as u32);
-        let steps = cuda.upload(steps)?;
-        let blocks = Blocks::new(self.program.blocks[0], WAITING);
-        // SAFETY: the arguments are the kernel's; these blocks are on the device at once.
-        unsafe {
-            self.program.sweeps.launch_together(cuda.stream(), blocks, |arguments| {
-                let arguments = arguments.arg(&self.core.argument).arg(&self.values[1]);
-                arguments.arg(&steps).arg(&count).arg(&self.outcome)
-            })
-        }
-    }
-
-    /// The visits of a class.
-    fn visit(&self, step: &Step, class: usize) -> Result<(), DeviceError> {
-        let Program { sweeps, class_begin, lanes, .. } = &self.program;
-        let (begin, end) = (class_begin[class], class_begin[class + 1]);
-        let blocks = Blocks::new(((end - begin) * lanes).div_ceil(THREADS).max(1), THREADS);
-        // SAFETY: the arguments are the kernel's; a thread beyond the class does nothing.
-        unsafe {
-            sweeps.launch(self.cuda.stream(), blocks, |arguments| {
-                let arguments = arguments.arg(&self.core.argument).arg(&self.values[1]);
-                arguments.arg(step).arg(&begin).arg(&end).arg(&self.outcome)
-            })
-        }
+        Ok(turn)
     }
 
     /// Makes the child the best combination of itself and the state.
     fn combine(&mut self, draw: u64) -> Result<(), DeviceError> {
-        self.cuda.set_bytes(&self.outcome, 0)?;
-        let blocks = Blocks::new(self.program.blocks[1], WAITING);
-        // SAFETY: as above; labels and differences are there for each variable.
+        let Part { cuda, core, program, child, outcome, .. } = self.parts.first();
+        self.parts.first().forget_counts()?;
+        let blocks = Blocks::new(program.blocks[1], WAITING);
+        // SAFETY: the arguments are the kernel's; labels and differences are there for each variable.
         unsafe {
-            self.program.combine.launch_together(self.cuda.stream(), blocks, |arguments| {
-                let arguments = arguments.arg(&self.core.argument).arg(&self.values[1]).arg(&self.values[0]);
-                arguments.arg(&self.crossover).arg(&draw).arg(&self.outcome)
+            program.combine.launch_together(cuda.stream(), blocks, |arguments| {
+                let arguments = arguments.arg(&core.argument).arg(child).arg(&self.state_values);
+                arguments.arg(&self.crossover).arg(&draw).arg(outcome)
             })
         }
     }
 
-    /// What the child is.
-    fn measure(&mut self) -> Result<Standing, DeviceError> {
-        self.cuda.set_bytes(&self.outcome, 0)?;
-        let items = (self.core.argument.functions.max(self.core.argument.variables)) as u32;
-        let blocks = items.div_ceil(THREADS).clamp(1, 8 * self.cuda.info.multiprocessors);
-        // SAFETY: as above.
+    /// Launches the count of what the child is.
+    fn launch_measure(&self) -> Result<(), DeviceError> {
+        let Part { cuda, core, program, child, outcome, .. } = self.parts.first();
+        let items = core.argument.functions.max(core.argument.variables) as u32;
+        let blocks = items.div_ceil(THREADS).clamp(1, 8 * cuda.info.multiprocessors);
+        // SAFETY: the arguments are the kernel's.
         unsafe {
-            self.program.measure.launch(self.cuda.stream(), Blocks::new(blocks, THREADS), |arguments| {
-                arguments.arg(&self.core.argument).arg(&self.values[1]).arg(&self.outcome)
-            })?;
+            program.measure.launch(cuda.stream(), Blocks::new(blocks, THREADS), |arguments| {
+                arguments.arg(&core.argument).arg(child).arg(outcome)
+            })
         }
-        let Outcome { total, hash, violations, .. } = self.cuda.read(&self.outcome)?[0];
-        Ok(Standing { total, hash, violations, plan: 0 })
+    }
+
+    /// Launches a copy of the child; returns where.
+    fn keep_measured(&mut self) -> Result<usize, LostDevice> {
+        self.last_measured = 1 - self.last_measured;
+        let (first, Part { cuda, child, .. }) = (self.first(), self.parts.first());
+        cuda.copy(child, &mut self.measured[self.last_measured]).map_err(first)?;
+        Ok(self.last_measured)
+    }
+
+    /// The child after its last sweep, combined with the state.
+    fn complete(&mut self, growth: Growth<'_>) -> Result<Measured, LostDevice> {
+        self.parts.gather()?;
+        let first = self.first();
+        if !growth.generation.opens() {
+            let key = growth.generation.key(growth.slot);
+            self.combine(mix(key, decision::TIES_AFTER)).map_err(&first)?;
+        }
+        self.parts.first().forget_counts().and_then(|()| self.launch_measure()).map_err(&first)?;
+        let place = self.keep_measured()?;
+        let Part { cuda, outcome, .. } = self.parts.first();
+        Ok(Measured { standing: standing_of(cuda.read(outcome).map_err(&first)?[0]), place })
     }
 
     /// Whether a state is better than all reported before, and the last report is long enough ago: the host's
-    /// evaluation takes as long as many sweeps. A child that `is_whole` waits less, as nothing better comes soon.
+    /// evaluation takes as long as many sweeps. A child that `is_whole` waits less, as nothing better comes soon. In a
+    /// run that must be repeated no time counts.
     fn tells(&self, context: &SearchContext, standing: Standing, is_whole: bool) -> bool {
+        let is_best = standing.total < self.best;
+        let is_better = is_best || standing.violations == 0 && standing.total < self.best_allowed;
+        if context.portable {
+            return if is_whole { is_better } else { is_best };
+        }
         let each = if is_whole { 1 } else { TELLING };
-        let is_better = standing.total < self.best || standing.violations == 0 && standing.total < self.best_allowed;
         is_better && self.untold / each >= context.sweep_work
     }
 
-    /// The child, or else the state from which it began, if [`tells`](Self::tells) reports one of them.
-    fn better(&mut self, context: &SearchContext, child: Standing, is_whole: bool) -> Result<Vec<Elite>, DeviceError> {
-        let (which, standing) = match () {
-            () if self.tells(context, child, is_whole) => (1, child),
-            () if self.tells(context, self.state, true) => (0, self.state),
-            () => return Ok(Vec::new()),
+    /// The child as measured, or else the state from which it began, if [`tells`](Self::tells) reports one of them.
+    fn better(
+        &mut self,
+        context: &SearchContext,
+        child: Option<Measured>,
+        is_whole: bool,
+    ) -> Result<Vec<Elite>, DeviceError> {
+        let child = child.filter(|child| self.tells(context, child.standing, is_whole));
+        let standing = match child {
+            Some(child) => child.standing,
+            None if !context.portable && self.tells(context, self.state, true) => self.state,
+            None => return Ok(Vec::new()),
         };
         self.best = self.best.min(standing.total);
         if standing.violations == 0 {
             self.best_allowed = self.best_allowed.min(standing.total);
         }
         self.untold = 0;
-        let elite = Elite::new(&context.tables, self.fetch(which)?);
+        let values = child.map_or(&self.state_values, |child| &self.measured[child.place]);
+        let elite = Elite::new(&context.tables, self.unpacked(&self.aside.read(values)?));
         if elite.energy.total != standing.total || elite.hash != standing.hash {
             return Err(disagreement(standing.total, elite.energy.total));
         }
         Ok(vec![elite])
     }
+
+    /// Goes on with a child for a turn. While the host looks at what has come of it the next turn is at work.
+    fn go_on(&mut self, growth: Growth<'_>, stop: &Stop, offspring: &mut Offspring) -> Result<(), LostDevice> {
+        let mut growing = match self.growing.take() {
+            Some(growing) => growing,
+            None => self.begin(growth)?,
+        };
+        let turn = match growing.ahead.take() {
+            Some(turn) => turn,
+            None => self.launch(growth, growing)?,
+        };
+        let outcome = self.parts.outcome()?;
+        offspring.moves = outcome.moves;
+        offspring.sweeps = turn.last - growing.sweeps;
+        offspring.ratings = self.parts.first().core.domains * u64::from(offspring.sweeps);
+        growing.sweeps = turn.last;
+        let time = sweep_time(growth.context).saturating_mul(offspring.sweeps.into());
+        self.untold = self.untold.saturating_add(time);
+        if growing.sweeps == growth.sweeps() {
+            let measured = self.complete(growth)?;
+            offspring.best = self.better(growth.context, Some(measured), true).map_err(self.first())?;
+            offspring.made = 1;
+            self.child = Some((measured.standing, growing.plan));
+            return Ok(());
+        }
+        let next = if stop.is_set() { Ok(None) } else { self.launch(growth, growing).map(Some) };
+        let measured = turn.measured.map(|place| Measured { standing: standing_of(outcome), place });
+        offspring.best = self.better(growth.context, measured, false).map_err(self.first())?;
+        growing.ahead = next?;
+        self.growing = Some(growing);
+        Ok(())
+    }
+}
+
+/// A child as it was after a turn.
+#[derive(Clone, Copy)]
+struct Measured {
+    standing: Standing,
+    place: usize,
+}
+
+/// What a device has measured.
+fn standing_of(Outcome { total, hash, violations, .. }: Outcome) -> Standing {
+    Standing { total, hash, violations, plan: 0 }
 }
 
 impl Population for WidePopulation {
@@ -253,7 +404,7 @@ impl Population for WidePopulation {
     }
 
     fn speed(&self, context: &SearchContext) -> u64 {
-        (context.sweep_work / WidePopulation::sweep_time(context).max(1)).max(1)
+        if context.portable { 1 } else { (context.sweep_work / sweep_time(context).max(1)).max(1) }
     }
 
     fn open(&mut self, _: &SearchContext, _: usize, seeds: &[Elite]) -> Result<(), DeviceError> {
@@ -275,47 +426,16 @@ impl Population for WidePopulation {
         slots: Range<usize>,
         stop: &Stop,
     ) -> Result<Offspring, DeviceError> {
-        let (slot, mut offspring) = (slots.start, Offspring::default());
-        let mut growing = match self.growing.take() {
-            Some(growing) => growing,
-            None => self.begin(context, generation, slot)?,
-        };
-        let (key, group) = (generation.key(slot), generation.group_key(slot));
-        let all = generation.sweeps + GREEDY_SWEEPS;
-        let turn = (TURN_WORK / WidePopulation::sweep_time(context).max(1)).max(1);
-        let last = u64::from(growing.sweeps).saturating_add(turn).min(all.into()) as u32;
-        let step = |pass: u32| {
-            let boltzmann = match pass >= generation.sweeps {
-                true => Boltzmann::GREEDY,
-                false => self.steps[generation.step(growing.plan, pass)],
-            };
-            let number = decision::PASSES + 2 * u64::from(pass);
-            let draw = mix(mix(key, number), 0);
-            Step { order: mix(group, number), draw, boltzmann: boltzmann.numbers() }
-        };
-        let steps: Vec<Step> = (growing.sweeps..last).map(step).collect();
-        offspring.moves = self.sweep(context, &steps)?;
-        offspring.sweeps = last - growing.sweeps;
-        offspring.ratings = self.core.domains * u64::from(offspring.sweeps);
-        growing.sweeps = last;
-        let time = WidePopulation::sweep_time(context).saturating_mul(offspring.sweeps.into());
-        self.untold = self.untold.saturating_add(time);
-        if growing.sweeps < all && stop.is_set() {
-            return Ok(offspring);
+        let growth = Growth { context, generation, slot: slots.start, devices: self.devices.len() };
+        let (first, mut offspring) = (self.cuda().info.ordinal, Offspring::default());
+        match self.go_on(growth, stop, &mut offspring) {
+            Ok(()) => {}
+            Err(lost) if lost.ordinal == first => return Err(lost.error),
+            Err(lost) => {
+                self.go_on_without(context, &lost)?;
+                offspring.lost = Some(lost);
+            }
         }
-        if growing.sweeps == all && !generation.opens() {
-            self.combine(mix(key, decision::TIES_AFTER))?;
-        }
-        // a hot state is no better than the best so far
-        let is_cold = 2 * growing.sweeps >= all;
-        let standing = if is_cold { self.measure()? } else { Standing::of(&Elite::none()) };
-        offspring.best = self.better(context, standing, growing.sweeps == all)?;
-        if growing.sweeps == all {
-            self.child = Some((standing, growing.plan));
-            offspring.made = 1;
-            return Ok(offspring);
-        }
-        self.growing = Some(growing);
         Ok(offspring)
     }
 
@@ -328,7 +448,7 @@ impl Population for WidePopulation {
             tally.note(plan, if accepted { gain as u64 } else { 0 });
         }
         if accepted {
-            self.values.swap(0, 1);
+            std::mem::swap(&mut self.state_values, &mut self.parts.first_mut().child);
             self.state = child;
         }
         Ok(Replacement { tally, best: self.state.total, at_best: 1 })
@@ -343,7 +463,7 @@ impl Population for WidePopulation {
         if count == 0 || total == i64::MAX {
             return Ok(Vec::new());
         }
-        Ok(vec![Elite { values: self.fetch(0)?, energy: Energy { total, violations }, hash }])
+        Ok(vec![Elite { values: self.fetch()?, energy: Energy { total, violations }, hash }])
     }
 
     fn best(&self, context: &SearchContext) -> Result<Option<Elite>, DeviceError> {

@@ -4,10 +4,11 @@ use super::launch_shape::value_bytes;
 use crate::core::context::SearchContext;
 use crate::core::cuda::{CoreArgument, Device};
 use crate::cuda::lanes::StateLanes;
-use crate::device::shared::device_structs;
+use crate::device::shared::{constants, device_structs};
 use crate::device::{DeviceError, Kernel, Source, ValidAsZeroBits};
+use crate::partition::PartClasses;
 use crate::tuning::device::MOST_LANES;
-use crate::tuning::wide::OCCUPANCY;
+use crate::tuning::wide::{MOST_PARTS, OCCUPANCY, WAIT_NANOSECONDS};
 use crate::{generation, kernels, value_tables};
 
 /// Threads of a block, and of one that waits for others (`kernels/wide.cu`).
@@ -31,6 +32,21 @@ device_structs! {
         pub hash: u64,
         pub violations: u32,
         pub arrived: u32,
+        pub awaited: u64,
+    }
+
+    /// `kernels/wide.cu`: PartVisits.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct PartVisits as "PartVisits" {
+        pub values: [u64; MOST_PARTS],
+        pub arrived: [u64; MOST_PARTS],
+        pub done: u64,
+        pub part: u32,
+        pub parts: u32,
+        pub number: u32,
+        pub begin: u32,
+        pub border_end: u32,
+        pub end: u32,
     }
 
     /// `kernels/crossover.cuh`: Crossover.
@@ -44,20 +60,30 @@ device_structs! {
 // SAFETY: zeros are numbers.
 unsafe impl ValidAsZeroBits for Outcome {}
 
-/// The kernels of a core on a device.
+/// The kernels of a core, or of a part of it, on a device.
 pub(super) struct Program {
     pub scatter: Kernel,
     /// All sweeps of a launch, or the visits of a class.
     pub sweeps: Kernel,
     pub by_class: bool,
-    /// Where each class begins among the members of all, and their number.
-    pub class_begin: Vec<u32>,
+    /// Brings the values of all parts to the first one, if there are several.
+    pub gather: Option<Kernel>,
+    /// The places of each class among the members of all.
+    pub classes: Vec<ClassPlaces>,
     /// Lanes of a visit.
     pub lanes: u32,
     pub combine: Kernel,
     pub measure: Kernel,
     /// Blocks that are on the device at once: of sweeps, as many as the widest class needs, and of a combination.
     pub blocks: [u32; 2],
+}
+
+/// Where the members of a color class are: those at a part's border come first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClassPlaces {
+    pub begin: u32,
+    pub border_end: u32,
+    pub end: u32,
 }
 
 /// What the kernels of a core depend on.
@@ -71,6 +97,8 @@ pub(super) struct Shape {
     pub links: bool,
     /// Whether a launch makes the visits of one class.
     pub by_class: bool,
+    /// Whether these are the visits of one of several parts.
+    pub in_parts: bool,
 }
 
 impl Shape {
@@ -90,7 +118,14 @@ impl Shape {
             byte_rows: row.bytes,
             links: row.links,
             by_class: each < 2,
+            in_parts: false,
         }
+    }
+
+    /// The shape of each part if there are several: a launch makes a part's visits of a class.
+    pub fn in_parts(self, context: &SearchContext) -> Shape {
+        let row = context.row_shape();
+        Shape { lanes: StateLanes::new(row.quads, row.half, 1), by_class: true, in_parts: true, ..self }
     }
 
     fn source(self) -> Source {
@@ -101,15 +136,20 @@ impl Shape {
         let source = if self.byte_rows { source.constant("BYTE_ROWS", 1) } else { source };
         let source = if self.lanes.half { source.constant("HALF_ROWS", 1) } else { source };
         let source = if self.links { source.constant("LINKS", 1) } else { source };
-        let [sweeps, others @ ..] = self.names();
-        others.into_iter().fold(source.kernel(sweeps), Source::kernel)
+        let source = source.declare(&constants! { u32: MOST_PARTS; u64: WAIT_NANOSECONDS; }).asserts::<PartVisits>();
+        let gather = self.in_parts.then(|| self.gather());
+        self.names().into_iter().chain(gather).fold(source, Source::kernel)
     }
 
     /// Sweeps or visits, then scatter, combine and measure.
     fn names(self) -> [String; 4] {
         let StateLanes { parts, slots, units, half } = self.lanes;
         let value = format!("u{}", 8 * self.bytes);
-        let sweeps = if self.by_class { "visits" } else { "sweeps" };
+        let sweeps = match self.by_class {
+            true if self.in_parts => "visits_of_part",
+            true => "visits",
+            false => "sweeps",
+        };
         [
             format!("{sweeps}<{parts}, {slots}, {units}, {half}, {value}>"),
             format!("scatter<{value}>"),
@@ -117,12 +157,17 @@ impl Shape {
             format!("measure<{value}>"),
         ]
     }
+
+    fn gather(self) -> String {
+        format!("gather<u{}>", 8 * self.bytes)
+    }
 }
 
 /// Kernels for every kind of lanes.
 pub fn sources() -> Vec<Source> {
     let lanes = |quads: u32, half: bool| StateLanes::new(quads, half, if quads < 4 { 4 } else { 1 });
-    let plain = |lanes| Shape { lanes, bytes: 1, wide: true, byte_rows: false, links: false, by_class: false };
+    let plain =
+        |lanes| Shape { lanes, bytes: 1, wide: true, byte_rows: false, links: false, by_class: false, in_parts: false };
     let narrow = [1, 2, 4, 8, 16, 32, 64].map(|quads| {
         let shape = plain(lanes(quads, quads > 1));
         Shape { wide: quads < 8, byte_rows: quads == 8, ..shape }
@@ -131,13 +176,19 @@ pub fn sources() -> Vec<Source> {
     let long = Shape { bytes: 2, ..plain(lanes(128, false)) };
     let others = [single, Shape { byte_rows: true, ..single }, long];
     let all = narrow.into_iter().chain(others);
-    let kinds = |shape| [shape, Shape { links: true, ..shape }, Shape { links: true, by_class: true, ..shape }];
-    all.flat_map(kinds).chain([Shape { by_class: true, ..single }]).map(Shape::source).collect()
+    let by_class = |shape| Shape { by_class: true, ..shape };
+    let in_parts = |shape| Shape { in_parts: true, ..by_class(shape) };
+    let kinds = |shape| {
+        let links = Shape { links: true, ..shape };
+        [shape, links, by_class(links), in_parts(links)]
+    };
+    all.flat_map(kinds).chain([by_class(single), in_parts(single)]).map(Shape::source).collect()
 }
 
-/// The kernels of a core that suits, on a device.
-pub(crate) fn source_of(cuda: &Device, context: &SearchContext) -> Source {
-    Shape::of(cuda, context).source()
+/// The kernels of a core that suits, on a device, or on several.
+pub(crate) fn source_of(cuda: &Device, context: &SearchContext, in_parts: bool) -> Source {
+    let shape = Shape::of(cuda, context);
+    if in_parts { shape.in_parts(context).source() } else { shape.source() }
 }
 
 /// Variables of the widest class.
@@ -146,7 +197,13 @@ fn widest(context: &SearchContext) -> usize {
 }
 
 impl Program {
-    pub fn new(cuda: &Device, context: &SearchContext, shape: Shape) -> Result<Program, DeviceError> {
+    /// The program of a shape, for these classes of all variables of a core or of a part.
+    pub fn new(
+        cuda: &Device,
+        context: &SearchContext,
+        shape: Shape,
+        classes: &PartClasses,
+    ) -> Result<Program, DeviceError> {
         let module = cuda.load(&shape.source())?;
         let [sweeps, scatter, combine, measure] = shape.names();
         let kernel = |name: &str| module.kernel(name, 0);
@@ -160,12 +217,15 @@ impl Program {
             at_once(&sweeps, widest(context) as u64 * u64::from(lanes))?,
             at_once(&combine, context.variables() as u64)?,
         ];
-        let ends = context.order.classes.iter().scan(0, |end, class| {
-            *end += class.len() as u32;
-            Some(*end)
+        let mut end = 0;
+        let places = classes.members.iter().zip(&classes.border).map(|(members, border)| {
+            let begin = end;
+            end += members.len() as u32;
+            ClassPlaces { begin, border_end: begin + border, end }
         });
-        let class_begin = std::iter::once(0).chain(ends).collect();
+        let classes = places.collect();
+        let gather = if shape.in_parts { Some(kernel(&shape.gather())?) } else { None };
         let (scatter, measure, by_class) = (kernel(&scatter)?, kernel(&measure)?, shape.by_class);
-        Ok(Program { scatter, sweeps, by_class, class_begin, lanes, combine, measure, blocks })
+        Ok(Program { scatter, sweeps, by_class, gather, classes, lanes, combine, measure, blocks })
     }
 }

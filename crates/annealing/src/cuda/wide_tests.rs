@@ -1,8 +1,9 @@
-//! One state over a device against one that all threads of the CPU make: the same children. Skipped without a GPU.
+//! One state over a device, and in parts, against one that all threads of the CPU make: the same children. Skipped without a GPU.
 
 use super::wide::WidePopulation;
 use crate::core::context::SearchContext;
 use crate::cpu::CpuPopulation;
+use crate::device::{Cuda, can_connect};
 use crate::generation::{Generation, Population, Replacement, steps};
 use crate::model::Problem;
 use crate::rng::Rng;
@@ -32,12 +33,19 @@ fn compare(name: &str, problem: &Arc<Problem>) {
         return;
     }
     let mut host = CpuPopulation::default();
-    let mut device = WidePopulation::new(&cuda, &context).expect("the device is there");
-    let by_class = |links| WidePopulation::by_class(&cuda, &context, links).expect("the device is there");
-    let mut by_class = [true, false].map(by_class);
-    let [linked, unlinked] = &mut by_class;
-    let all: [&mut dyn Population; 4] = [&mut host, &mut device, linked, unlinked];
-    for population in all {
+    let by_class = |links| WidePopulation::by_class(&cuda, &context, links);
+    // without a second device parts on the first one stand for it
+    let second = Cuda::open(1).unwrap_or_else(|_| cuda.clone());
+    assert!(can_connect(&[cuda.clone(), second.clone()]), "devices without a connection have no parts");
+    let parts = |places: &[usize]| {
+        let devices: Vec<_> = places.iter().map(|&place| [&cuda, &second][place].clone()).collect();
+        WidePopulation::in_parts(&devices, &context)
+    };
+    let one = WidePopulation::new(std::slice::from_ref(&cuda), &context);
+    let all = [one, by_class(true), by_class(false), parts(&[0, 0]), parts(&[0, 1]), parts(&[0, 1, 0])];
+    let mut devices = all.map(|population| population.expect("the device is there"));
+    let all = devices.iter_mut().map(|device| device as &mut dyn Population);
+    for population in std::iter::once(&mut host as &mut dyn Population).chain(all) {
         population.open(&context, 1, &[]).expect("memory is there");
         population.heat(steps(context.schedule)).expect("the device works");
     }
@@ -55,7 +63,7 @@ fn compare(name: &str, problem: &Arc<Problem>) {
         let ours = child(&mut host, &context, &generation);
         let values = |population: &dyn Population| population.top(1).expect("it works").remove(0).values;
         let best = |population: &dyn Population| population.best(&context).expect("it works").map(|best| best.energy);
-        for device in std::iter::once(&mut device).chain(&mut by_class) {
+        for device in &mut devices {
             let theirs = child(device, &context, &generation);
             assert_eq!(ours.best, theirs.best, "{name}, round {round}");
             assert_eq!(values(&host), values(device), "{name}, round {round}");
@@ -65,11 +73,15 @@ fn compare(name: &str, problem: &Arc<Problem>) {
 }
 
 #[test]
-fn a_device_makes_the_child_that_all_threads_make() {
+fn a_device_makes_the_child_that_all_threads_make_of_small_cores() {
     let mut rng = Rng::new(31);
     for case in 0..20 {
         compare(&format!("random {case}"), &Arc::new(random(&mut rng)));
     }
+}
+
+#[test]
+fn a_device_makes_the_child_that_all_threads_make_of_larger_cores() {
     compare("pairs", &of_size(3000, 5, 9000, 2, 1));
     compare("triples", &of_size(2000, 4, 3000, 3, 2));
     compare("four variables each", &of_size(500, 3, 700, 4, 3));

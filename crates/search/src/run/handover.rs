@@ -47,7 +47,12 @@ impl DeviceHandover {
             return Ok((None, device));
         }
         match there {
-            Some(device) if device.cuda.as_ref().is_some_and(|cuda| has_first_kernels(cuda, context)) => {
+            Some(device)
+                if device
+                    .cuda
+                    .as_ref()
+                    .is_some_and(|cuda| has_first_kernels(cuda, context, device.partners().is_some())) =>
+            {
                 Ok((None, device))
             }
             // without a thread that waits for it the run does
@@ -66,10 +71,11 @@ impl DeviceHandover {
             let (stop, over, busy, context) = (left.clone(), over.clone(), Busy::new(), context.clone());
             move || {
                 let opened = opening.wait(&stop);
-                if let Ok(Opened { cuda: Some(cuda), others, .. }) = &opened {
+                if let Ok(opened) = &opened {
+                    let has_partners = opened.partners().is_some();
                     // what is wrong with one is found again where it is used
-                    for cuda in std::iter::once(cuda).chain(others.iter().flatten()) {
-                        drop(first_kernels(cuda, &context).map(|source| cuda.load(&source)));
+                    for cuda in opened.cuda.iter().chain(opened.others.iter().flatten()) {
+                        drop(first_kernels(cuda, &context, has_partners).map(|source| cuda.load(&source)));
                     }
                 }
                 over.set(Cause::Time);

@@ -318,8 +318,10 @@ impl<'a> Run<'a> {
         let began = Instant::now();
         let over = self.handover.as_ref().map_or(self.incumbent.closed(), DeviceHandover::over);
         let (group, context, pool) = (&mut self.group, &self.context, &mut self.pool);
-        let (source, Effort { moves, ratings, work, note, clipped, lost, picks, nonsense, fault, found }) =
-            self.bounds.for_search().run(|| group.round(context, pool, over));
+        let (
+            source,
+            Effort { moves, ratings, work, note, clipped, lost, picks, nonsense, fault, found, lost_partner: _ },
+        ) = self.bounds.for_search().run(|| group.round(context, pool, over));
         self.totals.rounds += 1;
         self.totals.moves += moves;
         self.totals.ratings += ratings;

@@ -7,7 +7,7 @@ use super::concurrent_drivers::{ConcurrentDrivers, Ended, Pace};
 use super::portfolio::{Lost, Portfolio};
 use super::threads::Threads;
 use crate::core::context::SearchContext;
-use crate::core::effort::Effort;
+use crate::core::effort::{Effort, LostDevice};
 use crate::core::incumbent::SharedIncumbent;
 use crate::core::pool::{Pool, Translate};
 use crate::device::{DeviceError, Opened};
@@ -23,6 +23,10 @@ pub(crate) struct DriverGroup {
     concurrent: Option<ConcurrentDrivers>,
     /// Those of further devices, in the order of the list.
     others: Vec<ConcurrentDrivers>,
+    /// The numbers of their devices.
+    ordinals: Vec<Option<usize>>,
+    /// Further devices that failed at work which they shared with the first one, not yet told.
+    failed: Vec<LostDevice>,
     /// Told of what is found beside the rounds.
     incumbent: SharedIncumbent,
     /// What ended by an internal error, and what that said.
@@ -40,7 +44,7 @@ impl DriverGroup {
         incumbent: SharedIncumbent,
         rng: &mut Rng,
     ) -> Self {
-        let turns = Portfolio::new(options, device.cuda.clone(), threads.is_some(), rng);
+        let turns = Portfolio::sharing(options, device, threads.is_some(), rng);
         let concurrent =
             threads.map(|threads| ConcurrentDrivers::new(Portfolio::concurrent(options, rng), threads, Pace::Follow));
         let pace = if options.rounds.is_some() { Pace::InStep } else { Pace::Free };
@@ -48,7 +52,9 @@ impl DriverGroup {
         // those that no device has are there once
         let drivers = device.others.iter().map(|cuda| Portfolio::new(options, cuda.clone(), true, rng));
         let others = drivers.map(|drivers| ConcurrentDrivers::of_device(drivers, each, pace)).collect();
-        DriverGroup { turns, concurrent, others, incumbent, lost: Vec::new(), done: Effort::default() }
+        let ordinals = device.others.iter().map(|cuda| cuda.as_ref().map(|cuda| cuda.info.ordinal)).collect();
+        let (failed, lost, done) = (Vec::new(), Vec::new(), Effort::default());
+        DriverGroup { turns, concurrent, others, ordinals, failed, incumbent, lost, done }
     }
 
     /// Those that need few threads go on by themselves from now on, on `threads`.
@@ -87,6 +93,7 @@ impl DriverGroup {
             return None;
         }
         let next = self.others.remove(0);
+        let _ = self.ordinals.remove(0);
         let (drivers, failed) = self.end(next, pool);
         if let Some(drivers) = drivers {
             let before = std::mem::replace(&mut self.turns, drivers);
@@ -105,8 +112,12 @@ impl DriverGroup {
 
     /// A further device that has failed, by its place among those: its drivers are no more.
     pub fn take_failed(&mut self, pool: &mut Pool) -> Option<(usize, DeviceError)> {
+        let shared = self.failed.pop().and_then(|LostDevice { ordinal, error }| {
+            Some((self.ordinals.iter().position(|&other| other == Some(ordinal))?, error))
+        });
         let failures = self.others.iter().map(ConcurrentDrivers::failure).enumerate();
-        let (place, error) = failures.filter_map(|(place, error)| Some((place, error?))).next()?;
+        let (place, error) = shared.or_else(|| failures.filter_map(|(place, error)| Some((place, error?))).next())?;
+        let _ = self.ordinals.remove(place);
         let other = self.others.remove(place);
         drop(self.end(other, pool));
         Some((place, error))
@@ -124,8 +135,11 @@ impl DriverGroup {
     /// One round of one driver, and what others did meanwhile. Returns which driver found the best, or else made the
     /// round, and all that was done.
     pub fn round(&mut self, context: &Arc<SearchContext>, pool: &mut Pool, stop: &Stop) -> (&'static str, Effort) {
-        self.others.iter_mut().for_each(|other| other.begin(context, pool, &self.incumbent, stop));
+        if !self.turns.shares_devices(context) {
+            self.others.iter_mut().for_each(|other| other.begin(context, pool, &self.incumbent, stop));
+        }
         let (mut source, mut effort) = self.turns.round(context, pool, stop);
+        self.failed.extend(effort.lost_partner.take());
         effort.add(&std::mem::take(&mut self.done));
         for beside in self.concurrent.iter_mut().chain(&mut self.others) {
             let before = pool.best();

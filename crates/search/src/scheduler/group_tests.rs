@@ -169,6 +169,8 @@ fn three(fails: [usize; 3], pace: Pace, takes: Duration) -> DriverGroup {
         turns: finds(0, fails[0], Duration::ZERO),
         concurrent: None,
         others: Vec::new(),
+        ordinals: vec![Some(1), Some(2)],
+        failed: Vec::new(),
         incumbent: shared_incumbent(),
         lost: Vec::new(),
         done: Effort::default(),
@@ -179,6 +181,43 @@ fn three(fails: [usize; 3], pace: Pace, takes: Duration) -> DriverGroup {
 }
 
 const NEVER: usize = usize::MAX;
+
+/// Shares the work of all devices until the device 2 fails.
+struct Shares(usize);
+
+impl Driver for Shares {
+    fn population(&self) -> usize {
+        1
+    }
+
+    fn shares_devices(&self, _: &SearchContext) -> bool {
+        self.0 > 0
+    }
+
+    fn round(&mut self, _: &SearchContext, _: &mut Pool, _: &Stop) -> Effort {
+        self.0 -= 1;
+        let error = DeviceError::Unusable("2 broke".into());
+        let lost_partner = (self.0 == 0).then_some(LostDevice { ordinal: 2, error });
+        Effort { moves: 10, lost_partner, ..Effort::default() }
+    }
+
+    fn rebase(&mut self, _: &SearchContext, _: &Translate<'_>) {}
+}
+
+#[test]
+fn devices_that_share_a_driver_s_work_have_no_rounds_of_their_own_and_one_that_fails_is_told_once() {
+    let (context, mut pool) = (context(7), Pool::default());
+    let mut group = three([NEVER; 3], Pace::InStep, Duration::ZERO);
+    group.turns = Portfolio::of(vec![("shares", true, Box::new(Shares(3)))]);
+    let round = |group: &mut DriverGroup, pool: &mut Pool| group.round(&context, pool, &Stop::new()).1.moves;
+    for _ in 0..2 {
+        assert_eq!(round(&mut group, &mut pool), 10);
+        assert!(group.take_failed(&mut pool).is_none());
+    }
+    assert_eq!(round(&mut group, &mut pool), 10);
+    assert_eq!(group.take_failed(&mut pool), Some((1, DeviceError::Unusable("2 broke".into()))));
+    assert!(group.take_failed(&mut pool).is_none() && group.others.len() == 1);
+}
 
 #[test]
 fn what_devices_find_in_a_round_is_known_after_it_however_long_they_take() {

@@ -8,7 +8,7 @@ use crate::core::driver::{Driver, DriverState, Setup};
 use crate::core::effort::Effort;
 use crate::core::elite::Elite;
 use crate::core::pool::{Pool, Translate};
-use crate::device::Cuda;
+use crate::device::{Cuda, Opened};
 use crate::elimination::Outcome;
 use crate::list::Entry;
 use crate::options::DriverChoice;
@@ -37,6 +37,8 @@ pub(crate) struct Portfolio {
     /// What drivers were last told to build on.
     guide: Option<Arc<Outcome>>,
     /// Begun with the first round, and again once an allowed assignment is known.
+    /// Whether these work beside others: where none of them fits they wait.
+    is_beside: bool,
     shares: Option<Shares>,
     solved: bool,
     /// Whose round the last one was, if it found something better: the next of the first ones is his, too.
@@ -68,8 +70,18 @@ impl Portfolio {
     /// The drivers that the options name; each has streams of its own. Those that no device has are left out where they
     /// work [beside](Self::concurrent) one.
     pub fn new(options: &Options, device: Option<Arc<Cuda>>, split: bool, rng: &mut Rng) -> Self {
+        Self::from_setup(options, options.setup(device, rng), split)
+    }
+
+    /// As [`new`](Self::new), on the first of several devices; the others may share its work.
+    pub fn sharing(options: &Options, device: &Opened, split: bool, rng: &mut Rng) -> Self {
+        let setup = Setup { partners: device.partners(), ..options.setup(device.cuda.clone(), rng) };
+        Self::from_setup(options, setup, split)
+    }
+
+    fn from_setup(options: &Options, mut setup: Setup<'_>, split: bool) -> Self {
         let timed = options.rounds.is_none();
-        let mut setup = options.setup(device.clone(), rng);
+        let device = setup.device.clone();
         Portfolio {
             drivers: members(options.driver, &mut setup, |driver| !split || driver.on_device),
             activity: options.activity.clone(),
@@ -103,7 +115,7 @@ impl Portfolio {
     /// Drivers that have threads of their own wait for no others.
     fn without_opening(drivers: Vec<Member>) -> Self {
         let (rounds, opening, work) = (FIRST, FIRST_TIME, u64::MAX / 2);
-        Portfolio { drivers, timed: true, rounds, opening, work, ..Portfolio::default() }
+        Portfolio { drivers, timed: true, is_beside: true, rounds, opening, work, ..Portfolio::default() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -127,6 +139,11 @@ impl Portfolio {
 
     pub fn is_opening(&self) -> bool {
         self.rounds < FIRST || self.opening < FIRST_TIME
+    }
+
+    /// Whether further devices share a driver's work on a core, and have none of their own.
+    pub fn shares_devices(&self, context: &SearchContext) -> bool {
+        self.drivers.iter().any(|member| member.driver.shares_devices(context))
     }
 
     /// Whether a driver can make moves on a core.
@@ -191,6 +208,9 @@ impl Portfolio {
         let shares = self.shares.get_or_insert_with(|| shares(drivers, context, pool));
         let turn = winner.or(other).or_else(|| if opens { shares.largest(may) } else { shares.next(may) });
         turn.or_else(|| {
+            if self.is_beside {
+                return None;
+            }
             let first = &*self.drivers[0].driver;
             let waits = self.waits(first, context) || !may_help(first, context, self.drivers.len() == 1);
             (!waits).then_some(0)
@@ -385,6 +405,38 @@ mod tests {
         let others = [(); 3].map(|()| round(PROBING, false));
         assert_eq!(others, ["ejection", "weighting", "tabu"]);
         assert_eq!([round(PROBING, true), round(PROBING, false)], ["tabu", "anneal"]);
+    }
+
+    /// Fits no core.
+    struct Misfit;
+
+    impl Driver for Misfit {
+        fn fits(&self, _: &SearchContext, _: &Pool) -> bool {
+            false
+        }
+
+        fn population(&self) -> usize {
+            0
+        }
+
+        fn round(&mut self, _: &SearchContext, _: &mut Pool, _: &Stop) -> Effort {
+            Effort { moves: 1, ..Effort::default() }
+        }
+
+        fn rebase(&mut self, _: &SearchContext, _: &Translate<'_>) {}
+    }
+
+    #[test]
+    fn a_driver_that_does_not_fit_has_rounds_only_where_nothing_else_is_done() {
+        let mut rng = Rng::new(1);
+        let problem = Arc::new(random_dense(&mut rng));
+        let context = SearchContext::new(&problem, price(&problem), None, &mut rng);
+        for is_beside in [false, true] {
+            let portfolio = Portfolio::of(vec![("misfit", false, Box::new(Misfit))]);
+            let mut portfolio = Portfolio { is_beside, ..portfolio };
+            let (_, effort) = portfolio.round(&context, &mut Pool::default(), &Stop::new());
+            assert_eq!(effort.moves, u64::from(!is_beside));
+        }
     }
 
     #[test]

@@ -1,0 +1,290 @@
+//! The devices that sweep one state: each visits a part of its variables, has all values, and gets from the others what
+//! changes at their borders (`kernels/wide.cu`: visits_of_part). A class is visited once all parts have exchanged the
+//! one before, so that values are equal to those that one device finds, bit for bit.
+
+use super::wide_program::{ClassPlaces, Outcome, PartVisits, Program, Shape, Step, THREADS, WAITING};
+use crate::core::context::SearchContext;
+use crate::core::cuda::{CoreArrays, Device, DeviceCore};
+use crate::core::effort::LostDevice;
+use crate::core::row_shape::RowShape;
+use crate::device::{Blocks, CudaSlice, DeviceError, PushKernelArg, connect};
+use crate::partition::{PartClasses, owners};
+use crate::sweep::class_numbers;
+use crate::threads;
+use crate::tuning::wide::MOST_PARTS;
+
+/// A part of a state's variables, on a device.
+pub(super) struct Part {
+    pub cuda: Device,
+    pub core: DeviceCore,
+    pub program: Program,
+    /// The values of the child.
+    pub child: CudaSlice<u8>,
+    pub outcome: CudaSlice<Outcome>,
+    arrived: CudaSlice<u32>,
+    done: CudaSlice<u32>,
+}
+
+impl Part {
+    fn lost(&self, error: DeviceError) -> LostDevice {
+        LostDevice { ordinal: self.cuda.info.ordinal, error }
+    }
+
+    /// Sets what launches count to 0.
+    pub fn forget_counts(&self) -> Result<(), DeviceError> {
+        self.cuda.set_bytes(&self.outcome, 0)
+    }
+
+    /// Launches all sweeps at once.
+    fn sweep_at_once(&self, steps: &[Step]) -> Result<(), DeviceError> {
+        let (cuda, count) = (&*self.cuda, steps.len() as u32);
+        let steps = cuda.upload(steps)?;
+        let blocks = Blocks::new(self.program.blocks[0], WAITING);
+        // SAFETY: the arguments are the kernel's; these blocks are on the device at once.
+        unsafe {
+            self.program.sweeps.launch_together(cuda.stream(), blocks, |arguments| {
+                let arguments = arguments.arg(&self.core.argument).arg(&self.child);
+                arguments.arg(&steps).arg(&count).arg(&self.outcome)
+            })
+        }
+    }
+
+    fn blocks_of(&self, members: u32) -> u32 {
+        (members * self.program.lanes).div_ceil(THREADS)
+    }
+
+    /// The visits of a class of the only part.
+    fn visit(&self, step: &Step, class: usize) -> Result<(), DeviceError> {
+        let ClassPlaces { begin, end, .. } = self.program.classes[class];
+        let blocks = Blocks::new(self.blocks_of(end - begin).max(1), THREADS);
+        // SAFETY: the arguments are the kernel's; a thread beyond the class does nothing.
+        unsafe {
+            self.program.sweeps.launch(self.cuda.stream(), blocks, |arguments| {
+                let arguments = arguments.arg(&self.core.argument).arg(&self.child);
+                arguments.arg(step).arg(&begin).arg(&end).arg(&self.outcome)
+            })
+        }
+    }
+
+    /// The visits of a class of one of several parts.
+    fn visit_part(&self, step: &Step, class: usize, visits: PartVisits) -> Result<(), DeviceError> {
+        let ClassPlaces { begin, border_end, end } = self.program.classes[class];
+        let visits = PartVisits { begin, border_end, end, ..visits };
+        let border = self.blocks_of(border_end - begin).max(1);
+        let blocks = Blocks::new(border + self.blocks_of(end - border_end), THREADS);
+        // SAFETY: the arguments are the kernel's, and all parts' memory is there until all have ended.
+        unsafe {
+            self.program.sweeps.launch(self.cuda.stream(), blocks, |arguments| {
+                let arguments = arguments.arg(&self.core.argument).arg(&self.child);
+                arguments.arg(step).arg(&visits).arg(&self.outcome)
+            })
+        }
+    }
+}
+
+/// All parts: the first one's device has the state and compares.
+pub(super) struct Parts {
+    all: Vec<Part>,
+    /// The part of each variable, on the first device.
+    owners: CudaSlice<u8>,
+    /// Classes visited so far.
+    visited: u32,
+}
+
+impl Parts {
+    /// A part for each device; those on one device take turns.
+    pub fn new(devices: &[Device], context: &SearchContext, shape: Shape) -> Result<Parts, LostDevice> {
+        let on = |place: usize| move |error| LostDevice { ordinal: devices[place].info.ordinal, error };
+        for other in 1..devices.len() {
+            connect(&devices[..=other]).map_err(on(other))?;
+        }
+        let row_shape = RowShape { links: shape.links, ..context.row_shape() };
+        let (owners, arrays) = rayon::join(
+            || if shape.in_parts { owners(context, devices.len()) } else { Vec::new() },
+            || CoreArrays::without_moves(context, row_shape),
+        );
+        let part = |place: usize| {
+            let cuda = devices[place].clone();
+            let classes = match shape.in_parts {
+                true => PartClasses::new(context, &owners, place as u8),
+                false => PartClasses::whole(context),
+            };
+            let core = arrays.upload(&cuda, &[], &classes.members)?;
+            Ok(Part {
+                child: cuda.zeros(core.argument.pad as usize * shape.bytes as usize)?,
+                program: Program::new(&cuda, context, shape, &classes)?,
+                outcome: cuda.zeros(1)?,
+                arrived: cuda.zeros(MOST_PARTS)?,
+                done: cuda.zeros(1)?,
+                core,
+                cuda,
+            })
+        };
+        let all = threads::try_map(0..devices.len(), |place| part(place).map_err(on(place)))?;
+        let parts = Parts { owners: devices[0].upload(&owners).map_err(on(0))?, all, visited: 0 };
+        // what others write is there
+        parts.meet()?;
+        Ok(parts)
+    }
+
+    pub fn first(&self) -> &Part {
+        &self.all[0]
+    }
+
+    pub fn first_mut(&mut self) -> &mut Part {
+        &mut self.all[0]
+    }
+
+    /// Lets later work of each part wait for the work of all so far.
+    fn meet(&self) -> Result<(), LostDevice> {
+        if self.all.len() < 2 {
+            return Ok(());
+        }
+        let mark = |part: &Part| part.cuda.mark(part.cuda.stream()).map_err(|error| part.lost(error));
+        let marks = self.all.iter().map(mark).collect::<Result<Vec<_>, _>>()?;
+        for part in &self.all {
+            for mark in &marks {
+                part.cuda.wait(part.cuda.stream(), mark).map_err(|error| part.lost(error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a child at random values.
+    pub fn scatter(&mut self, variables: usize, draw: u64) -> Result<(), LostDevice> {
+        let blocks = Blocks::new((variables as u32).div_ceil(THREADS), THREADS);
+        for part in &self.all {
+            // SAFETY: the arguments are the kernel's; there is a value for each variable.
+            let launched = unsafe {
+                part.program.scatter.launch(part.cuda.stream(), blocks, |arguments| {
+                    arguments.arg(&part.core.argument).arg(&part.child).arg(&draw)
+                })
+            };
+            launched.map_err(|error| part.lost(error))?;
+        }
+        self.meet()
+    }
+
+    /// Begins a child as a state, which is on the first device.
+    pub fn copy(&mut self, state: &CudaSlice<u8>) -> Result<(), LostDevice> {
+        self.meet()?;
+        for Part { cuda, child, .. } in &mut self.all {
+            cuda.copy(state, child).map_err(|error| LostDevice { ordinal: cuda.info.ordinal, error })?;
+        }
+        self.meet()
+    }
+
+    /// Launches the child's next sweeps.
+    pub fn sweep(&mut self, context: &SearchContext, steps: &[Step]) -> Result<(), LostDevice> {
+        for part in &self.all {
+            part.forget_counts().map_err(|error| part.lost(error))?;
+        }
+        let first = &self.all[0];
+        if self.all.len() == 1 && !first.program.by_class {
+            return first.sweep_at_once(steps).map_err(|error| first.lost(error));
+        }
+        let mut ordinals: Vec<usize> = self.all.iter().map(|part| part.cuda.info.ordinal).collect();
+        ordinals.sort_unstable();
+        ordinals.dedup();
+        let launched = match &ordinals[..] {
+            &[ordinal] => self.launch_on(ordinal, context, steps),
+            _ => self.launch_on_all(&ordinals, context, steps),
+        };
+        self.visited = self.visited.wrapping_add((steps.len() * context.order.classes.len()) as u32);
+        launched
+    }
+
+    /// Launches the visits of the parts on all devices, on each from a thread of its own: one thread would launch no
+    /// faster than one device visits.
+    fn launch_on_all(&self, ordinals: &[usize], context: &SearchContext, steps: &[Step]) -> Result<(), LostDevice> {
+        std::thread::scope(|scope| {
+            let start = |&ordinal: &usize| {
+                let begun = threads::start_in(scope, "parts", move || self.launch_on(ordinal, context, steps));
+                begun.map_err(|error| LostDevice {
+                    ordinal,
+                    error: DeviceError::Failed { what: "starting a thread".into(), cause: error.to_string() },
+                })
+            };
+            let begun: Vec<_> = ordinals.iter().map(start).collect();
+            let ended = begun.into_iter().zip(ordinals).map(|(thread, &ordinal)| {
+                thread?.join().unwrap_or_else(|_| {
+                    let (what, cause) = ("launching visits".into(), "the thread ended".into());
+                    Err(LostDevice { ordinal, error: DeviceError::Failed { what, cause } })
+                })
+            });
+            // all of them end before one is reported
+            ended.collect::<Vec<_>>().into_iter().collect()
+        })
+    }
+
+    /// Launches the visits of the parts on a device, class by class: none waits for one behind it.
+    fn launch_on(&self, ordinal: usize, context: &SearchContext, steps: &[Step]) -> Result<(), LostDevice> {
+        let here = || (0..).zip(&self.all).filter(|(_, part)| part.cuda.info.ordinal == ordinal);
+        let mut number = self.visited;
+        for step in steps {
+            for class in class_numbers(context, step.order) {
+                number = number.wrapping_add(1);
+                for (place, part) in here() {
+                    let launched = match self.all.len() {
+                        1 => part.visit(step, class),
+                        _ => part.visit_part(step, class, PartVisits { number, ..self.visits_of(place) }),
+                    };
+                    launched.map_err(|error| part.lost(error))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the visits of a part have in common.
+    fn visits_of(&self, part: u32) -> PartVisits {
+        let mut visits = PartVisits { part, parts: self.all.len() as u32, ..PartVisits::default() };
+        for (place, other) in self.all.iter().enumerate() {
+            visits.values[place] = other.cuda.address(&other.child);
+            visits.arrived[place] = other.cuda.address(&other.arrived);
+        }
+        let own = &self.all[part as usize];
+        visits.done = own.cuda.address(&own.done);
+        visits
+    }
+
+    /// Brings all values of the child to the first device; later work of the others waits for that.
+    pub fn gather(&mut self) -> Result<(), LostDevice> {
+        let part = self.first();
+        let Some(gather) = &part.program.gather else { return Ok(()) };
+        self.meet()?;
+        let (visits, blocks) = (self.visits_of(0), (part.core.argument.variables as u32).div_ceil(THREADS));
+        // SAFETY: the arguments are the kernel's; there is a part for each variable.
+        let launched = unsafe {
+            gather.launch(part.cuda.stream(), Blocks::new(blocks, THREADS), |arguments| {
+                arguments.arg(&part.core.argument).arg(&part.child).arg(&self.owners).arg(&visits)
+            })
+        };
+        launched.map_err(|error| part.lost(error))?;
+        self.meet()
+    }
+
+    /// What the parts have counted, once all have ended.
+    pub fn outcome(&self) -> Result<Outcome, LostDevice> {
+        let read = |part: &Part| part.cuda.read(&part.outcome).map_err(|error| part.lost(error));
+        let outcomes: Vec<Outcome> = self.all.iter().map(read).collect::<Result<Vec<_>, _>>()?.concat();
+        if let Some(place) = outcomes.iter().find_map(|outcome| outcome.awaited.checked_sub(1)) {
+            let (what, cause) = ("exchanging values".into(), "it did not answer".into());
+            return Err(self.all[place as usize].lost(DeviceError::Failed { what, cause }));
+        }
+        let moves = outcomes.iter().map(|outcome| outcome.moves).sum();
+        Ok(Outcome { moves, ..outcomes[0] })
+    }
+}
+
+impl Drop for Parts {
+    /// Other parts may be at work on each one's memory.
+    fn drop(&mut self) {
+        if self.all.len() > 1 {
+            for part in &self.all {
+                // one that has failed is at work on nothing
+                let _ = part.cuda.synchronize();
+            }
+        }
+    }
+}
