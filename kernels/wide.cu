@@ -144,7 +144,8 @@ __global__ void __launch_bounds__(256)
     const u32 each = blockDim.x / T::LANES, blocks = max((it.border_end - it.begin + each - 1) / each, 1u);
     const bool at_border = blockIdx.x < blocks;
     const u32 place = threadIdx.x / T::LANES, end = at_border ? it.border_end : it.end;
-    const u32 member = place + (at_border ? it.begin + blockIdx.x * each : it.border_end + (blockIdx.x - blocks) * each);
+    const u32 begin = at_border ? it.begin + blockIdx.x * each : it.border_end + (blockIdx.x - blocks) * each;
+    const u32 member = begin + place;
     if (at_border) await_others(it, outcome);
     u32 moved = 0;
     if (member < end) {

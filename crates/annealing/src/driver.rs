@@ -65,6 +65,10 @@ impl Driver for Annealing {
         effort
     }
 
+    fn ends_after(&mut self, work: u64) {
+        self.left = Some(work);
+    }
+
     fn state(&self) -> Option<DriverState<Elite>> {
         let population = match &self.moved {
             Some(elites) => elites.clone(),

@@ -62,8 +62,9 @@ use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::tuning::wide::{CLIMB_GROWTH, GROWTH};
 use crate::tuning::{
-    DOUBLINGS, FIRST_SWEEPS, GREEDY_SWEEPS, HOTTEST_CLIMB, IN_VAIN, LARGE_PATIENCE, LEAST_SUBPOPULATION, LONG_SWEEPS,
-    LONGEST_CLIMB, MOST_SWEEPS, OPENING_SWEEPS, PATIENCE, ROUND_SWEEPS, SHORT_OPENING_SWEEPS, TREE_EVERY,
+    DOUBLINGS, FIRST_SWEEPS, GREEDY_SWEEPS, HOTTEST_CLIMB, IN_VAIN, LARGE_PATIENCE, LAST, LEAST_SUBPOPULATION,
+    LONG_SWEEPS, LONGEST_CLIMB, MOST_SWEEPS, OPENING_SWEEPS, PATIENCE, ROUND_SWEEPS, SHORT_OPENING_SWEEPS, SURE,
+    TREE_EVERY,
 };
 use std::sync::Arc;
 
@@ -121,6 +122,8 @@ struct Annealing {
     operators: OperatorSelection,
     rng: Rng,
     work: u64,
+    /// Work that is left until the run ends, if that is known.
+    left: Option<u64>,
     best: i64,
     /// The least energy found elsewhere that was taken in, or was known when the pool began.
     adopted: i64,
@@ -159,6 +162,7 @@ impl Annealing {
             operators: OperatorSelection::new(),
             rng,
             work: 0,
+            left: None,
             best: i64::MAX,
             adopted: i64::MAX,
             stalled: 0,
@@ -245,7 +249,7 @@ impl Annealing {
                 cold = std::array::from_fn(|k| if k < choice { 0 } else { u32::MAX });
                 // the smallest: states are copies, of which a region has random values
                 region = [u32::MAX; 4];
-                (self.states, sweeps)
+                (self.states, self.until_the_end(context, sweeps))
             }
             Phase::Evolve => (self.subpopulation(context), self.sweeps),
         };
@@ -364,6 +368,18 @@ impl Annealing {
     /// Whether a whole device makes one child, or the CPU does in a run that must be the same there.
     fn is_quick(&self, context: &SearchContext) -> bool {
         (self.device.is_some() || context.portable) && self.population.is_together(context)
+    }
+
+    /// The sweeps of an anneal that should have this many: fewer where the run ends before, more where it ends soon
+    /// after. One that has not ended is worth little.
+    fn until_the_end(&self, context: &SearchContext, sweeps: u32) -> u32 {
+        let Some(left) = self.left.filter(|_| self.keeps_climbing(context)) else { return sweeps };
+        let of_sweeps = left as f64 * self.population.speed(context) as f64 / context.sweep_work.max(1) as f64;
+        let left = SURE * of_sweeps;
+        match f64::from(sweeps) {
+            planned if left < LAST * planned => left.max(f64::from(FIRST_SWEEPS)) as u32,
+            _ => sweeps,
+        }
     }
 
     /// How many times as long the next anneal from a known solution is.

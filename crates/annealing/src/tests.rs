@@ -279,3 +279,20 @@ fn anneals_of_one_state_double_and_a_checkpoint_has_their_sweeps() {
     again.resume(&context, state);
     assert_eq!(again.phase, Phase::Climb { sweeps: 1024 });
 }
+
+#[test]
+fn the_last_climb_ends_with_the_run() {
+    let settings = [("n", "2000"), ("d", "3"), ("functions", "6000")];
+    let network = generate("large-sparse", &settings, 1).expect("a family");
+    let problem = Arc::new(crate::reduce::Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
+    let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1)).into_vast();
+    let mut anneal = Annealing::new(Rng::new(1), None);
+    assert!(anneal.keeps_climbing(&context));
+    let mut sweeps = |left: Option<u64>| {
+        anneal.left = left.map(|sweeps| sweeps * context.sweep_work);
+        anneal.until_the_end(&context, 1000)
+    };
+    assert_eq!(sweeps(None), 1000);
+    // far from the end, just before it, too late for all, too late for any
+    assert_eq!([sweeps(Some(10_000)), sweeps(Some(1500)), sweeps(Some(500)), sweeps(Some(1))], [1000, 1395, 465, 4]);
+}

@@ -43,6 +43,10 @@ pub const IN_VAIN: [u32; 2] = [2, 1];
 /// States of a subpopulation of a pool's first offspring on other large cores; it doubles with the sweeps: among
 /// all states a good one is soon in all others (H200, 20 s: rnd1000 125074 before, 125065 so).
 pub const LEAST_SUBPOPULATION: usize = 4;
+/// The part of the sweeps that are left by a driver's pace so far which its last anneal has, and how many times its
+/// length may be left for an anneal to be the last: what comes after would be half as long.
+pub const SURE: f64 = 0.93;
+pub const LAST: f64 = 1.5;
 /// Elites that move to another core, best first: each is lifted to the network and projected again.
 pub const MOVED: usize = 256;
 /// Sweeps of a child that a checkpoint may name: more than any run comes to.
@@ -115,8 +119,8 @@ pub mod wide {
     /// exchange after it (results/scale).
     pub const SHARED_SWEEP: u64 = 100_000;
     /// Each anneal from a known solution is this many times as long as the one before. On an H200 (seed 1) 10^5
-    /// variables were at 7549237 after 14 s with 2, 7550934 with 3, 7545660 with 4, 10^6 after 8 s at 75624867, 75651799
-    /// and 75564951, 30000 after 5 s at 2263362, 2263874 and 2262887; on one core of a CPU 2 and 4 are level.
+    /// variables were at 7549237 after 14 s with 2, 7550934 with 3, 7545660 with 4, 10^6 after 8 s at 75624867,
+    /// 75651799 and 75564951, 30000 after 5 s at 2263362, 2263874 and 2262887; on one core of a CPU 2 and 4 are level.
     pub const CLIMB_GROWTH: u32 = 4;
     /// A child's sweeps are those of all before it, divided by this. Other numbers were not tried.
     pub const GROWTH: u64 = 8;

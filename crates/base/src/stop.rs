@@ -35,6 +35,8 @@ pub struct Stop {
     above: Above,
     /// The deadline, where no thread could be started to watch the clock.
     deadline: Arc<OnceLock<Instant>>,
+    /// When somebody is going to set it for time.
+    end: Arc<OnceLock<Instant>>,
 }
 
 /// What else a flag depends on.
@@ -139,6 +141,19 @@ impl Stop {
         })
     }
 
+    /// Says when the flag is going to be set for time: work that is long can be planned to end by then.
+    pub fn set_end(&self, end: Instant) {
+        let _ = self.end.set(end);
+    }
+
+    /// When the flag is going to be set for time, if that is known.
+    pub fn end(&self) -> Option<Instant> {
+        self.end.get().copied().or_else(|| match &self.above {
+            Above::Whole(above) | Above::Unheeded(above) => above.end(),
+            Above::Nothing | Above::Watch(_) => None,
+        })
+    }
+
     /// Sets the flag at a time: each call that reads it then compares the clock.
     pub fn set_at(&self, deadline: Instant) {
         let _ = self.deadline.set(deadline);
@@ -173,6 +188,14 @@ impl Stop {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_is_that_of_the_whole_work() {
+        let (whole, end) = (Stop::new(), Instant::now());
+        assert_eq!((whole.end(), whole.below().end()), (None, None));
+        whole.set_end(end);
+        assert_eq!((whole.below().unheeded().end(), whole.is_set()), (Some(end), false));
+    }
     use std::time::Duration;
 
     #[test]

@@ -132,6 +132,9 @@ pub trait Driver: Send {
     /// Goes on from there.
     fn resume(&mut self, _: &SearchContext, _: DriverState<Elite>) {}
 
+    /// The run ends after about this much more of the driver's work: what takes long can end by then.
+    fn ends_after(&mut self, _: u64) {}
+
     /// The core has changed.
     fn rebase(&mut self, context: &SearchContext, translate: &Translate<'_>);
 }

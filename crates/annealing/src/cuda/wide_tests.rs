@@ -1,4 +1,5 @@
-//! One state over a device, and in parts, against one that all threads of the CPU make: the same children. Skipped without a GPU.
+//! One state over a device, and in parts, against one that all threads of the CPU make: the same children. Skipped
+//! without a GPU.
 
 use super::wide::WidePopulation;
 use crate::core::context::SearchContext;

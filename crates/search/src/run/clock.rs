@@ -22,6 +22,7 @@ impl Clock {
     /// asks the flag where none can be started.
     pub fn start(origin: Instant, limit: Option<Duration>, stop: &Stop) -> Self {
         let deadline = limit.and_then(|limit| origin.checked_add(limit));
+        deadline.into_iter().for_each(|end| stop.set_end(end));
         let watchdog = limit.and_then(|limit| {
             let (sender, receiver) = channel::<()>();
             let flag = stop.clone();

@@ -57,6 +57,25 @@ struct Member {
     on_device: bool,
     driver: Box<dyn Driver>,
     begun: bool,
+    /// Its work since its first round, and when that was over.
+    pace: Option<Pace>,
+}
+
+/// A driver's work since a time.
+#[derive(Clone, Copy)]
+struct Pace {
+    since: Instant,
+    work: u64,
+}
+
+impl Pace {
+    /// The work that the driver will do until a time if it goes on as before, turns of others included. None is known
+    /// before it has done some.
+    fn until(self, end: Instant) -> Option<u64> {
+        let (now, before) = (Instant::now(), self.since.elapsed().as_secs_f64());
+        let left = end.saturating_duration_since(now).as_secs_f64();
+        (self.work > 0).then(|| (self.work as f64 * left / before.max(f64::MIN_POSITIVE)) as u64)
+    }
 }
 
 /// Who has ended by an internal error.
@@ -96,7 +115,7 @@ impl Portfolio {
     /// These drivers, in turns of equal work: each with its name and whether devices have it.
     #[cfg(test)]
     pub fn of(drivers: Vec<(&'static str, bool, Box<dyn Driver>)>) -> Self {
-        let member = |(name, on_device, driver)| Member { name, on_device, driver, begun: false };
+        let member = |(name, on_device, driver)| Member { name, on_device, driver, begun: false, pace: None };
         let drivers = drivers.into_iter().map(member).collect();
         Portfolio { drivers, rounds: FIRST, opening: FIRST_TIME, ..Portfolio::default() }
     }
@@ -241,9 +260,13 @@ impl Portfolio {
         stop: &Stop,
     ) -> (&'static str, Effort) {
         let (opens, before) = (self.is_opening(), pool.best());
-        let (Member { name, driver, begun, .. }, began) = (&mut self.drivers[turn], Instant::now());
+        let (Member { name, driver, begun, pace, .. }, began) = (&mut self.drivers[turn], Instant::now());
         let (name, is_first) = (*name, !std::mem::replace(begun, true));
         self.activity.step(name);
+        let end = stop.end().filter(|_| self.timed);
+        if let Some(left) = end.and_then(|end| (*pace)?.until(end)) {
+            driver.ends_after(left);
+        }
         let round = || {
             threads::panic_on_purpose(name);
             driver.round(context, pool, stop)
@@ -252,6 +275,8 @@ impl Portfolio {
             Ok(effort) => effort,
             Err(what) => return self.lose(turn, what),
         };
+        let Pace { work, .. } = pace.get_or_insert_with(|| Pace { since: Instant::now(), work: 0 });
+        *work += if is_first { 0 } else { effort.work };
         let spent = match began.elapsed().as_nanos() as u64 {
             // a first round compiles kernels and makes room
             elapsed if self.timed && is_first => elapsed.min(effort.work),
@@ -343,7 +368,7 @@ fn members(asked: DriverChoice, setup: &mut Setup<'_>, take_part: impl Fn(&Entry
     let named = asked.drivers().filter(|driver| take_part(driver));
     let member = |entry: &Entry| {
         let Entry { name, on_device, .. } = *entry;
-        Some(Member { name, on_device, driver: (entry.make)(setup)?, begun: false })
+        Some(Member { name, on_device, driver: (entry.make)(setup)?, begun: false, pace: None })
     };
     named.filter_map(member).collect()
 }
@@ -405,6 +430,15 @@ mod tests {
         let others = [(); 3].map(|()| round(PROBING, false));
         assert_eq!(others, ["ejection", "weighting", "tabu"]);
         assert_eq!([round(PROBING, true), round(PROBING, false)], ["tabu", "anneal"]);
+    }
+
+    #[test]
+    fn a_driver_s_pace_says_what_it_will_do_until_the_end() {
+        let now = Instant::now();
+        let Some(since) = now.checked_sub(Duration::from_secs(100)) else { return };
+        let until = |work| Pace { since, work }.until(now + Duration::from_secs(50));
+        assert_eq!(until(0), None);
+        assert!(until(1000).is_some_and(|work| (490..=500).contains(&work)));
     }
 
     /// Fits no core.
