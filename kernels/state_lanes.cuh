@@ -67,7 +67,8 @@ template <class T> __device__ __forceinline__ void entries_of(const uint4 &unit,
     }
 }
 
-// What is read of an incidence, what lies between its rows under two values of a binary one, and its row in a state.
+// An incidence as it is loaded, the distance of its rows under consecutive values if it is binary, and its row in a
+// state.
 #ifdef LINKS
 using Link = uint2;
 __device__ __forceinline__ Link link_at(const Core &core, u32 at) { return __ldg(core.links + at); }

@@ -90,19 +90,19 @@ __global__ void __launch_bounds__(256) visits(Core core, V *values, Step step, u
     if (threadIdx.x == 0 && moves) atomicAdd(&outcome->moves, (u64)moves);
 }
 
-// Of a state whose variables are visited in several parts, mostly each by a device, which all have all values. A part
-// sends the others what changes at its border. `begin` to `border_end` are the class's members there, the others behind
-// them up to `end` have neighbours in their own part alone.
+// A part of a state's variables, visited by one of several devices. Each device holds the values of all variables. A
+// part sends the changes at its border to the others. The class's members from `begin` to `border_end` have neighbours
+// in other parts; those from there to `end` have neighbours in their own part only.
 struct PartVisits {
     u64 values[MOST_PARTS];  // where each part has them
     u64 arrived[MOST_PARTS]; // for each part, how many classes each of the others has sent it
-    u32 *done;               // blocks of this launch that have visited the border; 0 again after the last
+    u32 *done;               // blocks of this launch that have visited the border; reset to 0 by the last
     u32 part, parts;
     u32 number;              // of this launch, from 1 on: all parts make as many
     u32 begin, border_end, end;
 };
 
-// Waits until all other parts have sent what changed in the class before, a second at most.
+// Waits until all other parts have sent the changes of the class before, WAIT_NANOSECONDS at most.
 __device__ __forceinline__ void await_others(const PartVisits &it, Outcome *outcome) {
     const u32 other = threadIdx.x;
     if (other < it.parts && other != it.part) {
@@ -115,7 +115,7 @@ __device__ __forceinline__ void await_others(const PartVisits &it, Outcome *outc
             if (!begin) begin = now;
             if (now - begin > WAIT_NANOSECONDS) {
                 atomicMax(&outcome->awaited, other + 1ull);
-                // what follows does not wait again
+                // later classes do not wait for it
                 *(volatile u32 *)arrived = it.number + (1u << 30);
                 break;
             }
@@ -124,7 +124,7 @@ __device__ __forceinline__ void await_others(const PartVisits &it, Outcome *outc
     __syncthreads();
 }
 
-// The last block of the border tells the others that its class is done.
+// The last block of the border signals the other parts that this part's class is done.
 __device__ __forceinline__ void send(const PartVisits &it, u32 blocks) {
     __threadfence_system();
     __syncthreads();
@@ -136,7 +136,7 @@ __device__ __forceinline__ void send(const PartVisits &it, u32 blocks) {
                          : "memory");
 }
 
-// Makes a part's visits of one color class. The first blocks have the border: others wait for it.
+// Makes a part's visits of one color class. The first blocks visit the border, because other parts wait for it.
 template <int NV, int NN, int Q, bool HALF, class V>
 __global__ void __launch_bounds__(256)
     visits_of_part(Core core, V *values, Step step, PartVisits it, Outcome *outcome) {
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(256)
     if (threadIdx.x == 0 && moves) atomicAdd(&outcome->moves, (u64)moves);
 }
 
-// Brings the values of all parts to this one, which has those of the others' borders.
+// Copies the values of all other parts' variables to this part.
 template <class V>
 __global__ void __launch_bounds__(256) gather(Core core, V *values, const u8 *owners, PartVisits it) {
     const u32 v = blockIdx.x * blockDim.x + threadIdx.x;

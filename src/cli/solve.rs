@@ -70,7 +70,8 @@ pub struct SolveFlags {
     seed: u64,
     /// Where to run: auto (a CUDA device where one works), cpu, cuda or cuda:I; several as cuda:0,1 or cuda:all
     ///
-    /// On several devices each has a population; they tell each other after each round what they found.
+    /// On several devices each has a population, and elites are exchanged after each round. Devices whose memories are
+    /// connected share one state of a very large network.
     #[arg(long, value_name = "DEVICE", default_value = "auto", help_heading = help::SEARCH)]
     device: Choice,
     /// CPU threads [default: all]

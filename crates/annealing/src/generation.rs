@@ -199,7 +199,7 @@ pub(crate) struct Offspring {
     pub sweeps: u32,
     /// The best child, and the best without violations, if those are better than all before.
     pub best: Vec<Elite>,
-    /// One of several devices has failed: the others go on.
+    /// The device that has failed, if the other devices continue without it.
     pub lost: Option<LostDevice>,
 }
 

@@ -100,7 +100,7 @@ pub fn make_long(setup: &mut Setup<'_>) -> Option<Box<dyn Driver>> {
 struct Annealing {
     population: Box<dyn Population>,
     device: Option<Arc<Cuda>>,
-    /// Further devices if they share the one's work on large cores, and one of them that has failed.
+    /// Further devices that share the work on large cores, and the latest of them that has failed.
     partners: Option<Vec<Arc<Cuda>>>,
     lost_partner: Option<LostDevice>,
     /// What there is to say of the number of states that was asked for.
@@ -122,7 +122,7 @@ struct Annealing {
     operators: OperatorSelection,
     rng: Rng,
     work: u64,
-    /// Work that is left until the run ends, if that is known.
+    /// The driver's work until the time limit, estimated from its pace; `None` without a limit.
     left: Option<u64>,
     best: i64,
     /// The least energy found elsewhere that was taken in, or was known when the pool began.
@@ -365,13 +365,13 @@ impl Annealing {
         self.population.is_together(context) && !context.falls_into_parts()
     }
 
-    /// Whether a whole device makes one child, or the CPU does in a run that must be the same there.
+    /// Returns whether a whole device sweeps one state, or the CPU does in a portable run.
     fn is_quick(&self, context: &SearchContext) -> bool {
         (self.device.is_some() || context.portable) && self.population.is_together(context)
     }
 
-    /// The sweeps of an anneal that should have this many: fewer where the run ends before, more where it ends soon
-    /// after. One that has not ended is worth little.
+    /// Returns the length of an anneal of `sweeps` sweeps adapted to the time limit: shorter if the run ends before it,
+    /// longer if the run ends soon after it. An unfinished anneal is still hot and improves nothing.
     fn until_the_end(&self, context: &SearchContext, sweeps: u32) -> u32 {
         let Some(left) = self.left.filter(|_| self.keeps_climbing(context)) else { return sweeps };
         let of_sweeps = left as f64 * self.population.speed(context) as f64 / context.sweep_work.max(1) as f64;
@@ -382,7 +382,7 @@ impl Annealing {
         }
     }
 
-    /// How many times as long the next anneal from a known solution is.
+    /// Returns the factor from an anneal that starts at the incumbent to the next one.
     fn climb_growth(&self, context: &SearchContext) -> u32 {
         if self.is_quick(context) { CLIMB_GROWTH } else { 2 }
     }

@@ -1,14 +1,13 @@
-//! A core's variables in parts of about the same work, one for each device or process that sweeps a state together.
+//! Partitions of a core's variables for devices that sweep one state together. The parts have about equal work.
 //!
-//! Parts are stretches of a breadth-first order: on grids and their like few variables have neighbours in other parts.
-//! METIS 5 finds better parts of a random network of 10^6 variables and 3 x 10^6 functions (75 % of the variables have
-//! such neighbours, and not 82 %), but takes 11 s for it (results/notes/search-cuda.md). Results do not depend on
-//! parts, only the time does.
+//! A part is an interval of a breadth-first order, so on grids few variables have neighbours in another part. On a
+//! random network of 10^6 variables and 3 x 10^6 functions, 82 % of the variables have such neighbours. METIS 5 reaches
+//! 75 % but takes 11 s (results/notes/search-cuda.md). Values do not depend on the partition.
 
 use crate::core::context::SearchContext;
 use std::collections::VecDeque;
 
-/// The part of each variable.
+/// Returns the part of each variable.
 pub(crate) fn owners(context: &SearchContext, parts: usize) -> Vec<u8> {
     let n = context.variables();
     let work = |v: usize| 1 + context.tables.degree(v) as u64;
@@ -35,14 +34,14 @@ pub(crate) fn owners(context: &SearchContext, parts: usize) -> Vec<u8> {
 /// The color classes of a part.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PartClasses {
-    /// Members, those at the border first: they have neighbours in other parts.
+    /// The members of each class. Members with neighbours in other parts come first.
     pub members: Vec<Vec<u32>>,
-    /// How many of each class those are.
+    /// The number of members of each class that have neighbours in other parts.
     pub border: Vec<u32>,
 }
 
 impl PartClasses {
-    /// Those of one of the parts.
+    /// Returns the classes restricted to a part.
     pub fn new(context: &SearchContext, owners: &[u8], part: u8) -> PartClasses {
         let is_inside = |v: &u32| {
             let neighbours = context.graph.neighbours(*v as usize);
@@ -59,7 +58,7 @@ impl PartClasses {
         classes
     }
 
-    /// All classes as one part.
+    /// Returns all classes as one part.
     pub fn whole(context: &SearchContext) -> PartClasses {
         let members = context.order.classes.clone();
         PartClasses { border: vec![0; members.len()], members }

@@ -96,7 +96,7 @@ impl Annealing {
         Ok(None)
     }
 
-    /// One state on the device and those that share its work, if they work.
+    /// Makes a population of one state on the device and its partners, without partners that fail.
     fn wide(&mut self, device: Device, context: &SearchContext) -> Result<WidePopulation, DeviceError> {
         loop {
             let mut devices = vec![device.clone()];
@@ -109,7 +109,7 @@ impl Annealing {
         }
     }
 
-    /// A device that shares the work of this one has failed.
+    /// Removes a partner that has failed.
     pub(super) fn lose_partner(&mut self, lost: LostDevice) {
         self.partners.iter_mut().for_each(|partners| partners.retain(|cuda| cuda.info.ordinal != lost.ordinal));
         self.lost_partner = Some(lost);

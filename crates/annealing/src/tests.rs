@@ -293,6 +293,6 @@ fn the_last_climb_ends_with_the_run() {
         anneal.until_the_end(&context, 1000)
     };
     assert_eq!(sweeps(None), 1000);
-    // far from the end, just before it, too late for all, too late for any
+    // sweeps left: enough, 1.5 times the anneal, half of it, one
     assert_eq!([sweeps(Some(10_000)), sweeps(Some(1500)), sweeps(Some(500)), sweeps(Some(1))], [1000, 1395, 465, 4]);
 }

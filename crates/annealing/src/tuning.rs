@@ -43,8 +43,9 @@ pub const IN_VAIN: [u32; 2] = [2, 1];
 /// States of a subpopulation of a pool's first offspring on other large cores; it doubles with the sweeps: among
 /// all states a good one is soon in all others (H200, 20 s: rnd1000 125074 before, 125065 so).
 pub const LEAST_SUBPOPULATION: usize = 4;
-/// The part of the sweeps that are left by a driver's pace so far which its last anneal has, and how many times its
-/// length may be left for an anneal to be the last: what comes after would be half as long.
+/// The part of the estimated remaining sweeps that the last anneal of a run takes, and the remaining sweeps, in lengths
+/// of the next anneal, from which on that anneal is not the last. Other numbers were not measured
+/// (results/notes/cpu.md).
 pub const SURE: f64 = 0.93;
 pub const LAST: f64 = 1.5;
 /// Elites that move to another core, best first: each is lifted to the network and projected again.
@@ -104,23 +105,25 @@ pub mod wide {
     pub const BARRIER: u64 = 2_000;
     /// Threads of a multiprocessor that are at work at once, about.
     pub const OCCUPANCY: u32 = 1024;
-    /// Nanoseconds between two looks at what the state has come to, and the least part of the sweep of one core: what
-    /// the host does with a better state takes about as long as such a sweep, and the device goes on meanwhile.
+    /// The length of a turn in nanoseconds, and its least length as the inverse of a share of one core's sweep. The
+    /// host evaluates a better state for about as long as such a sweep, while the device executes the next turn.
     pub const TURN_WORK: u64 = 10_000_000;
     pub const TURN_PART: u64 = 2;
     /// Work of sweeps on one core that takes as long as evaluating an assignment on the host, times the part of the
     /// time that may go to it: a tenth.
     pub const TELLING: u64 = 10;
-    /// Devices that share a state, at most: as many as a host mostly has.
+    /// The maximum number of devices that share a state. More than two were not tried.
     pub const MOST_PARTS: usize = 8;
-    /// How long a device waits for another one, which then counts as lost: a class takes some milliseconds at most.
+    /// The nanoseconds for which a device waits for another one before that one counts as lost. A class takes some
+    /// milliseconds at most.
     pub const WAIT_NANOSECONDS: u64 = 1_000_000_000;
-    /// Nanoseconds of a sweep from which on several devices share it: below, the parts of a class are as short as the
-    /// exchange after it (results/scale).
+    /// The estimated nanoseconds of a sweep from which on several devices share a state. At 75 microseconds two devices
+    /// made no more sweeps than one (results/scale).
     pub const SHARED_SWEEP: u64 = 100_000;
-    /// Each anneal from a known solution is this many times as long as the one before. On an H200 (seed 1) 10^5
-    /// variables were at 7549237 after 14 s with 2, 7550934 with 3, 7545660 with 4, 10^6 after 8 s at 75624867,
-    /// 75651799 and 75564951, 30000 after 5 s at 2263362, 2263874 and 2262887; on one core of a CPU 2 and 4 are level.
+    /// The factor from an anneal that starts at the incumbent to the next one. Costs on an H200 (seed 1) with the
+    /// factors 2, 3 and 4: 7549237, 7550934 and 7545660 for 10^5 variables after 14 s, 75624867, 75651799 and 75564951
+    /// for 10^6 after 8 s, 2263362, 2263874 and 2262887 for 30000 after 5 s. On one core of a CPU 2 and 4 differ by
+    /// 0.05 %.
     pub const CLIMB_GROWTH: u32 = 4;
     /// A child's sweeps are those of all before it, divided by this. Other numbers were not tried.
     pub const GROWTH: u64 = 8;

@@ -35,7 +35,7 @@ pub struct Stop {
     above: Above,
     /// The deadline, where no thread could be started to watch the clock.
     deadline: Arc<OnceLock<Instant>>,
-    /// When somebody is going to set it for time.
+    /// The time limit, for work that is planned to end by then.
     end: Arc<OnceLock<Instant>>,
 }
 
@@ -141,12 +141,12 @@ impl Stop {
         })
     }
 
-    /// Says when the flag is going to be set for time: work that is long can be planned to end by then.
+    /// Announces the time limit, so that long work can be planned to end by then. Does not set the flag.
     pub fn set_end(&self, end: Instant) {
         let _ = self.end.set(end);
     }
 
-    /// When the flag is going to be set for time, if that is known.
+    /// Returns the announced time limit of this flag or of the whole work.
     pub fn end(&self) -> Option<Instant> {
         self.end.get().copied().or_else(|| match &self.above {
             Above::Whole(above) | Above::Unheeded(above) => above.end(),

@@ -101,7 +101,8 @@ impl Opened {
         others.fold(label(self.cuda.as_ref()), |names, name| names + "," + name.trim_start_matches("cuda:"))
     }
 
-    /// The further devices if all can be connected with each other and the first one; CPUs of a list are.
+    /// Returns the further devices if all devices of the list can be connected: an empty list if they are CPUs, `None`
+    /// if there is no further device or one that cannot be connected.
     pub fn partners(&self) -> Option<Vec<Arc<Cuda>>> {
         let devices: Vec<Arc<Cuda>> = self.cuda.iter().chain(self.others.iter().flatten()).cloned().collect();
         let is_uniform = devices.is_empty() || devices.len() == 1 + self.others.len();

@@ -1,4 +1,4 @@
-//! Devices that read and write each other's memory.
+//! Direct access of devices to each other's memory.
 
 #![allow(unsafe_code, reason = "calls of the driver are foreign")]
 
@@ -8,9 +8,9 @@ use super::driver::failed;
 use cudarc::driver::{DriverError, sys};
 use std::sync::Arc;
 
-/// Whether the kernels of each device can read and write the memory of all others, once they are [connected](connect).
+/// Returns whether the kernels of each device can read and write the memory of all others after [`connect`].
 pub fn can_connect(devices: &[Arc<Cuda>]) -> bool {
-    // a driver that does not answer leaves them apart
+    // an error of the driver counts as no
     pairs(devices).all(|pair| pair.can_connect().unwrap_or(false))
 }
 
@@ -22,7 +22,7 @@ pub fn connect(devices: &[Arc<Cuda>]) -> Result<(), DeviceError> {
     pairs(devices).try_for_each(Pair::connect).map_err(failed("connecting devices"))
 }
 
-/// One device that is to use the memory of another one.
+/// A device `from` whose kernels use the memory of the device `to`.
 struct Pair<'a> {
     from: &'a Cuda,
     to: &'a Cuda,
@@ -53,7 +53,7 @@ impl Pair<'_> {
         if !to.has_async_alloc() {
             return Ok(());
         }
-        // memory of a device's pool needs the pool's own permission
+        // memory from a pool needs the permission of the pool
         let mut pool = std::ptr::null_mut();
         let location = sys::CUmemLocation {
             type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,

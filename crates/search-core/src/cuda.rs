@@ -191,7 +191,7 @@ impl DeviceCore {
     }
 }
 
-/// A core's tables as devices get them, in the host's memory.
+/// A core's tables in the host's memory, in the form in which they are uploaded.
 pub struct CoreArrays<'a> {
     context: &'a SearchContext,
     shape: RowShape,
@@ -204,8 +204,8 @@ pub struct CoreArrays<'a> {
 }
 
 impl<'a> CoreArrays<'a> {
-    /// What sweeps of single variables take in a shape: no forests and regions, and rows of bytes and links only if it
-    /// has them.
+    /// Lays out the tables for sweeps of single variables: without forests and regions, with rows of bytes and links if
+    /// `shape` has them.
     pub fn without_moves(context: &'a SearchContext, shape: RowShape) -> Self {
         CoreArrays::new(context, &[], shape)
     }
@@ -225,7 +225,7 @@ impl<'a> CoreArrays<'a> {
         CoreArrays { context, shape, units, words, incidences, functions, forests, effects }
     }
 
-    /// Uploads them, with the members of each color class in the order in which they are visited.
+    /// Uploads the tables, with the members of each color class in the order of visits.
     ///
     /// # Errors
     /// The device's.

@@ -31,7 +31,7 @@ pub fn shorter(rounds: u32) -> u32 {
 pub struct Setup<'a> {
     /// The device to work on, if there is one.
     pub device: Option<Arc<Cuda>>,
-    /// Further devices of the run if they may share its work, as they can be connected with it; none that are the CPU.
+    /// Further devices that can be connected with it and may share its work; `None` if there are none.
     pub partners: Option<Vec<Arc<Cuda>>>,
     /// The heuristic that steers, if there is one.
     pub heuristic: Option<Arc<dyn ValueHeuristic>>,
@@ -87,7 +87,7 @@ pub trait Driver: Send {
         false
     }
 
-    /// Whether it works on all of the run's devices on this core, which then have no drivers of their own.
+    /// Returns whether the driver works on all devices of the run on this core. Further devices then have no drivers.
     fn shares_devices(&self, _: &SearchContext) -> bool {
         false
     }
@@ -132,7 +132,7 @@ pub trait Driver: Send {
     /// Goes on from there.
     fn resume(&mut self, _: &SearchContext, _: DriverState<Elite>) {}
 
-    /// The run ends after about this much more of the driver's work: what takes long can end by then.
+    /// Receives an estimate of the driver's work until the time limit, so that long work can end by then.
     fn ends_after(&mut self, _: u64) {}
 
     /// The core has changed.

@@ -19,7 +19,7 @@ pub struct Effort {
     pub clipped: Option<String>,
     /// The device failed: why. The driver goes on without it.
     pub lost: Option<DeviceError>,
-    /// One of the further devices that share the driver's work failed: it goes on without that one.
+    /// The further device that failed while it shared the driver's work. The driver continues without it.
     pub lost_partner: Option<LostDevice>,
     /// What came of a plug-in heuristic.
     pub picks: Picks,
@@ -31,12 +31,12 @@ pub struct Effort {
     pub found: Option<Found>,
 }
 
-/// A device that has failed, and why.
+/// A device that has failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostDevice {
-    /// Its number.
+    /// The number of the device.
     pub ordinal: usize,
-    /// What it said.
+    /// The error.
     pub error: DeviceError,
 }
 

@@ -28,7 +28,7 @@ fn family(kind: &str, settings: &[(&str, &str)]) -> Network {
     generate(kind, settings, 3).expect("a family")
 }
 
-/// Small and large, with hard functions, with values that bounds forbid, colors, and one whose annealing has one state.
+/// Small and large networks: with hard functions, with values that bounds forbid, of colors, with one annealed state.
 fn networks() -> Vec<(&'static str, Network)> {
     vec![
         ("grid", family("grid", &[("side", "9"), ("p2", "0.2")])),

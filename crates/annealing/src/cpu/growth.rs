@@ -98,7 +98,7 @@ impl CpuPopulation {
         } else {
             let Elite { values, energy: Energy { total, violations }, .. } = &self.elites[slot];
             state.values.clone_from(values);
-            // whoever made it has told of it
+            // the parent's energy is already reported
             self.best = self.best.min(*total);
             if *violations == 0 {
                 self.best_allowed = self.best_allowed.min(*total);

@@ -7,7 +7,7 @@ use crate::core::cuda::{Device, unfit};
 use crate::device::Source;
 use crate::tuning::device::PATIENCE;
 
-/// The kernels of the first population on a core, where a device searches it, alone or with others.
+/// Returns the kernels of the first population on a core if a device searches it, alone or with partners.
 pub fn first_kernels(cuda: &Device, context: &SearchContext, has_partners: bool) -> Option<Source> {
     if context.variables() == 0 || unfit(context).is_some() {
         return None;

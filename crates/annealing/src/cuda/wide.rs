@@ -28,28 +28,28 @@ pub(crate) fn suits(context: &SearchContext) -> bool {
     context.has_one_state() || is_free && context.is_large() && context.variables() >= MOST_SHARED
 }
 
-/// Whether several devices anneal one state of a core together.
+/// Returns whether several devices anneal one state of a core together.
 pub(crate) fn is_shared(context: &SearchContext) -> bool {
     suits(context) && sweep_time(context) >= SHARED_SWEEP
 }
 
-/// Nanoseconds of a sweep by one device, about.
+/// Returns an estimate of the nanoseconds that one device takes for a sweep.
 fn sweep_time(context: &SearchContext) -> u64 {
     context.sweep_work / SPEED + BARRIER * context.order.classes.len() as u64
 }
 
 /// A state and its child in device memory.
 pub(crate) struct WidePopulation {
-    /// Those that have the child.
+    /// The parts of the variables, each with a copy of the child's values.
     parts: Parts,
     devices: Vec<Device>,
-    /// Another stream of the first device: what is fetched on it does not wait for sweeps.
+    /// A second stream of the first device, whose copies do not wait for sweeps.
     aside: Device,
     shape: Shape,
     state_values: CudaSlice<u8>,
-    /// The child's values when it was measured, after every other turn each: one is fetched while the next is written.
+    /// Snapshots of the child's values, written by turns: the host reads one while the device writes the other.
     measured: [CudaSlice<u8>; 2],
-    /// Which of them is the last.
+    /// The index of the latest snapshot.
     last_measured: usize,
     state: Standing,
     child: Option<(Standing, ChildPlan)>,
@@ -68,36 +68,36 @@ pub(crate) struct WidePopulation {
 struct Growing {
     plan: ChildPlan,
     sweeps: u32,
-    /// The turn that is at work.
+    /// The turn that the device is executing, if one is launched.
     ahead: Option<Turn>,
 }
 
-/// Some sweeps of a child.
+/// A number of sweeps of a child that are launched together.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
-    /// The child's sweeps after it.
+    /// The number of the child's sweeps at the end of the turn.
     last: u32,
-    /// Where the child, if it is measured then, goes.
+    /// The index of the snapshot if the child is measured at the end of the turn.
     measured: Option<usize>,
 }
 
-/// A generation's child in the making.
+/// What determines a child: the core, the generation and the slot.
 #[derive(Clone, Copy)]
 struct Growth<'a> {
     context: &'a SearchContext,
     generation: &'a Generation,
     slot: usize,
-    /// How many devices make it.
+    /// The number of devices that sweep it.
     devices: usize,
 }
 
 impl Growth<'_> {
-    /// The child's sweeps in all.
+    /// Returns the number of all sweeps of the child, greedy ones included.
     fn sweeps(self) -> u32 {
         self.generation.sweeps + GREEDY_SWEEPS
     }
 
-    /// The turn after some sweeps.
+    /// Returns the turn that begins after `sweeps` sweeps.
     fn turn(self, sweeps: u32) -> Turn {
         let time = TURN_WORK.max(self.context.sweep_work / TURN_PART);
         let turn = match self.context.portable {
@@ -108,8 +108,8 @@ impl Growth<'_> {
         Turn { last, measured: None }
     }
 
-    /// Whether the child is measured after a turn. A hot one is no better than the best so far; the CPU, whose runs in
-    /// rounds are the same, knows each one's energy where nothing is rounded.
+    /// Returns whether the child is measured after a turn. A hot child does not improve on the incumbent. In a portable
+    /// run every child is measured if costs are exact, because the CPU knows its energy then.
     fn measures(self, turn: Turn) -> bool {
         let is_measured = match self.context.portable {
             true => self.context.tables.shift == 0,
@@ -120,7 +120,7 @@ impl Growth<'_> {
 }
 
 impl WidePopulation {
-    /// Without a state, on one device or, if that [pays](is_shared), on several.
+    /// Makes a population without a state: on several devices if they [share](is_shared) the core, else on the first.
     pub fn new(devices: &[Device], context: &SearchContext) -> Result<WidePopulation, LostDevice> {
         let count = if is_shared(context) { devices.len().min(MOST_PARTS) } else { 1 };
         let shape = Shape::of(&devices[0], context);
@@ -128,7 +128,7 @@ impl WidePopulation {
         Self::shaped(&devices[..count], context, shape)
     }
 
-    /// On one device, with a launch for each class and a lane a visit, whatever the sizes of classes.
+    /// Makes a population on one device with one launch per class and one lane per visit, whatever the class sizes.
     #[cfg(test)]
     pub fn by_class(cuda: &Device, context: &SearchContext, links: bool) -> Result<WidePopulation, LostDevice> {
         let (shape, row) = (Shape::of(cuda, context), context.row_shape());
@@ -136,7 +136,7 @@ impl WidePopulation {
         Self::shaped(std::slice::from_ref(cuda), context, Shape { by_class: true, lanes, links, ..shape })
     }
 
-    /// On these devices, whatever the sizes of classes.
+    /// Makes a population on all of these devices, whatever the class sizes.
     #[cfg(test)]
     pub fn in_parts(devices: &[Device], context: &SearchContext) -> Result<WidePopulation, LostDevice> {
         Self::shaped(devices, context, Shape::of(&devices[0], context).in_parts(context))
@@ -144,7 +144,7 @@ impl WidePopulation {
 
     fn shaped(devices: &[Device], context: &SearchContext, shape: Shape) -> Result<WidePopulation, LostDevice> {
         let first = |error| LostDevice { ordinal: devices[0].info.ordinal, error };
-        // bounds use devices too
+        // bounds use the devices' first streams
         let mut beside: Vec<Device> = Vec::new();
         for cuda in devices {
             let known = beside.iter().find(|known| known.info.ordinal == cuda.info.ordinal).cloned();
@@ -183,13 +183,13 @@ impl WidePopulation {
         &self.parts.first().cuda
     }
 
-    /// An error of the first device.
+    /// Returns the conversion of an error of the first device.
     fn first(&self) -> impl Fn(DeviceError) -> LostDevice + use<> {
         let ordinal = self.cuda().info.ordinal;
         move |error| LostDevice { ordinal, error }
     }
 
-    /// One of several devices has failed: the others have its part. The child is lost, the state is not.
+    /// Distributes the variables over the remaining devices. The child in progress is lost; the state is not.
     fn go_on_without(&mut self, context: &SearchContext, lost: &LostDevice) -> Result<(), DeviceError> {
         self.growing = None;
         self.devices.retain(|cuda| cuda.info.ordinal != lost.ordinal);
@@ -204,7 +204,7 @@ impl WidePopulation {
         unpacked(row, self.parts.first().core.argument.variables as usize, self.shape.bytes)
     }
 
-    /// The state's values.
+    /// Reads the state's values.
     fn fetch(&self) -> Result<Vec<u16>, DeviceError> {
         Ok(self.unpacked(&self.cuda().read(&self.state_values)?))
     }
@@ -233,7 +233,7 @@ impl WidePopulation {
         Ok(Growing { plan: generation.plan(key), sweeps: 0, ahead: None })
     }
 
-    /// Launches a turn of the child.
+    /// Launches the next turn of the child.
     fn launch(&mut self, growth: Growth<'_>, growing: Growing) -> Result<Turn, LostDevice> {
         let Growth { context, generation, slot, .. } = growth;
         let (key, group) = (generation.key(slot), generation.group_key(slot));
@@ -257,7 +257,7 @@ impl WidePopulation {
         Ok(turn)
     }
 
-    /// Makes the child the best combination of itself and the state.
+    /// Launches the partition crossover of the child with the state, in place of the child.
     fn combine(&mut self, draw: u64) -> Result<(), DeviceError> {
         let Part { cuda, core, program, child, outcome, .. } = self.parts.first();
         self.parts.first().forget_counts()?;
@@ -271,7 +271,7 @@ impl WidePopulation {
         }
     }
 
-    /// Launches the count of what the child is.
+    /// Launches the computation of the child's energy and hash.
     fn launch_measure(&self) -> Result<(), DeviceError> {
         let Part { cuda, core, program, child, outcome, .. } = self.parts.first();
         let items = core.argument.functions.max(core.argument.variables) as u32;
@@ -284,7 +284,7 @@ impl WidePopulation {
         }
     }
 
-    /// Launches a copy of the child; returns where.
+    /// Launches a copy of the child to a snapshot and returns its index.
     fn keep_measured(&mut self) -> Result<usize, LostDevice> {
         self.last_measured = 1 - self.last_measured;
         let (first, Part { cuda, child, .. }) = (self.first(), self.parts.first());
@@ -292,7 +292,7 @@ impl WidePopulation {
         Ok(self.last_measured)
     }
 
-    /// The child after its last sweep, combined with the state.
+    /// Combines the child with the state after its last sweep, and measures it.
     fn complete(&mut self, growth: Growth<'_>) -> Result<Measured, LostDevice> {
         self.parts.gather()?;
         let first = self.first();
@@ -307,8 +307,8 @@ impl WidePopulation {
     }
 
     /// Whether a state is better than all reported before, and the last report is long enough ago: the host's
-    /// evaluation takes as long as many sweeps. A child that `is_whole` waits less, as nothing better comes soon. In a
-    /// run that must be repeated no time counts.
+    /// evaluation takes as long as many sweeps. A child that `is_whole` waits less, because nothing better comes soon.
+    /// A portable run ignores the time.
     fn tells(&self, context: &SearchContext, standing: Standing, is_whole: bool) -> bool {
         let is_best = standing.total < self.best;
         let is_better = is_best || standing.violations == 0 && standing.total < self.best_allowed;
@@ -319,7 +319,8 @@ impl WidePopulation {
         is_better && self.untold / each >= context.sweep_work
     }
 
-    /// The child as measured, or else the state from which it began, if [`tells`](Self::tells) reports one of them.
+    /// Returns the measured child, or else the state from which it began, if [`tells`](Self::tells) accepts one of
+    /// them.
     fn better(
         &mut self,
         context: &SearchContext,
@@ -345,7 +346,7 @@ impl WidePopulation {
         Ok(vec![elite])
     }
 
-    /// Goes on with a child for a turn. While the host looks at what has come of it the next turn is at work.
+    /// Completes a turn of a child. The device executes the next turn while the host evaluates this one.
     fn go_on(&mut self, growth: Growth<'_>, stop: &Stop, offspring: &mut Offspring) -> Result<(), LostDevice> {
         let mut growing = match self.growing.take() {
             Some(growing) => growing,
@@ -378,14 +379,14 @@ impl WidePopulation {
     }
 }
 
-/// A child as it was after a turn.
+/// The energy and the snapshot of a child after a turn.
 #[derive(Clone, Copy)]
 struct Measured {
     standing: Standing,
     place: usize,
 }
 
-/// What a device has measured.
+/// Returns the energy and hash that a device has computed.
 fn standing_of(Outcome { total, hash, violations, .. }: Outcome) -> Standing {
     Standing { total, hash, violations, plan: 0 }
 }

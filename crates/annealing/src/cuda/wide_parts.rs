@@ -1,6 +1,6 @@
-//! The devices that sweep one state: each visits a part of its variables, has all values, and gets from the others what
-//! changes at their borders (`kernels/wide.cu`: visits_of_part). A class is visited once all parts have exchanged the
-//! one before, so that values are equal to those that one device finds, bit for bit.
+//! One state that several devices sweep together: each device visits a part of the variables. Every device holds all
+//! values and receives the changes at the borders of the other parts (`kernels/wide.cu`: visits_of_part). A color class
+//! is visited after all parts have exchanged the class before it, so the values equal those of one device bit for bit.
 
 use super::wide_program::{ClassPlaces, Outcome, PartVisits, Program, Shape, Step, THREADS, WAITING};
 use crate::core::context::SearchContext;
@@ -13,12 +13,12 @@ use crate::sweep::class_numbers;
 use crate::threads;
 use crate::tuning::wide::MOST_PARTS;
 
-/// A part of a state's variables, on a device.
+/// A part of a state's variables on a device.
 pub(super) struct Part {
     pub cuda: Device,
     pub core: DeviceCore,
     pub program: Program,
-    /// The values of the child.
+    /// The child's values of all variables.
     pub child: CudaSlice<u8>,
     pub outcome: CudaSlice<Outcome>,
     arrived: CudaSlice<u32>,
@@ -30,12 +30,12 @@ impl Part {
         LostDevice { ordinal: self.cuda.info.ordinal, error }
     }
 
-    /// Sets what launches count to 0.
+    /// Resets the counters of launches.
     pub fn forget_counts(&self) -> Result<(), DeviceError> {
         self.cuda.set_bytes(&self.outcome, 0)
     }
 
-    /// Launches all sweeps at once.
+    /// Launches all sweeps as one kernel.
     fn sweep_at_once(&self, steps: &[Step]) -> Result<(), DeviceError> {
         let (cuda, count) = (&*self.cuda, steps.len() as u32);
         let steps = cuda.upload(steps)?;
@@ -53,7 +53,7 @@ impl Part {
         (members * self.program.lanes).div_ceil(THREADS)
     }
 
-    /// The visits of a class of the only part.
+    /// Launches the visits of a class if there is one part.
     fn visit(&self, step: &Step, class: usize) -> Result<(), DeviceError> {
         let ClassPlaces { begin, end, .. } = self.program.classes[class];
         let blocks = Blocks::new(self.blocks_of(end - begin).max(1), THREADS);
@@ -66,7 +66,7 @@ impl Part {
         }
     }
 
-    /// The visits of a class of one of several parts.
+    /// Launches this part's visits of a class if there are several parts.
     fn visit_part(&self, step: &Step, class: usize, visits: PartVisits) -> Result<(), DeviceError> {
         let ClassPlaces { begin, border_end, end } = self.program.classes[class];
         let visits = PartVisits { begin, border_end, end, ..visits };
@@ -82,17 +82,17 @@ impl Part {
     }
 }
 
-/// All parts: the first one's device has the state and compares.
+/// The parts of a state. The first one's device also holds the parent and computes energies.
 pub(super) struct Parts {
     all: Vec<Part>,
-    /// The part of each variable, on the first device.
+    /// The part of each variable, in the memory of the first device.
     owners: CudaSlice<u8>,
-    /// Classes visited so far.
+    /// The number of classes that each part has visited so far.
     visited: u32,
 }
 
 impl Parts {
-    /// A part for each device; those on one device take turns.
+    /// Makes a part per device. Parts on the same device share a stream and take turns.
     pub fn new(devices: &[Device], context: &SearchContext, shape: Shape) -> Result<Parts, LostDevice> {
         let on = |place: usize| move |error| LostDevice { ordinal: devices[place].info.ordinal, error };
         for other in 1..devices.len() {
@@ -122,7 +122,7 @@ impl Parts {
         };
         let all = threads::try_map(0..devices.len(), |place| part(place).map_err(on(place)))?;
         let parts = Parts { owners: devices[0].upload(&owners).map_err(on(0))?, all, visited: 0 };
-        // what others write is there
+        // the memory that others write to is allocated
         parts.meet()?;
         Ok(parts)
     }
@@ -135,7 +135,7 @@ impl Parts {
         &mut self.all[0]
     }
 
-    /// Lets later work of each part wait for the work of all so far.
+    /// Makes later work of each part wait for all work launched so far.
     fn meet(&self) -> Result<(), LostDevice> {
         if self.all.len() < 2 {
             return Ok(());
@@ -150,7 +150,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Begins a child at random values.
+    /// Starts a child at random values.
     pub fn scatter(&mut self, variables: usize, draw: u64) -> Result<(), LostDevice> {
         let blocks = Blocks::new((variables as u32).div_ceil(THREADS), THREADS);
         for part in &self.all {
@@ -165,7 +165,7 @@ impl Parts {
         self.meet()
     }
 
-    /// Begins a child as a state, which is on the first device.
+    /// Starts a child as a copy of a state in the first device's memory.
     pub fn copy(&mut self, state: &CudaSlice<u8>) -> Result<(), LostDevice> {
         self.meet()?;
         for Part { cuda, child, .. } in &mut self.all {
@@ -194,8 +194,8 @@ impl Parts {
         launched
     }
 
-    /// Launches the visits of the parts on all devices, on each from a thread of its own: one thread would launch no
-    /// faster than one device visits.
+    /// Launches the visits of all parts, with a thread per device: a single thread launches no faster than one device
+    /// visits.
     fn launch_on_all(&self, ordinals: &[usize], context: &SearchContext, steps: &[Step]) -> Result<(), LostDevice> {
         std::thread::scope(|scope| {
             let start = |&ordinal: &usize| {
@@ -212,12 +212,13 @@ impl Parts {
                     Err(LostDevice { ordinal, error: DeviceError::Failed { what, cause } })
                 })
             });
-            // all of them end before one is reported
+            // every thread ends before an error is reported
             ended.collect::<Vec<_>>().into_iter().collect()
         })
     }
 
-    /// Launches the visits of the parts on a device, class by class: none waits for one behind it.
+    /// Launches the visits of the parts on a device, class by class, so that no launch waits for a later one of its
+    /// stream.
     fn launch_on(&self, ordinal: usize, context: &SearchContext, steps: &[Step]) -> Result<(), LostDevice> {
         let here = || (0..).zip(&self.all).filter(|(_, part)| part.cuda.info.ordinal == ordinal);
         let mut number = self.visited;
@@ -236,7 +237,7 @@ impl Parts {
         Ok(())
     }
 
-    /// What the visits of a part have in common.
+    /// Returns the arguments that all visits of a part share.
     fn visits_of(&self, part: u32) -> PartVisits {
         let mut visits = PartVisits { part, parts: self.all.len() as u32, ..PartVisits::default() };
         for (place, other) in self.all.iter().enumerate() {
@@ -248,7 +249,7 @@ impl Parts {
         visits
     }
 
-    /// Brings all values of the child to the first device; later work of the others waits for that.
+    /// Copies the values of all parts to the first device. Later work of the other devices waits for the copy.
     pub fn gather(&mut self) -> Result<(), LostDevice> {
         let part = self.first();
         let Some(gather) = &part.program.gather else { return Ok(()) };
@@ -264,7 +265,7 @@ impl Parts {
         self.meet()
     }
 
-    /// What the parts have counted, once all have ended.
+    /// Waits for all launches and returns the sums of their counters.
     pub fn outcome(&self) -> Result<Outcome, LostDevice> {
         let read = |part: &Part| part.cuda.read(&part.outcome).map_err(|error| part.lost(error));
         let outcomes: Vec<Outcome> = self.all.iter().map(read).collect::<Result<Vec<_>, _>>()?.concat();
@@ -278,11 +279,11 @@ impl Parts {
 }
 
 impl Drop for Parts {
-    /// Other parts may be at work on each one's memory.
+    /// Waits for all parts, because they write to each other's memory.
     fn drop(&mut self) {
         if self.all.len() > 1 {
             for part in &self.all {
-                // one that has failed is at work on nothing
+                // a failed device executes nothing
                 let _ = part.cuda.synchronize();
             }
         }

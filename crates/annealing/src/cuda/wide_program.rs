@@ -66,9 +66,9 @@ pub(super) struct Program {
     /// All sweeps of a launch, or the visits of a class.
     pub sweeps: Kernel,
     pub by_class: bool,
-    /// Brings the values of all parts to the first one, if there are several.
+    /// The kernel that copies the values of all parts to the first one; `None` if there is one part.
     pub gather: Option<Kernel>,
-    /// The places of each class among the members of all.
+    /// The places of each class in the list of members.
     pub classes: Vec<ClassPlaces>,
     /// Lanes of a visit.
     pub lanes: u32,
@@ -78,7 +78,7 @@ pub(super) struct Program {
     pub blocks: [u32; 2],
 }
 
-/// Where the members of a color class are: those at a part's border come first.
+/// The places of a color class's members. Members at the border of a part come first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClassPlaces {
     pub begin: u32,
@@ -97,7 +97,7 @@ pub(super) struct Shape {
     pub links: bool,
     /// Whether a launch makes the visits of one class.
     pub by_class: bool,
-    /// Whether these are the visits of one of several parts.
+    /// Whether a launch visits one of several parts.
     pub in_parts: bool,
 }
 
@@ -122,7 +122,7 @@ impl Shape {
         }
     }
 
-    /// The shape of each part if there are several: a launch makes a part's visits of a class.
+    /// Returns the shape for several parts, whose launches visit one class of one part.
     pub fn in_parts(self, context: &SearchContext) -> Shape {
         let row = context.row_shape();
         Shape { lanes: StateLanes::new(row.quads, row.half, 1), by_class: true, in_parts: true, ..self }
@@ -185,7 +185,7 @@ pub fn sources() -> Vec<Source> {
     all.flat_map(kinds).chain([by_class(single), in_parts(single)]).map(Shape::source).collect()
 }
 
-/// The kernels of a core that suits, on a device, or on several.
+/// Returns the kernels for a core that suits, on one device or on several.
 pub(crate) fn source_of(cuda: &Device, context: &SearchContext, in_parts: bool) -> Source {
     let shape = Shape::of(cuda, context);
     if in_parts { shape.in_parts(context).source() } else { shape.source() }
@@ -197,7 +197,7 @@ fn widest(context: &SearchContext) -> usize {
 }
 
 impl Program {
-    /// The program of a shape, for these classes of all variables of a core or of a part.
+    /// Loads the program of a shape for the classes of a core or of a part.
     pub fn new(
         cuda: &Device,
         context: &SearchContext,

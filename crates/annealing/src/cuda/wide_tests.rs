@@ -1,5 +1,5 @@
-//! One state over a device, and in parts, against one that all threads of the CPU make: the same children. Skipped
-//! without a GPU.
+//! Children of one state made by a device, also in parts, equal those made by all threads of the CPU. Skipped without a
+//! GPU.
 
 use super::wide::WidePopulation;
 use crate::core::context::SearchContext;
@@ -35,7 +35,7 @@ fn compare(name: &str, problem: &Arc<Problem>) {
     }
     let mut host = CpuPopulation::default();
     let by_class = |links| WidePopulation::by_class(&cuda, &context, links);
-    // without a second device parts on the first one stand for it
+    // without a second device its parts are on the first one
     let second = Cuda::open(1).unwrap_or_else(|_| cuda.clone());
     assert!(can_connect(&[cuda.clone(), second.clone()]), "devices without a connection have no parts");
     let parts = |places: &[usize]| {

@@ -1,11 +1,10 @@
-//! Forests as devices get them.
+//! The layout of forests in device memory.
 
 use super::Units;
 use crate::forest::{Forest, NO_PARENT};
 use crate::value_tables::ValueTables;
 
-/// The forests of tree moves: where each one's levels begin, levels, nodes and their children; what a move rates;
-/// members.
+/// The forests of tree moves: first levels, levels, nodes and children, evaluations per move, members.
 pub(super) struct Forests {
     pub lists: [Vec<u32>; 4],
     pub ratings: Vec<u64>,

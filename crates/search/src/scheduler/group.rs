@@ -23,9 +23,9 @@ pub(crate) struct DriverGroup {
     concurrent: Option<ConcurrentDrivers>,
     /// Those of further devices, in the order of the list.
     others: Vec<ConcurrentDrivers>,
-    /// The numbers of their devices.
+    /// The numbers of the further devices; `None` is the CPU.
     ordinals: Vec<Option<usize>>,
-    /// Further devices that failed at work which they shared with the first one, not yet told.
+    /// Further devices that failed while they shared the first one's work, not yet reported.
     failed: Vec<LostDevice>,
     /// Told of what is found beside the rounds.
     incumbent: SharedIncumbent,

@@ -182,7 +182,7 @@ fn three(fails: [usize; 3], pace: Pace, takes: Duration) -> DriverGroup {
 
 const NEVER: usize = usize::MAX;
 
-/// Shares the work of all devices until the device 2 fails.
+/// A driver that works on all devices until device 2 fails.
 struct Shares(usize);
 
 impl Driver for Shares {

@@ -37,7 +37,7 @@ pub(crate) struct Portfolio {
     /// What drivers were last told to build on.
     guide: Option<Arc<Outcome>>,
     /// Begun with the first round, and again once an allowed assignment is known.
-    /// Whether these work beside others: where none of them fits they wait.
+    /// Whether other drivers work at the same time, so that these wait if none of them fits.
     is_beside: bool,
     shares: Option<Shares>,
     solved: bool,
@@ -57,11 +57,11 @@ struct Member {
     on_device: bool,
     driver: Box<dyn Driver>,
     begun: bool,
-    /// Its work since its first round, and when that was over.
+    /// The driver's work since the end of its first round.
     pace: Option<Pace>,
 }
 
-/// A driver's work since a time.
+/// A driver's work since `since`.
 #[derive(Clone, Copy)]
 struct Pace {
     since: Instant,
@@ -69,8 +69,8 @@ struct Pace {
 }
 
 impl Pace {
-    /// The work that the driver will do until a time if it goes on as before, turns of others included. None is known
-    /// before it has done some.
+    /// Returns the work that the driver does until `end` at its pace so far, which includes turns of others; `None`
+    /// before it has done any.
     fn until(self, end: Instant) -> Option<u64> {
         let (now, before) = (Instant::now(), self.since.elapsed().as_secs_f64());
         let left = end.saturating_duration_since(now).as_secs_f64();
@@ -92,7 +92,7 @@ impl Portfolio {
         Self::from_setup(options, options.setup(device, rng), split)
     }
 
-    /// As [`new`](Self::new), on the first of several devices; the others may share its work.
+    /// Makes the drivers of the first of several devices; the further devices may share its work.
     pub fn sharing(options: &Options, device: &Opened, split: bool, rng: &mut Rng) -> Self {
         let setup = Setup { partners: device.partners(), ..options.setup(device.cuda.clone(), rng) };
         Self::from_setup(options, setup, split)
@@ -160,7 +160,7 @@ impl Portfolio {
         self.rounds < FIRST || self.opening < FIRST_TIME
     }
 
-    /// Whether further devices share a driver's work on a core, and have none of their own.
+    /// Returns whether a driver works on all devices on this core.
     pub fn shares_devices(&self, context: &SearchContext) -> bool {
         self.drivers.iter().any(|member| member.driver.shares_devices(context))
     }
@@ -441,7 +441,7 @@ mod tests {
         assert!(until(1000).is_some_and(|work| (490..=500).contains(&work)));
     }
 
-    /// Fits no core.
+    /// A driver that fits no core.
     struct Misfit;
 
     impl Driver for Misfit {
