@@ -1,8 +1,8 @@
 //! Partitions of a core's variables for devices that sweep one state together. The parts have about equal work.
 //!
-//! A part is an interval of a breadth-first order, so on grids few variables have neighbours in another part. On a
-//! random network of 10^6 variables and 3 x 10^6 functions, 82 % of the variables have such neighbours. METIS 5 reaches
-//! 75 % but takes 11 s (results/notes/search-cuda.md). Values do not depend on the partition.
+//! A part is an interval of a breadth-first order, so on grids few variables have neighbours in another part. On random
+//! networks with three functions per variable, 82 % of the variables have such neighbours. METIS reaches 75 % but takes
+//! 11 s for 10^6 variables (results/notes/search-cuda.md). Values do not depend on the partition.
 
 use crate::core::context::SearchContext;
 use std::collections::VecDeque;

@@ -256,12 +256,17 @@ fn large_cores_begin_at_a_solution_that_is_known() {
     }
 }
 
-#[test]
-fn anneals_of_one_state_double_and_a_checkpoint_has_their_sweeps() {
+/// Returns a sparse core of 700 variables that counts as vast.
+fn climbing() -> SearchContext {
     let settings = [("n", "700"), ("d", "2"), ("functions", "3500")];
     let network = generate("large-sparse", &settings, 1).expect("a family");
     let problem = Arc::new(crate::reduce::Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
-    let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1)).into_vast();
+    SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1)).into_vast()
+}
+
+#[test]
+fn anneals_of_one_state_double_and_a_checkpoint_has_their_sweeps() {
+    let context = climbing();
     assert!(context.climbs());
     let mut pool = Pool::default();
     pool.offer(&Elite::new(&context.tables, vec![0; 700]));
@@ -282,10 +287,7 @@ fn anneals_of_one_state_double_and_a_checkpoint_has_their_sweeps() {
 
 #[test]
 fn the_last_climb_ends_with_the_run() {
-    let settings = [("n", "2000"), ("d", "3"), ("functions", "6000")];
-    let network = generate("large-sparse", &settings, 1).expect("a family");
-    let problem = Arc::new(crate::reduce::Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
-    let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1)).into_vast();
+    let context = climbing();
     let mut anneal = Annealing::new(Rng::new(1), None);
     assert!(anneal.keeps_climbing(&context));
     let mut sweeps = |left: Option<u64>| {

@@ -42,7 +42,6 @@ fn sweep_time(context: &SearchContext) -> u64 {
 pub(crate) struct WidePopulation {
     /// The parts of the variables, each with a copy of the child's values.
     parts: Parts,
-    devices: Vec<Device>,
     /// A second stream of the first device, whose copies do not wait for sweeps.
     aside: Device,
     shape: Shape,
@@ -165,7 +164,6 @@ impl WidePopulation {
             measured: [row()?, row()?],
             last_measured: 0,
             parts,
-            devices: beside,
             shape,
             state: Standing::of(&Elite::none()),
             child: None,
@@ -192,11 +190,12 @@ impl WidePopulation {
     /// Distributes the variables over the remaining devices. The child in progress is lost; the state is not.
     fn go_on_without(&mut self, context: &SearchContext, lost: &LostDevice) -> Result<(), DeviceError> {
         self.growing = None;
-        self.devices.retain(|cuda| cuda.info.ordinal != lost.ordinal);
-        if self.devices.len() == 1 {
-            self.shape = Shape::of(&self.devices[0], context);
+        let mut devices = self.parts.devices();
+        devices.retain(|cuda| cuda.info.ordinal != lost.ordinal);
+        if devices.len() == 1 {
+            self.shape = Shape::of(&devices[0], context);
         }
-        self.parts = Parts::new(&self.devices, context, self.shape).map_err(|lost| lost.error)?;
+        self.parts = Parts::new(&devices, context, self.shape).map_err(|lost| lost.error)?;
         Ok(())
     }
 
@@ -427,7 +426,7 @@ impl Population for WidePopulation {
         slots: Range<usize>,
         stop: &Stop,
     ) -> Result<Offspring, DeviceError> {
-        let growth = Growth { context, generation, slot: slots.start, devices: self.devices.len() };
+        let growth = Growth { context, generation, slot: slots.start, devices: self.parts.count() };
         let (first, mut offspring) = (self.cuda().info.ordinal, Offspring::default());
         match self.go_on(growth, stop, &mut offspring) {
             Ok(()) => {}

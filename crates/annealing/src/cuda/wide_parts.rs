@@ -127,6 +127,15 @@ impl Parts {
         Ok(parts)
     }
 
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Returns the device of each part.
+    pub fn devices(&self) -> Vec<Device> {
+        self.all.iter().map(|part| part.cuda.clone()).collect()
+    }
+
     pub fn first(&self) -> &Part {
         &self.all[0]
     }
@@ -220,15 +229,16 @@ impl Parts {
     /// Launches the visits of the parts on a device, class by class, so that no launch waits for a later one of its
     /// stream.
     fn launch_on(&self, ordinal: usize, context: &SearchContext, steps: &[Step]) -> Result<(), LostDevice> {
-        let here = || (0..).zip(&self.all).filter(|(_, part)| part.cuda.info.ordinal == ordinal);
+        let here = (0..).zip(&self.all).filter(|(_, part)| part.cuda.info.ordinal == ordinal);
+        let here: Vec<(PartVisits, &Part)> = here.map(|(place, part)| (self.visits_of(place), part)).collect();
         let mut number = self.visited;
         for step in steps {
             for class in class_numbers(context, step.order) {
                 number = number.wrapping_add(1);
-                for (place, part) in here() {
+                for &(visits, part) in &here {
                     let launched = match self.all.len() {
                         1 => part.visit(step, class),
-                        _ => part.visit_part(step, class, PartVisits { number, ..self.visits_of(place) }),
+                        _ => part.visit_part(step, class, PartVisits { number, ..visits }),
                     };
                     launched.map_err(|error| part.lost(error))?;
                 }
