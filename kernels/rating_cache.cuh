@@ -4,7 +4,7 @@
 // row in turn. Rows use the units of the functions' rows. Sums of two halves may go below zero on the way; modulo 2^32
 // the end is right.
 #pragma once
-#include "state_lanes.cuh"
+#include "rating_rows.cuh"
 
 // A variable's row and the rows that its moves change (`Core::row_places`).
 struct RowPlace {
@@ -80,25 +80,11 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
         const Ahead<T> ahead(core, lanes, info);
         const RowPlace row_place = __ldg(core.row_places + variable);
         uint4 sums[T::Q];
-        sum_rows(core, lanes, x, info, ahead, nullptr, sums);
+        rating_row(core, lanes, x, info, ahead, row_place.domain, sums);
         if (T::NN > 1 && lanes.slot() != 0) return;
 #pragma unroll
         for (int j = 0; j < T::Q; j++) {
             const u32 unit = lanes.part() * T::Q + j;
-            u32 own[T::UNIT];
-#pragma unroll
-            for (int q = 0; q < T::UNIT / 4; q++) {
-                const int4 four = ahead.unary(core, lanes, info, j * (T::UNIT / 4) + q);
-                own[4 * q] = four.x, own[4 * q + 1] = four.y, own[4 * q + 2] = four.z, own[4 * q + 3] = four.w;
-            }
-#pragma unroll
-            for (u32 k = 0; k < T::UNIT; k++)
-                if (unit * T::UNIT + k >= row_place.domain) own[k] = 0;
-            if constexpr (T::HALF)
-                add(sums[j], make_uint4(own[0] | own[1] << 16, own[2] | own[3] << 16, own[4] | own[5] << 16,
-                                        own[6] | own[7] << 16));
-            else
-                add(sums[j], make_uint4(own[0], own[1], own[2], own[3]));
             if (unit < row_place.units) rows[state * size + row_place.row + unit] = sums[j];
         }
     }
@@ -107,16 +93,6 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
         const uint4 *row = rows + state * size + row_place.row;
 #pragma unroll
         for (int j = 0; j < T::Q; j++) sums[j] = row[min((u32)(lanes.part() * T::Q + j), row_place.units - 1)];
-    }
-
-    // Ratings of such sums: places beyond the domain get PADDING.
-    static __device__ __forceinline__ void rate(
-        const T &lanes, const RowPlace &row_place, const uint4 (&sums)[T::Q], int (&ratings)[T::N]) {
-#pragma unroll
-        for (int j = 0; j < T::Q; j++) entries_of<T>(sums[j], ratings + T::UNIT * j);
-#pragma unroll
-        for (u32 k = 0; k < T::N; k++)
-            if (lanes.part() * T::N + k >= row_place.domain) ratings[k] = PADDING;
     }
 
     // Sets a variable to the value picked by one lane; returns 1 to that lane if it has changed. Records the move.
@@ -166,7 +142,7 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
             uint4 sums[T::Q];
             int ratings[T::N];
             cache.load(lanes, row_place, sums);
-            rate(lanes, row_place, sums, ratings);
+            ratings_of(lanes, row_place.domain, sums, ratings);
             return cache.assign(core, x, row_place, pick(lanes, boltzmann, ratings, mix(draw, row_place.variable)));
         }
     };
@@ -178,20 +154,15 @@ template <class T, int STATES> struct RatingCache<T, STATES, true> {
         const u32 lane = threadIdx.x & ((1 << group_bits) - 1), count = move.x >> 18, before = move.x >> 9 & 511,
                   now = move.x & 511;
         for (u32 k = lane / PARTS; k < count; k += (1 << group_bits) / PARTS) {
-            // the row's first unit, its units | more << 30 | not binary << 31, first row or incidence, units a value
             const uint4 effect = __ldg(core.effects + move.y + k);
-            const u32 row = effect.y >> 31
-                ? row_of(core, effect.z, __ldg(core.incidences + effect.z), effect.y >> 30 & 1, x, nullptr)
-                : effect.z + now * effect.w;
-            const uint4 *here = core.rows + row, *there = core.rows + (row + (before - now) * effect.w);
-            for (u32 unit = lane % PARTS; unit < (effect.y & 0xffff); unit += PARTS) {
-                const uint4 a = __ldg(here + unit), b = __ldg(there + unit);
-                u32 *words = (u32 *)(rows + effect.x + unit);
+            const auto change = [&](u32 unit, const uint4 &a, const uint4 &b) {
+                u32 *words = (u32 *)(rows + unit);
                 const u32 changes[4] = {a.x - b.x, a.y - b.y, a.z - b.z, a.w - b.w};
 #pragma unroll
                 for (int word = 0; word < 4; word++)
                     if (changes[word]) atomicAdd(words + word, changes[word]);
-            }
+            };
+            each_change(core, x, effect, before, now, lane % PARTS, PARTS, change);
         }
     }
 };

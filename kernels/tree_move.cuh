@@ -74,7 +74,7 @@ __device__ __forceinline__ void rate(const Core &core, const T &lanes, const Val
             const Node child = node_at(core, first + __ldg(core.children + node.first_child + k));
             subtract(core, lanes, child.up + x[child.variable] * child.up_stride, row_place.units, sums);
         }
-        K::rate(lanes, row_place, sums, ratings);
+        ratings_of(lanes, row_place.domain, sums, ratings);
     } else {
         rate(core, lanes, x, info, Ahead<T>(core, lanes, info), member, ratings);
     }

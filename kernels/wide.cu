@@ -3,7 +3,7 @@
 // write values there (`volatile`). Equal, bit for bit, to a child that all threads of the CPU make (`sweep_together`).
 #include "constants.cuh"
 #include "crossover.cuh"
-#include "state_lanes.cuh"
+#include "rating_rows.cuh"
 #include "sweep_path.cuh"
 
 // A sweep; the host's `Step`.
@@ -53,41 +53,200 @@ template <class V> __global__ void scatter(Core core, V *values, u64 draw) {
     if (v < core.variables) values[v] = below(mix(draw, v), domain_of(__ldg(core.info + v)));
 }
 
+// The ratings of one state, kept from visit to visit: most visits of a cool state change nothing, and a visit reads one
+// row instead of one for each function. Each part has the rows of its own variables.
+struct Kept {
+    u64 rows[MOST_PARTS];    // of each part; a variable's begins where its unary costs do
+    const uint2 *effects_of; // a variable: first effect, effects
+    uint4 *effects;          // see rating_rows.cuh
+    u32 part, parts;
+    u32 group_bits;          // 2^this threads follow a move
+};
+
+// A variable's row, in units.
+template <class T> __device__ __forceinline__ u32 row_at(const uint4 &info) { return info.z * 4 / T::UNIT; }
+template <class T> __device__ __forceinline__ u32 units_of(const uint4 &info) { return quads_of(info) * 4 / T::UNIT; }
+
+// Calls `f` for all effects on a variable's row, with the variables that move.
+template <bool HALF, class F> __device__ __forceinline__ void each_effect(const Core &core, u32 v, F f) {
+    constexpr u32 QUADS = HALF ? 2 : 1;
+    const uint4 info = __ldg(core.info + v);
+    const u32 row = info.z / QUADS, units = quads_of(info) / QUADS;
+    for (u32 k = info.x; k < info.x + incidences_of(info); k++) {
+#ifdef LINKS
+        const uint2 it = __ldg(core.links + k);
+        f(it.y, make_uint4(row, units, it.x, units));
+#else
+        const uint4 it = __ldg(core.incidences + k);
+#ifdef WIDE
+        const uint2 ends = __ldg(core.wide + k);
+#else
+        const uint2 ends = make_uint2(it.y & 0xffff, it.y >> 16);
+#endif
+        const uint2 rest = info.w >> 31 ? __ldg(core.more + k) : make_uint2(0, 0);
+        const bool binary = !it.w && !rest.y;
+        const u32 shape = units | (rest.y ? 1u << 30 : 0) | (binary ? 0 : 1u << 31), from = binary ? it.x : k;
+        if (it.z) f(ends.x, make_uint4(row, shape, from, it.z));
+        if (it.w) f(ends.y, make_uint4(row, shape, from, it.w));
+        for (u32 r = 0; r < rest.y; r++) {
+            const uint2 pair = __ldg(core.further + rest.x + r);
+            f(pair.x, make_uint4(row, shape, from, pair.y));
+        }
+#endif
+    }
+}
+
+// Counts the effects of each variable.
+template <bool HALF> __global__ void __launch_bounds__(256) count_effects(Core core, uint2 *effects_of) {
+    const u32 v = blockIdx.x * blockDim.x + threadIdx.x;
+    if (v < core.variables)
+        each_effect<HALF>(core, v, [&](u32 moving, const uint4 &) { atomicAdd(&effects_of[moving].y, 1); });
+}
+
+// Reserves places for them. `reserved` is 0 before.
+__global__ void __launch_bounds__(256) place_effects(Core core, uint2 *effects_of, u32 *reserved) {
+    const u32 v = blockIdx.x * blockDim.x + threadIdx.x;
+    if (v >= core.variables) return;
+    effects_of[v] = make_uint2(atomicAdd(reserved, effects_of[v].y), 0);
+}
+
+// Writes them and counts them again. `owners` are the parts of variables.
+template <bool HALF>
+__global__ void __launch_bounds__(256) write_effects(Core core, uint2 *effects_of, uint4 *effects, const u8 *owners) {
+    const u32 v = blockIdx.x * blockDim.x + threadIdx.x;
+    if (v >= core.variables) return;
+    const u32 part = owners ? __ldg(owners + v) : 0;
+    each_effect<HALF>(core, v, [&](u32 moving, uint4 effect) {
+        effect.y |= part << 16;
+        uint2 *const of = effects_of + moving;
+        effects[of->x + atomicAdd(&of->y, 1)] = effect;
+    });
+}
+
 // This thread's place in its lane group.
 template <class T> __device__ __forceinline__ T lanes_here() {
     const u32 lane = threadIdx.x % 32;
     return T{(int)(lane % T::LANES), (u32)((1ull << T::LANES) - 1) << lane / T::LANES * T::LANES};
 }
 
+// Computes the rows of this part's variables.
+template <int NV, int NN, int Q, bool HALF, class V>
+__global__ void __launch_bounds__(256) keep(Core core, V *values, const __grid_constant__ Kept kept) {
+    using T = StateLanes<NV, NN, Q, HALF>;
+    const u32 member = (blockIdx.x * blockDim.x + threadIdx.x) / T::LANES;
+    if (member >= __ldg(core.class_begin + core.classes)) return;
+    const T lanes = lanes_here<T>();
+    const uint4 info = __ldg(core.class_info + member);
+    uint4 sums[T::Q];
+    rating_row(core, lanes, Values<V>{values, 1}, info, Ahead<T>(core, lanes, info), domain_of(info), sums);
+    if (T::NN > 1 && lanes.slot() != 0) return;
+#pragma unroll
+    for (int j = 0; j < T::Q; j++) {
+        const u32 unit = lanes.part() * T::Q + j;
+        if (unit < units_of<T>(info)) ((uint4 *)kept.rows[kept.part])[row_at<T>(info) + unit] = sums[j];
+    }
+}
+
+// A move: the variable's first effect, effects, value before << 16 | value now.
+struct Move {
+    u32 effects, count, values;
+};
+
+// The moves of a block's visits. All threads of the block call `begin`, `follow` and `end`, one after the other.
+template <int THREADS> struct Moves {
+    u32 count, all;
+    Move moves[THREADS];
+
+    __device__ __forceinline__ void begin() {
+        if (threadIdx.x == 0) count = all = 0;
+        __syncthreads();
+    }
+
+    __device__ __forceinline__ void note(const Kept &kept, u32 variable, u32 before, u32 now) {
+        const uint2 effects = __ldg(kept.effects_of + variable);
+        moves[atomicAdd(&count, 1)] = Move{effects.x, effects.y, before << 16 | now};
+    }
+
+    // Adds to the rows that depend on the moved variables the difference between new and old values. The sums of a
+    // unit's entries may go below zero on the way; modulo 2^64 the end is right.
+    template <class T, class V> __device__ __forceinline__ void follow(const Core &core, const Kept &kept,
+                                                                       const Values<V> &x) {
+        // units of a row at a time
+        constexpr u32 PARTS = T::NV * T::Q < 32 ? T::NV * T::Q : 32;
+        __syncthreads();
+        const u32 bits = kept.group_bits, lane = threadIdx.x & ((1 << bits) - 1);
+        for (u32 m = threadIdx.x >> bits; m < count; m += THREADS >> bits) {
+            const Move move = moves[m];
+            for (u32 k = lane / PARTS; k < move.count; k += (1 << bits) / PARTS) {
+                const uint4 effect = __ldg(kept.effects + move.effects + k);
+                uint4 *const rows = (uint4 *)kept.rows[effect.y >> 16 & 0xff];
+                const auto change = [&](u32 unit, const uint4 &a, const uint4 &b) {
+                    u64 *const halves = (u64 *)(rows + unit);
+                    add_difference(kept, halves, a.x, a.y, b.x, b.y);
+                    add_difference(kept, halves + 1, a.z, a.w, b.z, b.w);
+                };
+                each_change(core, x, effect, move.values >> 16, move.values & 0xffff, lane % PARTS, PARTS, change);
+            }
+        }
+    }
+
+    __device__ __forceinline__ void end() {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            all += count;
+            count = 0;
+        }
+    }
+
+  private:
+    static __device__ __forceinline__ void add_difference(const Kept &kept, u64 *at, u32 a, u32 b, u32 c, u32 d) {
+        const u64 difference = (a | (u64)b << 32) - (c | (u64)d << 32);
+        if (!difference) return;
+        if (kept.parts > 1) atomicAdd_system(at, difference);
+        else atomicAdd(at, difference);
+    }
+};
+
 // A member of a color class, with all of a visit's data that does not depend on the state.
 template <class T> struct Member {
     u32 variable;
     uint4 info;
-    Ahead<T> ahead;
 
-    __device__ __forceinline__ Member(const Core &core, const T &lanes, u32 place)
-        : variable(__ldg(core.class_members + place)), info(__ldg(core.class_info + place)), ahead(core, lanes, info) {}
+    __device__ __forceinline__ Member(const Core &core, u32 place)
+        : variable(__ldg(core.class_members + place)), info(__ldg(core.class_info + place)) {}
 
-    // Visits it; returns 1 to the lane that changed it.
-    template <class V>
-    __device__ __forceinline__ u32 visit(const Core &core, const T &lanes, const Values<V> &x, const Step &step) const {
-        return ::visit(core, lanes, x, variable, info, ahead, step.boltzmann, mix(step.draw, variable));
+    // Visits it; returns whether this lane has changed it.
+    template <class V, int THREADS>
+    __device__ __forceinline__ bool visit(const T &lanes, const Kept &kept, const Values<V> &x, const Step &step,
+                                          Moves<THREADS> &moves) const {
+        const uint4 *const row = (const uint4 *)kept.rows[kept.part] + row_at<T>(info);
+        uint4 sums[T::Q];
+#pragma unroll
+        for (int j = 0; j < T::Q; j++) sums[j] = __ldcg(row + min((u32)(lanes.part() * T::Q + j), units_of<T>(info) - 1));
+        const u32 before = x[variable];
+        int ratings[T::N];
+        ratings_of(lanes, domain_of(info), sums, ratings);
+        const int value = pick(lanes, step.boltzmann, ratings, mix(step.draw, variable));
+        if (value < 0 || value == before) return false;
+        x.set(variable, value);
+        moves.note(kept, variable, before, value);
+        return true;
     }
 };
 
 // Makes the visits of one color class of a sweep. It is launched once for each class if classes have more variables
 // than threads are on the device: blocks that end make room for others, and no thread has two visits.
 template <int NV, int NN, int Q, bool HALF, class V>
-__global__ void __launch_bounds__(256) visits(Core core, V *values, Step step, u32 begin, u32 end, Outcome *outcome) {
+__global__ void __launch_bounds__(256)
+    visits(Core core, V *values, const __grid_constant__ Kept kept, Step step, u32 begin, u32 end, Outcome *outcome) {
     using T = StateLanes<NV, NN, Q, HALF>;
+    __shared__ Moves<256> moves;
     const u32 member = begin + (blockIdx.x * blockDim.x + threadIdx.x) / T::LANES;
-    u32 moved = 0;
-    if (member < end) {
-        const T lanes = lanes_here<T>();
-        moved = Member<T>(core, lanes, member).visit(core, lanes, Values<V>{values, 1}, step);
-    }
-    const u32 moves = __syncthreads_count(moved);
-    if (threadIdx.x == 0 && moves) atomicAdd(&outcome->moves, (u64)moves);
+    const Values<V> x{values, 1};
+    moves.begin();
+    if (member < end) Member<T>(core, member).visit(lanes_here<T>(), kept, x, step, moves);
+    moves.follow<T>(core, kept, x);
+    if (threadIdx.x == 0 && moves.count) atomicAdd(&outcome->moves, (u64)moves.count);
 }
 
 // A part of a state's variables, visited by one of several devices. Each device holds the values of all variables. A
@@ -139,26 +298,26 @@ __device__ __forceinline__ void send(const PartVisits &it, u32 blocks) {
 // Makes a part's visits of one color class. The first blocks visit the border, because other parts wait for it.
 template <int NV, int NN, int Q, bool HALF, class V>
 __global__ void __launch_bounds__(256)
-    visits_of_part(Core core, V *values, Step step, PartVisits it, Outcome *outcome) {
+    visits_of_part(Core core, V *values, const __grid_constant__ Kept kept, Step step, PartVisits it, Outcome *outcome) {
     using T = StateLanes<NV, NN, Q, HALF>;
+    __shared__ Moves<256> moves;
     const u32 each = blockDim.x / T::LANES, blocks = max((it.border_end - it.begin + each - 1) / each, 1u);
     const bool at_border = blockIdx.x < blocks;
     const u32 place = threadIdx.x / T::LANES, end = at_border ? it.border_end : it.end;
     const u32 begin = at_border ? it.begin + blockIdx.x * each : it.border_end + (blockIdx.x - blocks) * each;
     const u32 member = begin + place;
+    const Values<V> x{values, 1};
+    moves.begin();
     if (at_border) await_others(it, outcome);
-    u32 moved = 0;
     if (member < end) {
-        const T lanes = lanes_here<T>();
-        const Member<T> here(core, lanes, member);
-        moved = here.visit(core, lanes, Values<V>{values, 1}, step);
-        if (at_border && moved)
+        const Member<T> here(core, member);
+        if (here.visit(lanes_here<T>(), kept, x, step, moves) && at_border)
             for (u32 q = 0; q < it.parts; q++)
-                if (q != it.part) ((V *)it.values[q])[here.variable] = values[here.variable];
+                if (q != it.part) ((V *)it.values[q])[here.variable] = x[here.variable];
     }
+    moves.follow<T>(core, kept, x);
     if (at_border) send(it, blocks);
-    const u32 moves = __syncthreads_count(moved);
-    if (threadIdx.x == 0 && moves) atomicAdd(&outcome->moves, (u64)moves);
+    if (threadIdx.x == 0 && moves.count) atomicAdd(&outcome->moves, (u64)moves.count);
 }
 
 // Copies the values of all other parts' variables to this part.
@@ -170,35 +329,48 @@ __global__ void __launch_bounds__(256) gather(Core core, V *values, const u8 *ow
     if (q != it.part) values[v] = ((const V *)it.values[q])[v];
 }
 
-// Makes sweeps.
+// Makes sweeps. The members of a class are spread over all blocks.
 template <int NV, int NN, int Q, bool HALF, class V>
-__global__ void __launch_bounds__(1024) sweeps(Core core, V *values, const Step *steps, u32 count, Outcome *outcome) {
+__global__ void __launch_bounds__(1024)
+    sweeps(Core core, V *values, const __grid_constant__ Kept kept, const Step *steps, u32 count, Outcome *outcome) {
     using T = StateLanes<NV, NN, Q, HALF>;
-    const u32 group = (blockIdx.x * blockDim.x + threadIdx.x) / T::LANES, all = gridDim.x * blockDim.x / T::LANES;
+    constexpr u32 GROUPS = 1024 / T::LANES;
+    __shared__ Moves<1024> moves;
+    const u32 group = threadIdx.x / T::LANES;
     const T lanes = lanes_here<T>();
     const Values<volatile V> x{values, 1};
     const Device wait{&outcome->arrived, 0};
-    u32 moves = 0;
     SweepPath path(core, steps[0].order);
-    // a group without a member in a class loads the last one's
-    const auto first_of = [&](const SweepPath &path) { return min(path.place + group, path.end - 1); };
-    Member<T> next(core, lanes, first_of(path));
+    u32 begin, end;
+    const auto enter = [&] {
+        const u32 each = (path.end - path.place + gridDim.x - 1) / gridDim.x;
+        begin = min(path.place + blockIdx.x * each, path.end);
+        end = min(begin + each, path.end);
+    };
+    // a group without a member in a class loads another one
+    const auto first_member = [&] { return min(begin + group, path.end - 1); };
+    moves.begin();
+    enter();
+    Member<T> next(core, first_member());
     for (u32 k = 0; k < count; k++) {
         const Step step = steps[k];
         for (u32 c = 0; c < core.classes; c++) {
-            u32 member = path.place + group;
-            if (member < path.end) moves += next.visit(core, lanes, x, step);
-            for (member += all; member < path.end; member += all)
-                moves += Member<T>(core, lanes, member).visit(core, lanes, x, step);
+            for (u32 first = begin; first < end; first += GROUPS) {
+                const u32 member = first + group;
+                if (first > begin && member < end) next = Member<T>(core, member);
+                if (member < end) next.visit(lanes, kept, x, step, moves);
+                moves.follow<T>(core, kept, x);
+                moves.end();
+            }
             // the next class's first members are on their way while all blocks arrive
             if (c + 1 < core.classes) path.next_class(core);
             else if (k + 1 < count) path = SweepPath(core, steps[k + 1].order);
-            next = Member<T>(core, lanes, first_of(path));
+            enter();
+            next = Member<T>(core, first_member());
             wait();
         }
     }
-    moves = warp_sum(moves);
-    if (threadIdx.x % 32 == 0) atomicAdd(&outcome->moves, (u64)moves);
+    if (threadIdx.x == 0 && moves.all) atomicAdd(&outcome->moves, (u64)moves.all);
 }
 
 // Makes `values` the best combination of both.

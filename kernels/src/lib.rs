@@ -30,6 +30,7 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("layout.cuh", include_str!("../layout.cuh")),
     ("manhattan.cuh", include_str!("../../heuristics/manhattan.cuh")),
     ("rating_cache.cuh", include_str!("../rating_cache.cuh")),
+    ("rating_rows.cuh", include_str!("../rating_rows.cuh")),
     ("crossover.cuh", include_str!("../crossover.cuh")),
     ("min_conflicts.cuh", include_str!("../../heuristics/min_conflicts.cuh")),
     ("mini_bucket.cuh", include_str!("../../heuristics/mini_bucket.cuh")),

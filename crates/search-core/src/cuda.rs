@@ -86,6 +86,8 @@ pub struct DeviceCore {
     pub argument: CoreArgument,
     /// How its rows are laid out.
     pub shape: RowShape,
+    /// Entries of all variables' unary rows, with their padding.
+    pub unary_entries: usize,
     /// Nodes of its largest forest.
     pub nodes: u32,
     /// Sum of the domain sizes.
@@ -291,6 +293,7 @@ impl<'a> CoreArrays<'a> {
         Ok(DeviceCore {
             argument,
             shape,
+            unary_entries: unary.len(),
             nodes: *nodes_of_largest,
             domains: tables.problem.domains.iter().map(|&domain| u64::from(domain)).sum(),
             _held: up.held,

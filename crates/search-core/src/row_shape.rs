@@ -15,6 +15,8 @@ pub struct RowShape {
     pub half: bool,
     /// Whether these entries take 8 bits in memory: for kernels that only add rows up.
     pub bytes: bool,
+    /// Whether rows of 16-bit entries have room for a variable's unary costs beside the sums of its functions.
+    pub half_ratings: bool,
     /// Whether variables' numbers take more than 16 bits.
     pub wide: bool,
     /// Whether blocks can keep ratings: on large cores or where rows are narrow, where moves can be noted and, if rows
@@ -40,6 +42,7 @@ impl RowShape {
         let half = whole && sums.iter().all(|&sum| sum < 1 << 16);
         let wide = n > usize::from(u16::MAX);
         let unary = |v: usize| tables.unary(v)[..tables.domain(v)].iter().copied().max().map_or(0, i64::from);
+        let half_ratings = half && (0..n).all(|v| sums[v] + unary(v) < 1 << 16);
         let effects =
             |v: usize| tables.incidences(v).iter().map(|incidence| tables.others(incidence).count()).sum::<usize>();
         let quads = tables.width.iter().max().map_or(1, |width| width / 4);
@@ -48,9 +51,14 @@ impl RowShape {
             && !wide
             && tables.problem.domains.iter().all(|&domain| domain <= LARGEST_DOMAIN)
             && (0..n).all(|v| effects(v) <= MOST_EFFECTS)
-            && (!half || (0..n).all(|v| sums[v] + unary(v) < 1 << 16));
+            && (!half || half_ratings);
         let bytes = half && matches!(tables.rows(), Rows::Bytes(..));
-        RowShape { quads, half, bytes, wide, keeps, links: is_large && suits_links(tables) }
+        RowShape { quads, half, bytes, half_ratings, wide, keeps, links: is_large && suits_links(tables) }
+    }
+
+    /// Returns the layout with entries of 16 bits only if rows of ratings fit too.
+    pub fn with_ratings(self) -> RowShape {
+        RowShape { half: self.half && self.half_ratings, bytes: self.bytes && self.half_ratings, ..self }
     }
 }
 

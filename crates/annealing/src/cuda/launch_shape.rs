@@ -197,7 +197,8 @@ mod tests {
             shared_memory: 227 << 10,
             memory: 1 << 37,
         };
-        let shape = RowShape { quads: 2, half: true, bytes: false, wide: false, keeps: true, links: false };
+        let shape =
+            RowShape { quads: 2, half: true, bytes: false, half_ratings: true, wide: false, keeps: true, links: false };
         let launch_shape = |variables, classes| LaunchShape {
             shape,
             variables,

@@ -11,6 +11,7 @@ pub(crate) mod tests;
 pub(crate) mod wide;
 mod wide_parts;
 pub(crate) mod wide_program;
+mod wide_ratings;
 #[cfg(test)]
 mod wide_tests;
 

@@ -9,8 +9,6 @@ use crate::core::context::SearchContext;
 use crate::core::cuda::Device;
 use crate::core::effort::LostDevice;
 use crate::core::elite::Elite;
-#[cfg(test)]
-use crate::cuda::lanes::StateLanes;
 use crate::device::{Blocks, CudaSlice, DeviceError, Held, PushKernelArg};
 use crate::fang::boltzmann::Boltzmann;
 use crate::generation::{ChildPlan, Generation, Offspring, Population, Replacement, Tally, decision};
@@ -123,22 +121,25 @@ impl WidePopulation {
     pub fn new(devices: &[Device], context: &SearchContext) -> Result<WidePopulation, LostDevice> {
         let count = if is_shared(context) { devices.len().min(MOST_PARTS) } else { 1 };
         let shape = Shape::of(&devices[0], context);
-        let shape = if count > 1 { shape.in_parts(context) } else { shape };
+        let shape = if count > 1 { shape.in_parts() } else { shape };
         Self::shaped(&devices[..count], context, shape)
     }
 
-    /// Makes a population on one device with one launch per class and one lane per visit, whatever the class sizes.
+    /// Makes a population on one device with one launch per class, whatever the class sizes.
     #[cfg(test)]
     pub fn by_class(cuda: &Device, context: &SearchContext, links: bool) -> Result<WidePopulation, LostDevice> {
-        let (shape, row) = (Shape::of(cuda, context), context.row_shape());
-        let (lanes, links) = (StateLanes::new(row.quads, row.half, 1), links && shape.links);
-        Self::shaped(std::slice::from_ref(cuda), context, Shape { by_class: true, lanes, links, ..shape })
+        let shape = Shape::of(cuda, context);
+        Self::shaped(
+            std::slice::from_ref(cuda),
+            context,
+            Shape { by_class: true, links: links && shape.links, ..shape },
+        )
     }
 
     /// Makes a population on all of these devices, whatever the class sizes.
     #[cfg(test)]
     pub fn in_parts(devices: &[Device], context: &SearchContext) -> Result<WidePopulation, LostDevice> {
-        Self::shaped(devices, context, Shape::of(&devices[0], context).in_parts(context))
+        Self::shaped(devices, context, Shape::of(&devices[0], context).in_parts())
     }
 
     fn shaped(devices: &[Device], context: &SearchContext, shape: Shape) -> Result<WidePopulation, LostDevice> {
@@ -229,6 +230,7 @@ impl WidePopulation {
             true => self.parts.scatter(context.variables(), mix(key, decision::VALUES))?,
             false => self.parts.copy(&self.state_values)?,
         }
+        self.parts.keep()?;
         Ok(Growing { plan: generation.plan(key), sweeps: 0, ahead: None })
     }
 

@@ -2,7 +2,8 @@
 //! values and receives the changes at the borders of the other parts (`kernels/wide.cu`: visits_of_part). A color class
 //! is visited after all parts have exchanged the class before it, so the values equal those of one device bit for bit.
 
-use super::wide_program::{ClassPlaces, Outcome, PartVisits, Program, Shape, Step, THREADS, WAITING};
+use super::wide_program::{ClassPlaces, Kept, Outcome, PartVisits, Program, Shape, Step, THREADS, WAITING};
+use super::wide_ratings::Ratings;
 use crate::core::context::SearchContext;
 use crate::core::cuda::{CoreArrays, Device, DeviceCore};
 use crate::core::effort::LostDevice;
@@ -20,6 +21,7 @@ pub(super) struct Part {
     pub program: Program,
     /// The child's values of all variables.
     pub child: CudaSlice<u8>,
+    ratings: Ratings,
     pub outcome: CudaSlice<Outcome>,
     arrived: CudaSlice<u32>,
     done: CudaSlice<u32>,
@@ -36,7 +38,7 @@ impl Part {
     }
 
     /// Launches all sweeps as one kernel.
-    fn sweep_at_once(&self, steps: &[Step]) -> Result<(), DeviceError> {
+    fn sweep_at_once(&self, kept: &Kept, steps: &[Step]) -> Result<(), DeviceError> {
         let (cuda, count) = (&*self.cuda, steps.len() as u32);
         let steps = cuda.upload(steps)?;
         let blocks = Blocks::new(self.program.blocks[0], WAITING);
@@ -44,7 +46,7 @@ impl Part {
         unsafe {
             self.program.sweeps.launch_together(cuda.stream(), blocks, |arguments| {
                 let arguments = arguments.arg(&self.core.argument).arg(&self.child);
-                arguments.arg(&steps).arg(&count).arg(&self.outcome)
+                arguments.arg(kept).arg(&steps).arg(&count).arg(&self.outcome)
             })
         }
     }
@@ -54,20 +56,20 @@ impl Part {
     }
 
     /// Launches the visits of a class if there is one part.
-    fn visit(&self, step: &Step, class: usize) -> Result<(), DeviceError> {
+    fn visit(&self, kept: &Kept, step: &Step, class: usize) -> Result<(), DeviceError> {
         let ClassPlaces { begin, end, .. } = self.program.classes[class];
         let blocks = Blocks::new(self.blocks_of(end - begin).max(1), THREADS);
         // SAFETY: the arguments are the kernel's; a thread beyond the class does nothing.
         unsafe {
             self.program.sweeps.launch(self.cuda.stream(), blocks, |arguments| {
                 let arguments = arguments.arg(&self.core.argument).arg(&self.child);
-                arguments.arg(step).arg(&begin).arg(&end).arg(&self.outcome)
+                arguments.arg(kept).arg(step).arg(&begin).arg(&end).arg(&self.outcome)
             })
         }
     }
 
     /// Launches this part's visits of a class if there are several parts.
-    fn visit_part(&self, step: &Step, class: usize, visits: PartVisits) -> Result<(), DeviceError> {
+    fn visit_part(&self, kept: &Kept, step: &Step, class: usize, visits: PartVisits) -> Result<(), DeviceError> {
         let ClassPlaces { begin, border_end, end } = self.program.classes[class];
         let visits = PartVisits { begin, border_end, end, ..visits };
         let border = self.blocks_of(border_end - begin).max(1);
@@ -76,7 +78,7 @@ impl Part {
         unsafe {
             self.program.sweeps.launch(self.cuda.stream(), blocks, |arguments| {
                 let arguments = arguments.arg(&self.core.argument).arg(&self.child);
-                arguments.arg(step).arg(&visits).arg(&self.outcome)
+                arguments.arg(kept).arg(step).arg(&visits).arg(&self.outcome)
             })
         }
     }
@@ -98,7 +100,7 @@ impl Parts {
         for other in 1..devices.len() {
             connect(&devices[..=other]).map_err(on(other))?;
         }
-        let row_shape = RowShape { links: shape.links, ..context.row_shape() };
+        let row_shape = RowShape { links: shape.links, ..context.row_shape().with_ratings() };
         let (owners, arrays) = rayon::join(
             || if shape.in_parts { owners(context, devices.len()) } else { Vec::new() },
             || CoreArrays::without_moves(context, row_shape),
@@ -110,9 +112,11 @@ impl Parts {
                 false => PartClasses::whole(context),
             };
             let core = arrays.upload(&cuda, &[], &classes.members)?;
+            let program = Program::new(&cuda, context, shape, &classes)?;
             Ok(Part {
                 child: cuda.zeros(core.argument.pad as usize * shape.bytes as usize)?,
-                program: Program::new(&cuda, context, shape, &classes)?,
+                ratings: Ratings::new(&cuda, &core, &program, &owners)?,
+                program,
                 outcome: cuda.zeros(1)?,
                 arrived: cuda.zeros(MOST_PARTS)?,
                 done: cuda.zeros(1)?,
@@ -183,6 +187,22 @@ impl Parts {
         self.meet()
     }
 
+    /// Launches the computation of the child's ratings.
+    pub fn keep(&mut self) -> Result<(), LostDevice> {
+        for (place, part) in (0..).zip(&self.all) {
+            let (kept, members) = (self.kept_of(place), part.program.classes.last().map_or(0, |class| class.end));
+            let blocks = Blocks::new(part.blocks_of(members).max(1), THREADS);
+            // SAFETY: the arguments are the kernel's; a thread beyond the members does nothing.
+            let launched = unsafe {
+                part.program.keep.launch(part.cuda.stream(), blocks, |arguments| {
+                    arguments.arg(&part.core.argument).arg(&part.child).arg(&kept)
+                })
+            };
+            launched.map_err(|error| part.lost(error))?;
+        }
+        self.meet()
+    }
+
     /// Launches the child's next sweeps.
     pub fn sweep(&mut self, context: &SearchContext, steps: &[Step]) -> Result<(), LostDevice> {
         for part in &self.all {
@@ -190,7 +210,7 @@ impl Parts {
         }
         let first = &self.all[0];
         if self.all.len() == 1 && !first.program.by_class {
-            return first.sweep_at_once(steps).map_err(|error| first.lost(error));
+            return first.sweep_at_once(&self.kept_of(0), steps).map_err(|error| first.lost(error));
         }
         let mut ordinals: Vec<usize> = self.all.iter().map(|part| part.cuda.info.ordinal).collect();
         ordinals.sort_unstable();
@@ -230,21 +250,31 @@ impl Parts {
     /// stream.
     fn launch_on(&self, ordinal: usize, context: &SearchContext, steps: &[Step]) -> Result<(), LostDevice> {
         let here = (0..).zip(&self.all).filter(|(_, part)| part.cuda.info.ordinal == ordinal);
-        let here: Vec<(PartVisits, &Part)> = here.map(|(place, part)| (self.visits_of(place), part)).collect();
+        let of = |(place, part)| (self.kept_of(place), self.visits_of(place), part);
+        let here: Vec<(Kept, PartVisits, &Part)> = here.map(of).collect();
         let mut number = self.visited;
         for step in steps {
             for class in class_numbers(context, step.order) {
                 number = number.wrapping_add(1);
-                for &(visits, part) in &here {
+                for (kept, visits, part) in &here {
                     let launched = match self.all.len() {
-                        1 => part.visit(step, class),
-                        _ => part.visit_part(step, class, PartVisits { number, ..visits }),
+                        1 => part.visit(kept, step, class),
+                        _ => part.visit_part(kept, step, class, PartVisits { number, ..*visits }),
                     };
                     launched.map_err(|error| part.lost(error))?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Returns a part's ratings as kernels take them.
+    fn kept_of(&self, part: u32) -> Kept {
+        let mut kept = Kept { part, parts: self.all.len() as u32, ..self.all[part as usize].ratings.argument };
+        for (place, other) in self.all.iter().enumerate() {
+            kept.rows[place] = other.ratings.argument.rows[0];
+        }
+        kept
     }
 
     /// Returns the arguments that all visits of a part share.

@@ -7,7 +7,6 @@ use crate::cuda::lanes::StateLanes;
 use crate::device::shared::{constants, device_structs};
 use crate::device::{DeviceError, Kernel, Source, ValidAsZeroBits};
 use crate::partition::PartClasses;
-use crate::tuning::device::MOST_LANES;
 use crate::tuning::wide::{MOST_PARTS, OCCUPANCY, WAIT_NANOSECONDS};
 use crate::{generation, kernels, value_tables};
 
@@ -49,6 +48,18 @@ device_structs! {
         pub end: u32,
     }
 
+    /// `kernels/wide.cu`: Kept.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct Kept as "Kept" {
+        pub rows: [u64; MOST_PARTS],
+        pub effects_of: u64,
+        pub effects: u64,
+        pub part: u32,
+        pub parts: u32,
+        pub group_bits: u32,
+        pub padding as "": u32,
+    }
+
     /// `kernels/crossover.cuh`: Crossover.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct CrossoverArgument as "Crossover" {
@@ -74,8 +85,18 @@ pub(super) struct Program {
     pub lanes: u32,
     pub combine: Kernel,
     pub measure: Kernel,
-    /// Blocks that are on the device at once: of sweeps, as many as the widest class needs, and of a combination.
+    /// Computes the rows of ratings.
+    pub keep: Kernel,
+    pub effects: EffectKernels,
+    /// Blocks that are on the device at once: of sweeps, all that fit, and of a combination, as many as variables need.
     pub blocks: [u32; 2],
+}
+
+/// The kernels that find which rows of ratings change with a variable.
+pub(super) struct EffectKernels {
+    pub count: Kernel,
+    pub place: Kernel,
+    pub write: Kernel,
 }
 
 /// The places of a color class's members. Members at the border of a part come first.
@@ -102,30 +123,24 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shape for a core on a device: as many lanes a visit as a device has for each variable of a class, and no
-    /// more than find functions. If it has one or none for each, a launch makes the visits of one class.
+    /// The shape for a core on a device: a launch makes the visits of one class if the device has one thread or none for
+    /// each, and whole sweeps otherwise.
     pub fn of(cuda: &Device, context: &SearchContext) -> Shape {
-        let row = context.row_shape();
-        let n = context.variables();
-        let degree = (0..n).map(|v| context.tables.degree(v)).sum::<usize>() / n.max(1);
-        let each = (cuda.info.multiprocessors * OCCUPANCY) as usize / widest(context);
-        let most = each.min(degree.next_power_of_two()).clamp(1, MOST_LANES as usize);
-        let lanes = StateLanes::new(row.quads, row.half, 1 << most.ilog2());
+        let row = context.row_shape().with_ratings();
         Shape {
-            lanes,
+            lanes: StateLanes::new(row.quads, row.half, 1),
             bytes: value_bytes(context),
             wide: row.wide,
             byte_rows: row.bytes,
             links: row.links,
-            by_class: each < 2,
+            by_class: (cuda.info.multiprocessors * OCCUPANCY) as usize / widest(context) < 2,
             in_parts: false,
         }
     }
 
     /// Returns the shape for several parts, whose launches visit one class of one part.
-    pub fn in_parts(self, context: &SearchContext) -> Shape {
-        let row = context.row_shape();
-        Shape { lanes: StateLanes::new(row.quads, row.half, 1), by_class: true, in_parts: true, ..self }
+    pub fn in_parts(self) -> Shape {
+        Shape { by_class: true, in_parts: true, ..self }
     }
 
     fn source(self) -> Source {
@@ -136,13 +151,16 @@ impl Shape {
         let source = if self.byte_rows { source.constant("BYTE_ROWS", 1) } else { source };
         let source = if self.lanes.half { source.constant("HALF_ROWS", 1) } else { source };
         let source = if self.links { source.constant("LINKS", 1) } else { source };
-        let source = source.declare(&constants! { u32: MOST_PARTS; u64: WAIT_NANOSECONDS; }).asserts::<PartVisits>();
+        let source = source
+            .declare(&constants! { u32: MOST_PARTS; u64: WAIT_NANOSECONDS; })
+            .asserts::<PartVisits>()
+            .asserts::<Kept>();
         let gather = self.in_parts.then(|| self.gather());
-        self.names().into_iter().chain(gather).fold(source, Source::kernel)
+        self.names().into_iter().chain(self.effect_names()).chain(gather).fold(source, Source::kernel)
     }
 
-    /// Sweeps or visits, then scatter, combine and measure.
-    fn names(self) -> [String; 4] {
+    /// Sweeps or visits, then scatter, combine, measure and keep.
+    fn names(self) -> [String; 5] {
         let StateLanes { parts, slots, units, half } = self.lanes;
         let value = format!("u{}", 8 * self.bytes);
         let sweeps = match self.by_class {
@@ -155,7 +173,14 @@ impl Shape {
             format!("scatter<{value}>"),
             format!("combine<{value}>"),
             format!("measure<{value}>"),
+            format!("keep<{parts}, {slots}, {units}, {half}, {value}>"),
         ]
+    }
+
+    /// The kernels that count, place and write effects.
+    fn effect_names(self) -> [String; 3] {
+        let half = self.lanes.half;
+        [format!("count_effects<{half}>"), "place_effects".into(), format!("write_effects<{half}>")]
     }
 
     fn gather(self) -> String {
@@ -165,7 +190,7 @@ impl Shape {
 
 /// Kernels for every kind of lanes.
 pub fn sources() -> Vec<Source> {
-    let lanes = |quads: u32, half: bool| StateLanes::new(quads, half, if quads < 4 { 4 } else { 1 });
+    let lanes = |quads: u32, half: bool| StateLanes::new(quads, half, 1);
     let plain =
         |lanes| Shape { lanes, bytes: 1, wide: true, byte_rows: false, links: false, by_class: false, in_parts: false };
     let narrow = [1, 2, 4, 8, 16, 32, 64].map(|quads| {
@@ -188,7 +213,7 @@ pub fn sources() -> Vec<Source> {
 /// Returns the kernels for a core that suits, on one device or on several.
 pub(crate) fn source_of(cuda: &Device, context: &SearchContext, in_parts: bool) -> Source {
     let shape = Shape::of(cuda, context);
-    if in_parts { shape.in_parts(context).source() } else { shape.source() }
+    if in_parts { shape.in_parts().source() } else { shape.source() }
 }
 
 /// Variables of the widest class.
@@ -205,18 +230,16 @@ impl Program {
         classes: &PartClasses,
     ) -> Result<Program, DeviceError> {
         let module = cuda.load(&shape.source())?;
-        let [sweeps, scatter, combine, measure] = shape.names();
+        let [sweeps, scatter, combine, measure, keep] = shape.names();
         let kernel = |name: &str| module.kernel(name, 0);
+        let [count, place, write] = shape.effect_names();
+        let effects = EffectKernels { count: kernel(&count)?, place: kernel(&place)?, write: kernel(&write)? };
         let (sweeps, combine) = (kernel(&sweeps)?, kernel(&combine)?);
         let at_once = |kernel: &Kernel, threads: u64| {
             let all = kernel.blocks_per_multiprocessor(WAITING, 0)? * cuda.info.multiprocessors;
             Ok::<_, DeviceError>(threads.div_ceil(WAITING.into()).clamp(1, all.max(1).into()) as u32)
         };
-        let lanes = shape.lanes.count();
-        let blocks = [
-            at_once(&sweeps, widest(context) as u64 * u64::from(lanes))?,
-            at_once(&combine, context.variables() as u64)?,
-        ];
+        let blocks = [at_once(&sweeps, u64::MAX)?, at_once(&combine, context.variables() as u64)?];
         let mut end = 0;
         let places = classes.members.iter().zip(&classes.border).map(|(members, border)| {
             let begin = end;
@@ -225,7 +248,18 @@ impl Program {
         });
         let classes = places.collect();
         let gather = if shape.in_parts { Some(kernel(&shape.gather())?) } else { None };
-        let (scatter, measure, by_class) = (kernel(&scatter)?, kernel(&measure)?, shape.by_class);
-        Ok(Program { scatter, sweeps, by_class, gather, classes, lanes, combine, measure, blocks })
+        Ok(Program {
+            scatter: kernel(&scatter)?,
+            sweeps,
+            by_class: shape.by_class,
+            gather,
+            classes,
+            lanes: shape.lanes.count(),
+            combine,
+            measure: kernel(&measure)?,
+            keep: kernel(&keep)?,
+            effects,
+            blocks,
+        })
     }
 }

@@ -1,0 +1,55 @@
+//! The ratings of one state in device memory, and what a move changes in them (`kernels/wide.cu`: Kept).
+
+use super::wide_program::{Kept, Program, THREADS};
+use crate::core::cuda::{Device, DeviceCore};
+use crate::device::{Blocks, DeviceError, Held, Kernel, PushKernelArg};
+
+/// Words of an effect.
+const EFFECT: usize = 4;
+
+/// Rows of ratings for all variables, and the effects of each.
+pub(super) struct Ratings {
+    /// What kernels take. Its first rows are these.
+    pub argument: Kept,
+    _held: Held,
+}
+
+impl Ratings {
+    /// Allocates rows and finds the effects on the device. `owners` are the parts of variables if there are several.
+    pub fn new(cuda: &Device, core: &DeviceCore, program: &Program, owners: &[u8]) -> Result<Ratings, DeviceError> {
+        let n = core.argument.variables as usize;
+        let blocks = Blocks::new((n as u32).div_ceil(THREADS).max(1), THREADS);
+        let mut held = Held::default();
+        let (effects_of, reserved) = (cuda.zeros::<u32>(2 * n.max(1))?, cuda.zeros::<u32>(1)?);
+        let owners_at = if owners.is_empty() { 0 } else { held.upload(cuda, owners)? };
+        let launch = |kernel: &Kernel, more: [Option<u64>; 2]| {
+            // SAFETY: the arguments are the kernel's; there is a place for each variable's effects.
+            unsafe {
+                kernel.launch(cuda.stream(), blocks, |arguments| {
+                    let arguments = arguments.arg(&core.argument).arg(&effects_of);
+                    more.iter().flatten().fold(arguments, |arguments, address| arguments.arg(address))
+                })
+            }
+        };
+        launch(&program.effects.count, [None, None])?;
+        launch(&program.effects.place, [Some(cuda.address(&reserved)), None])?;
+        let count = cuda.read(&reserved)?[0] as usize;
+        let effects = cuda.zeros::<u32>(EFFECT * count.max(1))?;
+        launch(&program.effects.write, [Some(cuda.address(&effects)), Some(owners_at)])?;
+        let entries = core.unary_entries * if core.shape.half { 2 } else { 4 };
+        let mut argument = Kept {
+            effects_of: held.keep(cuda, effects_of),
+            effects: held.keep(cuda, effects),
+            group_bits: group_bits(program.lanes, count / n.max(1)),
+            ..Kept::default()
+        };
+        argument.rows[0] = held.keep(cuda, cuda.zeros::<u8>(entries.max(16))?);
+        Ok(Ratings { argument, _held: held })
+    }
+}
+
+/// Returns the binary logarithm of the number of threads that follow a move: about one for each effect and lane, and no
+/// more than a block has.
+fn group_bits(lanes: u32, effects: usize) -> u32 {
+    (lanes as usize * effects.max(1)).next_power_of_two().min(THREADS as usize).ilog2()
+}
