@@ -1,8 +1,9 @@
 //! Annealing as a driver of the portfolio.
 
+use super::Annealing;
 use super::cuda::first_kernels::first_kernels;
-use super::cuda::wide::is_shared;
-use super::{Annealing, Phase};
+use super::cuda::wide::{is_shared, suits};
+use super::phases::Phase;
 use crate::core::context::SearchContext;
 use crate::core::driver::{Driver, DriverState};
 use crate::core::effort::Effort;
@@ -97,7 +98,8 @@ impl Driver for Annealing {
             None => self.sweeps = sweeps,
         }
         (self.archive, self.epoch, self.moved) = (archive, epoch, Some(population));
-        self.phase = if context.climbs() { Phase::Climb { sweeps } } else { Phase::Evolve };
+        let is_wide = self.device.is_some() && suits(context) && !context.falls_into_parts();
+        self.phase = if context.climbs() || is_wide { Phase::Climb { sweeps } } else { Phase::Evolve };
         self.large = context.is_large();
     }
 

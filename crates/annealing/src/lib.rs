@@ -15,6 +15,7 @@ mod heat_bath;
 mod heat_bath_tests;
 mod operators;
 mod partition;
+mod phases;
 mod pools;
 mod rating_cache;
 pub mod speed;
@@ -43,10 +44,11 @@ pub use self::cpu::state_bytes;
 pub use self::cuda::first_kernels::{first_kernels, has_first_kernels};
 pub use self::cuda::lanes::sources;
 
-use self::cpu::{CpuPopulation, begins_with_few};
+use self::cpu::CpuPopulation;
 use self::cuda::wide;
-use self::generation::{Generation, Population, Replacement, steps};
+use self::generation::{Generation, Population, steps};
 use self::operators::OperatorSelection;
+use self::phases::Phase;
 use crate::core::context::SearchContext;
 use crate::core::driver::{Driver, Setup};
 use crate::core::effort::{Effort, LostDevice};
@@ -60,30 +62,14 @@ use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::Rng;
 use crate::stop::Stop;
-use crate::tuning::wide::{CLIMB_GROWTH, GROWTH};
 use crate::tuning::{
-    DOUBLINGS, FIRST_SWEEPS, GREEDY_SWEEPS, HOTTEST_CLIMB, IN_VAIN, LARGE_PATIENCE, LAST, LEAST_SUBPOPULATION,
-    LONG_SWEEPS, LONGEST_CLIMB, MOST_SWEEPS, OPENING_SWEEPS, PATIENCE, ROUND_SWEEPS, SHORT_OPENING_SWEEPS, SURE,
-    TREE_EVERY,
+    FIRST_SWEEPS, GREEDY_SWEEPS, HOTTEST_CLIMB, LEAST_SUBPOPULATION, LONG_SWEEPS, ROUND_SWEEPS, TREE_EVERY,
 };
 use std::sync::Arc;
 
 /// The work of a child of so many sweeps, greedy ones not counted.
 fn child_work(context: &SearchContext, sweeps: u32) -> u64 {
     u64::from(sweeps + GREEDY_SWEEPS + 1) * context.sweep_work
-}
-
-/// What a generation's offspring do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Open {
-        sweeps: u32,
-    },
-    /// From a solution that is known, where offspring take long: each longer and hotter than the last.
-    Climb {
-        sweeps: u32,
-    },
-    Evolve,
 }
 
 /// Makes the driver.
@@ -182,16 +168,6 @@ impl Annealing {
         Annealing { long: Some(LONG_SWEEPS), ..Annealing::new(rng, None) }
     }
 
-    /// The second anneal of a pool.
-    fn opening(&self, context: &SearchContext) -> Phase {
-        let sweeps = match self.population.at_once() {
-            true => SHORT_OPENING_SWEEPS,
-            false if begins_with_few(context, self.epoch) => LONG_SWEEPS,
-            false => OPENING_SWEEPS,
-        };
-        Phase::Open { sweeps: self.long.unwrap_or(sweeps) }
-    }
-
     /// Sweeps of the first offspring of the first pool, greedy ones not counted.
     fn base_sweeps(&self, context: &SearchContext) -> u32 {
         match context.is_large() {
@@ -244,7 +220,7 @@ impl Annealing {
         let (subpopulation, sweeps) = match self.phase {
             Phase::Open { sweeps } => (0, sweeps),
             Phase::Climb { sweeps } => {
-                let steps = if self.keeps_climbing(context) { 2 } else { 1 };
+                let steps = if self.climbs(context) { 2 } else { 1 };
                 let choice = (steps * (sweeps / FIRST_SWEEPS).max(1).ilog2() as usize).min(HOTTEST_CLIMB);
                 cold = std::array::from_fn(|k| if k < choice { 0 } else { u32::MAX });
                 // the smallest: states are copies, of which a region has random values
@@ -301,6 +277,9 @@ impl Annealing {
         let threads = if context.portable { 1 } else { rayon::current_num_threads() as u64 };
         let mut work = 0;
         loop {
+            if self.generation.is_none() {
+                self.leave_one_state(context, stop)?;
+            }
             if self.phase == Phase::Evolve && !self.population.is_together(context) && context.forests(stop).is_err() {
                 return Ok(());
             }
@@ -360,81 +339,6 @@ impl Annealing {
             && self.population.tree_sweeps(context) < f64::from(TREE_EVERY)
     }
 
-    /// Whether anneals double as long as the run goes on, here where children are made.
-    fn keeps_climbing(&self, context: &SearchContext) -> bool {
-        self.population.is_together(context) && !context.falls_into_parts()
-    }
-
-    /// Returns whether a whole device sweeps one state, or the CPU does in a portable run.
-    fn is_quick(&self, context: &SearchContext) -> bool {
-        (self.device.is_some() || context.portable) && self.population.is_together(context)
-    }
-
-    /// Returns the length of an anneal of `sweeps` sweeps adapted to the time limit: shorter if the run ends before it,
-    /// longer if the run ends soon after it. An unfinished anneal is still hot and improves nothing.
-    fn until_the_end(&self, context: &SearchContext, sweeps: u32) -> u32 {
-        let Some(left) = self.left.filter(|_| self.keeps_climbing(context)) else { return sweeps };
-        let of_sweeps = left as f64 * self.population.speed(context) as f64 / context.sweep_work.max(1) as f64;
-        let left = SURE * of_sweeps;
-        match f64::from(sweeps) {
-            planned if left < LAST * planned => left.max(f64::from(FIRST_SWEEPS)) as u32,
-            _ => sweeps,
-        }
-    }
-
-    /// Returns the factor from an anneal that starts at the incumbent to the next one.
-    fn climb_growth(&self, context: &SearchContext) -> u32 {
-        if self.is_quick(context) { CLIMB_GROWTH } else { 2 }
-    }
-
-    /// What follows from a finished generation.
-    fn follow(
-        &mut self,
-        context: &SearchContext,
-        generation: &Generation,
-        replacement: &Replacement,
-    ) -> Result<(), DeviceError> {
-        if let Phase::Open { sweeps } = self.phase {
-            self.phase = match sweeps {
-                // each anneal as long as all before it together, as an end of one is what is told
-                _ if self.population.is_together(context) && sweeps < LONG_SWEEPS => Phase::Open { sweeps: 2 * sweeps },
-                _ if self.keeps_climbing(context) => Phase::Climb { sweeps: 2 * sweeps },
-                FIRST_SWEEPS => self.opening(context),
-                _ => Phase::Evolve,
-            };
-            return if self.temperatures.is_empty() { self.narrow(context) } else { Ok(()) };
-        }
-        if let Phase::Climb { sweeps } = self.phase {
-            self.best = self.best.min(replacement.best);
-            let (together, keeps) = (self.population.is_together(context), self.keeps_climbing(context));
-            self.phase = match sweeps {
-                LONG_SWEEPS.. if together && !keeps => Phase::Evolve,
-                LONGEST_CLIMB.. if !together => self.opening(context),
-                ..LONG_SWEEPS if keeps => Phase::Climb { sweeps: 4 * sweeps },
-                _ => Phase::Climb { sweeps: (self.climb_growth(context) * sweeps).min(MOST_SWEEPS) },
-            };
-            // the first climbs begin at an assignment that has not settled
-            let settles = self.keeps_climbing(context) && sweeps <= LONG_SWEEPS;
-            return if settles { self.narrow(context) } else { Ok(()) };
-        }
-        let tree_factor = 1.0 + self.population.tree_sweeps(context) / f64::from(generation.sweeps.min(TREE_EVERY));
-        self.operators.note(&replacement.tally, tree_factor, self.end);
-        if replacement.best < self.best {
-            self.best = replacement.best;
-            (self.stalled, self.in_vain) = (0, 0);
-        } else {
-            self.stalled += 1;
-        }
-        if context.is_large() {
-            return self.follow_on_large(context);
-        }
-        let converged = replacement.at_best > self.states / 2;
-        if (converged && self.stalled >= PATIENCE) || self.stalled >= 8 * PATIENCE {
-            self.begin_epoch(context)?;
-        }
-        Ok(())
-    }
-
     /// Narrows the temperatures by what has settled.
     fn narrow(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
         let samples = self.population.top(4)?;
@@ -443,34 +347,6 @@ impl Annealing {
         let ends = if context.is_large() { ENDS.len() } else { 1 };
         self.temperatures = ENDS[..ends].iter().map(steps_to).collect();
         self.heat(0)
-    }
-
-    /// What follows where a generation takes long: longer offspring, then others' parts, then a new pool.
-    fn follow_on_large(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
-        if self.is_quick(context) {
-            let sweeps = self.work / context.sweep_work.max(1) / GROWTH;
-            self.sweeps = sweeps.clamp(LEAST_SWEEPS.into(), MOST_SWEEPS.into()) as u32;
-            return Ok(());
-        }
-        // no generation takes longer than all before it together: solutions keep coming
-        let longer = child_work(context, 2 * self.sweeps).saturating_mul(self.states as u64);
-        if self.stalled < LARGE_PATIENCE || longer > self.work {
-            return Ok(());
-        }
-        self.stalled = 0;
-        let base = self.base_sweeps(context);
-        if self.in_vain < IN_VAIN[usize::from(context.falls_into_parts())] {
-            self.in_vain += 1;
-            self.sweeps = (2 * self.sweeps).min(base << DOUBLINGS);
-        } else if self.joined || self.archive.is_empty() {
-            self.begin_epoch(context)?;
-        } else {
-            self.joined = true;
-            self.in_vain = 0;
-            self.sweeps = base;
-            self.archive.iter().try_for_each(|elite| self.population.adopt(elite))?;
-        }
-        Ok(())
     }
 
     /// Takes in what others have that is better than the best here: a warm start, too, but into later pools only what

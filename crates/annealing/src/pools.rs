@@ -2,9 +2,11 @@
 
 use super::cpu::{CpuPopulation, begins_with_few};
 use super::cuda::CudaPopulation;
+use super::cuda::first_kernels::population_kernels;
 use super::cuda::wide::{self, WidePopulation};
 use super::generation::steps;
-use super::{Annealing, Phase, child_work};
+use super::phases::Phase;
+use super::{Annealing, child_work};
 use crate::core::context::SearchContext;
 use crate::core::cuda::{Device, unfit};
 use crate::core::effort::LostDevice;
@@ -12,7 +14,10 @@ use crate::core::elite::Elite;
 use crate::core::pool::Pool;
 use crate::core::population::clipped;
 use crate::device::DeviceError;
+use crate::stop::Stop;
+use crate::tuning::wide::ONE_STATE_TIME;
 use crate::tuning::{ARCHIVE, CROSS_EVERY, FIRST_SWEEPS, LONG_WORK};
+use std::time::Duration;
 
 impl Annealing {
     /// Begins the first pool; says why it is not on the device where there is one.
@@ -94,6 +99,30 @@ impl Annealing {
             false => Box::new(CudaPopulation::new(device, context)?),
         };
         Ok(None)
+    }
+
+    /// Leaves the one state of a device for a population if that is due: many states whose parts are put together come
+    /// further than one in the end. A population finds no sooner what one state has found, so that one comes first. The
+    /// kernels are compiled meanwhile.
+    pub(super) fn leave_one_state(&mut self, context: &SearchContext, stop: &Stop) -> Result<(), DeviceError> {
+        let Some(device) = self.device.as_ref().filter(|_| self.population.is_together(context)) else { return Ok(()) };
+        let time = self.work / self.population.speed(context).max(1);
+        let is_due = self.phase == Phase::Evolve && time >= ONE_STATE_TIME * context.variables() as u64;
+        if !is_due || context.portable || !context.falls_into_parts() {
+            return Ok(());
+        }
+        let source = population_kernels(device, context);
+        let is_ready = match source {
+            Some(source) => device.poll(&source, Duration::ZERO)?.is_some(),
+            None => false,
+        };
+        if !is_ready || context.regions(stop).is_err() || context.forests(stop).is_err() {
+            return Ok(());
+        }
+        self.population = Box::new(CudaPopulation::new(device, context)?);
+        self.temperatures.clear();
+        self.phase = Phase::Open { sweeps: FIRST_SWEEPS };
+        self.begin_kind(context, &[], false)
     }
 
     /// Makes a population of one state on the device and its partners, without partners that fail.

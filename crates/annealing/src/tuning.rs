@@ -97,11 +97,18 @@ pub const TREE_SWEEPS: f64 = 1.25;
 
 /// One state over a whole device (results/notes/search-cuda.md).
 pub mod wide {
-    /// Variables whose values the shared memory of every multiprocessor in use has no room for.
-    pub const MOST_SHARED: usize = 200_000;
+    /// The variables of a large core from which on a device begins with one state; the second if what differs between
+    /// states falls into parts. On an H200, one state and many: 753407 and 755204 for 10^4 variables with three
+    /// functions each after 12 s, 377064 and 377171 for 5000 after 8 s, 226248 and 226072 for 3000 after 7 s; grids of
+    /// 140x140 574803 and 573167 after 6 s, 200x200 1185456 and 1407584 after 1 s, 1178222 and 1174783 after 6 s,
+    /// 300x300 2664486 and 2714252 after 5 s (results/notes/search-cuda.md).
+    pub const LEAST_VARIABLES: [usize; 2] = [8_000, 20_000];
+    /// The nanoseconds for each variable after which many states follow one if parts fall apart. On an H200 a grid of
+    /// 200x200 has 1175877 after 4 s with many states from 1 s on, 1179056 with one state, 1182625 with many alone.
+    pub const ONE_STATE_TIME: u64 = 25_000;
     /// Work that a device does in the time that a core of the CPU does one unit, and nanoseconds of a barrier for
-    /// all blocks. Both are estimates (174 and 48 microseconds a sweep were seen at 10^6 and 10^5 variables).
-    pub const SPEED: u64 = 300;
+    /// all blocks. Both are estimates: 66, 27 and 21 microseconds a sweep were seen at 10^6, 10^5 and 30000 variables.
+    pub const SPEED: u64 = 1_000;
     pub const BARRIER: u64 = 2_000;
     /// Threads of a multiprocessor that are at work at once, about.
     pub const OCCUPANCY: u32 = 1024;
@@ -161,6 +168,12 @@ pub mod device {
     /// A node of a tree takes about as long as so many visits, the second where ratings are kept: a tree move of a
     /// grid is 2.5 sweeps with four states and 2.1 with eight, where 2.5 and 2.6 were measured.
     pub const NODE_VISITS: [usize; 2] = [3, 5];
+    /// The estimated nanoseconds of an anneal of all states of a large core up to which anneals from known solutions
+    /// double, and the part of the last one's sweeps that the offspring after it have. On an H200, rnd1000 after 6 s,
+    /// seeds 1 to 3: 125144, 125071 and 125095 without such anneals; 125065 three times with these; 125083, 125083 and
+    /// 125080 with 0.3 s; 125093, 125065 and 125074 with a 16th.
+    pub const CLIMB_WORK: u64 = 1_000_000_000;
+    pub const CLIMB_PART: u32 = 4;
     /// How long the kernels of a first population are waited for: a few milliseconds bring them from the cache.
     pub const PATIENCE: Duration = Duration::from_millis(20);
 }

@@ -1,6 +1,6 @@
 //! What a device compiles before it searches a core.
 
-use super::launch_shape::{LaunchShape, Overrides};
+use super::launch_shape::{Block, LaunchShape, Overrides};
 use super::{wide, wide_program};
 use crate::core::context::SearchContext;
 use crate::core::cuda::{Device, unfit};
@@ -15,9 +15,22 @@ pub fn first_kernels(cuda: &Device, context: &SearchContext, has_partners: bool)
     if wide::suits(context) {
         return Some(wide_program::source_of(cuda, context, has_partners && wide::is_shared(context)));
     }
+    Some(kernels_of(launch_block(cuda, context)))
+}
+
+/// Returns the kernels of a population of many states; `None` if a state is too long for a multiprocessor.
+pub(crate) fn population_kernels(cuda: &Device, context: &SearchContext) -> Option<Source> {
+    Some(launch_block(cuda, context)).filter(|(_, block)| block.fits(&cuda.info)).map(kernels_of)
+}
+
+fn launch_block(cuda: &Device, context: &SearchContext) -> (LaunchShape, Block) {
     let launch_shape = LaunchShape::of(context, context.row_shape());
     let states = context.population.unwrap_or(0) as u32;
-    Some(launch_shape.source(launch_shape.block(&cuda.info, states, Overrides::default())))
+    (launch_shape, launch_shape.block(&cuda.info, states, Overrides::default()))
+}
+
+fn kernels_of((launch_shape, block): (LaunchShape, Block)) -> Source {
+    launch_shape.source(block)
 }
 
 /// Whether a device has them, or takes them from the cache; else they are compiled from now on.

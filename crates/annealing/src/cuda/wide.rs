@@ -14,16 +14,17 @@ use crate::fang::boltzmann::Boltzmann;
 use crate::generation::{ChildPlan, Generation, Offspring, Population, Replacement, Tally, decision};
 use crate::rng::mix;
 use crate::stop::Stop;
-use crate::tuning::wide::{BARRIER, MOST_PARTS, MOST_SHARED, SHARED_SWEEP, SPEED, TELLING, TURN_PART, TURN_WORK};
+use crate::tuning::wide::{BARRIER, LEAST_VARIABLES, MOST_PARTS, SHARED_SWEEP, SPEED, TELLING, TURN_PART, TURN_WORK};
 use crate::tuning::{GREEDY_SWEEPS, TURN_SWEEPS};
 use crate::value_tables::Energy;
 use std::ops::Range;
 
-/// Whether a whole device anneals one state of a core: where all threads of the CPU do, or where the shared memory of a
-/// multiprocessor has no room for one.
+/// Returns whether a whole device anneals one state of a core: where all threads of the CPU do, or where one state that
+/// all multiprocessors anneal is sooner good than many.
 pub(crate) fn suits(context: &SearchContext) -> bool {
     let is_free = !context.portable && context.population.is_none();
-    context.has_one_state() || is_free && context.is_large() && context.variables() >= MOST_SHARED
+    let least = LEAST_VARIABLES[usize::from(context.falls_into_parts())];
+    context.has_one_state() || is_free && context.is_large() && context.variables() >= least
 }
 
 /// Returns whether several devices anneal one state of a core together.
