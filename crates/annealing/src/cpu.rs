@@ -2,6 +2,7 @@
 
 mod child;
 mod growth;
+mod shared_ratings;
 mod states;
 
 pub(crate) use self::states::CpuPopulation;

@@ -3,14 +3,14 @@
 use super::heat_bath::{AllFunctions, HeatBath, RatingSource};
 use super::state::AnnealState;
 use crate::core::context::SearchContext;
-use crate::fang::boltzmann::Boltzmann;
 use crate::fang::{Order, Scratch, Uniform, assign_active_by, choose};
 use crate::rng::{below, mix};
 use crate::stop::Stop;
 use crate::threads;
+use crate::value_tables::ValueTables;
 
 /// Variables of a thread's turn in a sweep by all threads: some hundred microseconds.
-const TURN: usize = 1 << 10;
+pub(crate) const TURN: usize = 1 << 10;
 
 /// Where the random bits of a sweep come from.
 #[derive(Clone, Copy, Debug)]
@@ -55,15 +55,14 @@ fn classes(context: &SearchContext, order: u64) -> impl Iterator<Item = &[u32]> 
 
 /// The same sweep by all threads: as the variables of a class do not see each other, each takes the value that it takes
 /// in [`sweep`]. Returns by how much the state's energy changed, in the rows' units. `picks` is storage.
-pub(crate) fn sweep_together(
+pub(crate) fn sweep_together<R: TogetherSource>(
     context: &SearchContext,
-    boltzmann: Boltzmann,
+    bath: HeatBath<'_, R>,
     draws: SweepDraws,
     state: &mut AnnealState,
     picks: &mut Vec<u16>,
     stop: &Stop,
 ) -> Option<i64> {
-    let bath = HeatBath { tables: &context.tables, boltzmann, source: AllFunctions };
     let mut change = 0;
     for class in classes(context, draws.order) {
         picks.clear();
@@ -75,6 +74,7 @@ pub(crate) fn sweep_together(
             (!stop.is_set()).then(|| pulp::Arch::new().dispatch(turn))
         });
         change += turns.into_iter().sum::<Option<i64>>()?;
+        bath.source.follow(&context.tables, before, class, picks);
         for (&v, &pick) in class.iter().zip(&*picks) {
             let value = &mut state.values[v as usize];
             state.moves += u64::from(*value != pick);
@@ -85,16 +85,24 @@ pub(crate) fn sweep_together(
     Some(change)
 }
 
+/// Where ratings come from if all threads sweep a state.
+pub(crate) trait TogetherSource: RatingSource + Copy + Sync + Send {
+    /// The members of a class are about to leave their values for these.
+    fn follow(&self, _: &ValueTables, _: &AnnealState, _class: &[u32], _picks: &[u16]) {}
+}
+
+impl TogetherSource for AllFunctions {}
+
 /// Some variables of a class.
-struct Turn<'a> {
-    bath: HeatBath<'a>,
+struct Turn<'a, R> {
+    bath: HeatBath<'a, R>,
     state: &'a AnnealState,
     draw: u64,
     variables: &'a [u32],
     picks: &'a mut [u16],
 }
 
-impl pulp::WithSimd for Turn<'_> {
+impl<R: TogetherSource> pulp::WithSimd for Turn<'_, R> {
     type Output = i64;
 
     #[inline(always)]
@@ -125,8 +133,8 @@ impl pulp::WithSimd for Turn<'_> {
 
 /// The value that a variable takes in place of its own, and how much more that costs.
 #[inline(always)]
-fn pick_from(
-    bath: HeatBath<'_>,
+fn pick_from<R: RatingSource>(
+    bath: HeatBath<'_, R>,
     state: &AnnealState,
     variable: usize,
     draw: u64,
@@ -141,6 +149,7 @@ fn pick_from(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fang::boltzmann::Boltzmann;
     use crate::generate::generate;
     use crate::reduce::Reducer;
     use crate::rng::Rng;
@@ -169,7 +178,7 @@ mod tests {
                 let before = context.tables.energy(&one.values).total;
                 sweep(&context, bath, draws, &mut one, &mut Scratch::default(), &stop).expect("no stop is set");
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads");
-                let change = pool.install(|| sweep_together(&context, boltzmann, draws, &mut other, &mut picks, &stop));
+                let change = pool.install(|| sweep_together(&context, bath, draws, &mut other, &mut picks, &stop));
                 assert_eq!((&one.values, one.moves, one.ratings), (&other.values, other.moves, other.ratings));
                 assert_eq!(change, Some(context.tables.energy(&one.values).total - before), "{family}");
             }

@@ -214,6 +214,35 @@ impl MoveLayout {
         on_rows!(tables.rows(), entries => self.update_in(entries, moved, sums, of, watch));
     }
 
+    /// Calls `change` with each sum that a move changes, by its place, and with what is added to it.
+    #[inline(always)]
+    pub fn changes(&self, tables: &ValueTables, moved: ValueMove<'_>, change: impl FnMut(usize, i32)) {
+        on_rows!(tables.rows(), entries => self.changes_in(entries, moved, change));
+    }
+
+    #[inline(always)]
+    fn changes_in<E: RowEntry>(&self, entries: &[E], moved: ValueMove<'_>, mut change: impl FnMut(usize, i32)) {
+        let ValueMove { values, variable, value } = moved;
+        let [old, new] = [values[variable], value].map(u32::from);
+        for row in self.affected(variable) {
+            let first = row.base + row.shift(self, values);
+            let [before, after] = [old, new].map(|value| first + value * row.stride);
+            let (start, width) = (row.start as usize, row.width());
+            if let Some(sparse) = self.sparse.as_ref().filter(|_| width > 8) {
+                sparse.row(before, width).for_each(|(place, cost)| change(start + place, -cost));
+                sparse.row(after, width).for_each(|(place, cost)| change(start + place, cost));
+                continue;
+            }
+            let [gone, come] = [before, after].map(|at| &entries[at as usize..][..width]);
+            for (place, (gone, come)) in gone.iter().zip(come).enumerate() {
+                match come.cost() - gone.cost() {
+                    0 => {}
+                    by => change(start + place, by),
+                }
+            }
+        }
+    }
+
     #[inline(always)]
     fn update_in<E: RowEntry, W: FnMut(usize, i32, i32)>(
         &self,

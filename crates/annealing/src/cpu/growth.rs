@@ -2,20 +2,95 @@
 //! way. One begins where its parent is: regions of a second parent would be joined to it at places without
 //! number.
 
-use super::states::{Child, CpuPopulation, Growing};
+use super::shared_ratings::{SharedRatings, SharedSource};
+use super::states::{Child, CpuPopulation, Growing, Kept};
 use crate::core::context::SearchContext;
 use crate::core::crossover::PartitionCrossover;
 use crate::core::elite::Elite;
+use crate::core::layout::MoveLayout;
 use crate::error::Error;
+use crate::fang::Scratch;
 use crate::fang::boltzmann::Boltzmann;
 use crate::generation::{Generation, Offspring, decision};
-use crate::rating_cache::RatingCache;
+use crate::heat_bath::{AllFunctions, HeatBath};
+use crate::rating_cache::{CachedRatings, RatingCache};
 use crate::rng::{Rng, below, mix};
 use crate::state::AnnealState;
 use crate::stop::Stop;
-use crate::sweep::{SweepDraws, sweep_together};
-use crate::tuning::{GREEDY_SWEEPS, TURN_SWEEPS};
+use crate::sweep::{SweepDraws, sweep, sweep_together};
+use crate::tuning::{COOL, GREEDY_SWEEPS, TURN_SWEEPS};
 use crate::value_tables::Energy;
+use std::cell::RefCell;
+
+impl Growing {
+    /// Makes a sweep by all threads. Ratings are kept while the state is cool.
+    fn sweep(
+        &mut self,
+        context: &SearchContext,
+        boltzmann: Boltzmann,
+        draws: SweepDraws,
+        picks: &mut Vec<u16>,
+        stop: &Stop,
+    ) -> Option<i64> {
+        let tables = &context.tables;
+        let is_cool = self.last_moves.saturating_mul(COOL as u64) < context.variables() as u64;
+        let layout = if is_cool { context.layout(stop).ok()? } else { None };
+        let Some(layout) = layout else {
+            self.ratings = Kept::None;
+            let bath = HeatBath { tables, boltzmann, source: AllFunctions };
+            return sweep_together(context, bath, draws, &mut self.state, picks, stop);
+        };
+        if matches!(self.ratings, Kept::None) {
+            self.ratings = match rayon::current_num_threads() {
+                1 => Kept::alone(layout, self.total),
+                _ => Kept::Shared(SharedRatings::new(tables, layout, &self.state.values, stop).ok()?),
+            };
+        }
+        match &mut self.ratings {
+            Kept::Shared(ratings) => {
+                let bath = HeatBath { tables, boltzmann, source: SharedSource { layout, ratings } };
+                sweep_together(context, bath, draws, &mut self.state, picks, stop)
+            }
+            Kept::Alone(ratings) => {
+                let before = ratings.total;
+                let cell = RefCell::new(std::mem::take(ratings));
+                let bath = HeatBath { tables, boltzmann, source: CachedRatings { layout, ratings: &cell } };
+                let swept = pulp::Arch::new().dispatch(Alone { context, bath, draws, state: &mut self.state, stop });
+                *ratings = cell.into_inner();
+                swept.map(|()| before.zip(ratings.total).map_or(0, |(before, after)| after - before))
+            }
+            Kept::None => None,
+        }
+    }
+}
+
+impl Kept {
+    /// Returns ratings of which none is known. `total` is the state's energy if nothing is rounded.
+    fn alone(layout: &MoveLayout, total: Option<i64>) -> Kept {
+        let mut ratings = RatingCache::default();
+        ratings.forget(layout);
+        ratings.total = total;
+        Kept::Alone(ratings)
+    }
+}
+
+/// A sweep by one thread, for the vector units of the machine that it is made on.
+struct Alone<'a> {
+    context: &'a SearchContext,
+    bath: HeatBath<'a, CachedRatings<'a>>,
+    draws: SweepDraws,
+    state: &'a mut AnnealState,
+    stop: &'a Stop,
+}
+
+impl pulp::WithSimd for Alone<'_> {
+    type Output = Option<()>;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Option<()> {
+        sweep(self.context, self.bath, self.draws, self.state, &mut Scratch::default(), self.stop)
+    }
+}
 
 impl CpuPopulation {
     /// Goes on with the child of a slot, for a turn at most.
@@ -41,7 +116,9 @@ impl CpuPopulation {
             let boltzmann = if greedy { Boltzmann::GREEDY } else { step() };
             let number = decision::PASSES + 2 * u64::from(pass);
             let draws = SweepDraws { order: mix(group, number), values: mix(mix(key, number), 0) };
-            let swept = sweep_together(context, boltzmann, draws, &mut growing.state, &mut picks, stop);
+            let before = growing.state.moves;
+            let swept = growing.sweep(context, boltzmann, draws, &mut picks, stop);
+            growing.last_moves = growing.state.moves - before;
             growing.total = swept.and_then(|change| Some(growing.total? + change));
             if swept.is_none() {
                 break;
@@ -106,7 +183,7 @@ impl CpuPopulation {
             *total
         };
         let total = (context.tables.shift == 0).then_some(total);
-        Ok(Growing { plan: generation.plan(key), state, sweeps: 0, total })
+        Ok(Growing { plan: generation.plan(key), state, sweeps: 0, total, ratings: Kept::None, last_moves: u64::MAX })
     }
 }
 
@@ -118,6 +195,34 @@ mod tests {
     use crate::reduce::Reducer;
     use fangs_testing::cores::price;
     use std::sync::Arc;
+
+    #[test]
+    fn one_thread_makes_the_child_that_several_make() {
+        let settings = [("n", "1500"), ("d", "4"), ("functions", "4500")];
+        let network = generate("large-sparse", &settings, 5).expect("a family");
+        let problem = Arc::new(Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
+        let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1)).into_vast();
+        let made = [1, 3].map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+            pool.install(|| {
+                let (mut population, mut told) = (CpuPopulation::default(), Vec::new());
+                population.open(&context, 1, &[]).expect("the host works");
+                population.heat(steps(context.schedule)).expect("the host works");
+                let generation = Generation { draw: 3, sweeps: 90, ..Generation::default() };
+                loop {
+                    let offspring = population.make_offspring(&context, &generation, 0..1, &Stop::new());
+                    let offspring = offspring.expect("the host works");
+                    told.extend(offspring.best.iter().map(|elite| elite.energy));
+                    if offspring.made == 1 {
+                        let _ = population.replace(&context, &generation).expect("the host works");
+                        return (told, population.top(1).expect("the host works")[0].values.clone());
+                    }
+                }
+            })
+        });
+        assert_eq!(made[0], made[1]);
+        assert!(made[0].0.len() > 4, "it tells of better ones on the way");
+    }
 
     #[test]
     fn children_grow_turn_by_turn_and_none_is_worse_than_its_parent() {

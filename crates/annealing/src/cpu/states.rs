@@ -1,5 +1,6 @@
 //! The population on the CPU, and the children that it makes.
 
+use super::shared_ratings::SharedRatings;
 use crate::core::elite::Elite;
 use crate::fang::boltzmann::Boltzmann;
 use crate::generation::ChildPlan;
@@ -36,6 +37,15 @@ pub(super) struct Child {
     pub rated: u64,
 }
 
+/// The ratings of a child in the making.
+#[derive(Debug)]
+pub(super) enum Kept {
+    None,
+    /// Of one thread alone.
+    Alone(RatingCache),
+    Shared(SharedRatings),
+}
+
 /// A child in the making.
 #[derive(Debug)]
 pub(super) struct Growing {
@@ -45,6 +55,10 @@ pub(super) struct Growing {
     pub sweeps: u32,
     /// The energy, where nothing is rounded.
     pub total: Option<i64>,
+    /// The state's ratings, as long as few visits change a value.
+    pub ratings: Kept,
+    /// Moves of the last sweep.
+    pub last_moves: u64,
 }
 
 impl CpuPopulation {
