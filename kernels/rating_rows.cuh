@@ -1,5 +1,5 @@
-// Rows of ratings that are kept from visit to visit, in the units of the functions' rows. A visit reads one row instead of
-// one for each function, and a move changes the rows of the neighbours.
+// Rows of ratings that are kept from visit to visit, in the units of the functions' rows. A visit reads one row instead
+// of one for each function, and a move changes the rows of the neighbours.
 #pragma once
 #include "state_lanes.cuh"
 

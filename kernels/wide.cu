@@ -1,6 +1,7 @@
 // One state over the whole device: all blocks visit the variables of a color class together, then wait for each other,
-// or end. Values lie in global memory. Only the second-level cache is the same for all blocks: those that wait read and
-// write values there (`volatile`). Equal, bit for bit, to a child that all threads of the CPU make (`sweep_together`).
+// or end. Values and ratings lie in global memory. Only the second-level cache is the same for all blocks: those that
+// wait read and write there (`volatile`, `__ldcg`, atomics). Equal, bit for bit, to a child that all threads of the CPU
+// make (`sweep_together`).
 #include "constants.cuh"
 #include "crossover.cuh"
 #include "rating_rows.cuh"
@@ -67,7 +68,7 @@ struct Kept {
 template <class T> __device__ __forceinline__ u32 row_at(const uint4 &info) { return info.z * 4 / T::UNIT; }
 template <class T> __device__ __forceinline__ u32 units_of(const uint4 &info) { return quads_of(info) * 4 / T::UNIT; }
 
-// Calls `f` for all effects on a variable's row, with the variables that move.
+// Calls `f` with all effects on the row of a variable, and with the variable that moves for each.
 template <bool HALF, class F> __device__ __forceinline__ void each_effect(const Core &core, u32 v, F f) {
     constexpr u32 QUADS = HALF ? 2 : 1;
     const uint4 info = __ldg(core.info + v);
@@ -103,14 +104,14 @@ template <bool HALF> __global__ void __launch_bounds__(256) count_effects(Core c
         each_effect<HALF>(core, v, [&](u32 moving, const uint4 &) { atomicAdd(&effects_of[moving].y, 1); });
 }
 
-// Reserves places for them. `reserved` is 0 before.
+// Reserves places for the effects of each variable, whose counts begin at 0 again. `reserved` is 0 before.
 __global__ void __launch_bounds__(256) place_effects(Core core, uint2 *effects_of, u32 *reserved) {
     const u32 v = blockIdx.x * blockDim.x + threadIdx.x;
     if (v >= core.variables) return;
     effects_of[v] = make_uint2(atomicAdd(reserved, effects_of[v].y), 0);
 }
 
-// Writes them and counts them again. `owners` are the parts of variables.
+// Writes the effects and counts them again. `owners` are the parts of the variables, if there are several.
 template <bool HALF>
 __global__ void __launch_bounds__(256) write_effects(Core core, uint2 *effects_of, uint4 *effects, const u8 *owners) {
     const u32 v = blockIdx.x * blockDim.x + threadIdx.x;
@@ -152,7 +153,8 @@ struct Move {
     u32 effects, count, values;
 };
 
-// The moves of a block's visits. All threads of the block call `begin`, `follow` and `end`, one after the other.
+// The moves of a block's visits. All threads of the block call `begin` once, then `follow` after visits; if more visits
+// come, `end` in between.
 template <int THREADS> struct Moves {
     u32 count, all;
     Move moves[THREADS];
@@ -169,8 +171,8 @@ template <int THREADS> struct Moves {
 
     // Adds to the rows that depend on the moved variables the difference between new and old values. The sums of a
     // unit's entries may go below zero on the way; modulo 2^64 the end is right.
-    template <class T, class V> __device__ __forceinline__ void follow(const Core &core, const Kept &kept,
-                                                                       const Values<V> &x) {
+    template <class T, class V>
+    __device__ __forceinline__ void follow(const Core &core, const Kept &kept, const Values<V> &x) {
         // units of a row at a time
         constexpr u32 PARTS = T::NV * T::Q < 32 ? T::NV * T::Q : 32;
         __syncthreads();
@@ -222,7 +224,8 @@ template <class T> struct Member {
         const uint4 *const row = (const uint4 *)kept.rows[kept.part] + row_at<T>(info);
         uint4 sums[T::Q];
 #pragma unroll
-        for (int j = 0; j < T::Q; j++) sums[j] = __ldcg(row + min((u32)(lanes.part() * T::Q + j), units_of<T>(info) - 1));
+        for (int j = 0; j < T::Q; j++)
+            sums[j] = __ldcg(row + min((u32)(lanes.part() * T::Q + j), units_of<T>(info) - 1));
         const u32 before = x[variable];
         int ratings[T::N];
         ratings_of(lanes, domain_of(info), sums, ratings);
@@ -298,7 +301,8 @@ __device__ __forceinline__ void send(const PartVisits &it, u32 blocks) {
 // Makes a part's visits of one color class. The first blocks visit the border, because other parts wait for it.
 template <int NV, int NN, int Q, bool HALF, class V>
 __global__ void __launch_bounds__(256)
-    visits_of_part(Core core, V *values, const __grid_constant__ Kept kept, Step step, PartVisits it, Outcome *outcome) {
+    visits_of_part(Core core, V *values, const __grid_constant__ Kept kept, Step step, PartVisits it,
+                   Outcome *outcome) {
     using T = StateLanes<NV, NN, Q, HALF>;
     __shared__ Moves<256> moves;
     const u32 each = blockDim.x / T::LANES, blocks = max((it.border_end - it.begin + each - 1) / each, 1u);

@@ -1,5 +1,5 @@
-//! The ratings of a state that all threads sweep, kept from visit to visit as in [`RatingCache`]: a visit reads one row,
-//! and after a class all threads add what its moves change. The sums are the same integers in any order.
+//! The ratings of a state that all threads sweep, kept from visit to visit as in [`RatingCache`]. A visit reads one
+//! row, and after a class all threads add what its moves change. The sums are the same integers in any order.
 //!
 //! [`RatingCache`]: crate::rating_cache::RatingCache
 

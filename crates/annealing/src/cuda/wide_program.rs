@@ -123,8 +123,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The shape for a core on a device: a launch makes the visits of one class if the device has one thread or none for
-    /// each, and whole sweeps otherwise.
+    /// The shape for a core on a device: a launch makes the visits of one class if the device has one thread or none
+    /// for each, and whole sweeps otherwise.
     pub fn of(cuda: &Device, context: &SearchContext) -> Shape {
         let row = context.row_shape().with_ratings();
         Shape {
