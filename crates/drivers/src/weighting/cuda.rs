@@ -3,7 +3,8 @@
 #![allow(unsafe_code, reason = "structures that kernels take")]
 
 use super::ConstraintWeighting;
-use super::walk::{IncidenceLists, WeightingProgress};
+use super::incidences::IncidenceLists;
+use super::walk::WeightingProgress;
 use crate::core::context::SearchContext;
 use crate::core::cuda::{Device, Uploads, unfit};
 use crate::device::shared::device_structs;

@@ -2,7 +2,8 @@
 //! GPU they are skipped.
 
 use super::ConstraintWeighting;
-use super::walk::{IncidenceLists, WeightingProgress, without_forbidden};
+use super::incidences::{IncidenceLists, without_forbidden};
+use super::walk::WeightingProgress;
 use crate::core::context::SearchContext;
 use crate::device::Cuda;
 use crate::generate::generate;

@@ -3,19 +3,21 @@
 //! end (Morris's breakout method, 1993; for clauses Thornton's PAWS, 2004, and Lei and Cai's SATLike, 2018). A move is
 //! one of a variable of a violated function.
 
+use super::incidences::{IncidenceLists, WalkInput, sums_of};
 use crate::device::shared::{constants, device_structs};
 use crate::error::Error;
 use crate::rng::{below, mix};
 use crate::stop::Stop;
 use crate::tuning::walks::LOOK_EVERY;
 use crate::tuning::weighting::{IMPROVED, LONGEST, LOOKED_AT, PHASE, PRESSURES, REST, ROW_WORK, SMOOTHING, VALUE_WORK};
-use crate::value_tables::{Incidence, RowEntry, ValueTables, on_rows};
+use crate::value_tables::{RowEntry, ValueTables, on_rows};
 use crate::walks::search::{Limit, Progress, Walk};
-use std::ops::Range;
 
 /// What a step draws beside what it looks at: a violated function, and how long a variable rests.
 const AT_RANDOM: u64 = 1 << 8;
 const RESTING: u64 = AT_RANDOM + 1;
+/// What the weight of a value in a focused step is a part of.
+const FOCUS: u64 = 1 << 40;
 /// A walk is over after so many: they are counted in 32 bits.
 const LAST: u32 = 1 << 30;
 const NOWHERE: u32 = u32::MAX;
@@ -27,69 +29,6 @@ pub(super) fn declared() -> String {
         u64: AT_RANDOM, RESTING;
         i64: PRESSURES;
     }
-}
-
-/// Who reads what: the functions of a core with their variables, all of them copied into rows.
-#[derive(Debug, Default)]
-pub(crate) struct IncidenceLists {
-    /// First incidence of each function, and the end.
-    pub starts: Vec<u32>,
-    /// The variables and incidences of all.
-    pub incidences: Vec<(u32, Incidence)>,
-}
-
-impl IncidenceLists {
-    #[cfg(test)]
-    pub fn new(tables: &ValueTables) -> Self {
-        IncidenceLists::until(tables, &Stop::new()).expect("no stop is set")
-    }
-
-    /// Those of a core.
-    ///
-    /// # Errors
-    /// [`Error::Stopped`].
-    pub fn until(tables: &ValueTables, stop: &Stop) -> Result<Self, Error> {
-        let (mut starts, mut incidences) = (Vec::new(), Vec::new());
-        for item in stop.each(tables.incidences_by_function(stop)?) {
-            let (function, variable, incidence) = item?;
-            starts.resize(function as usize + 1, incidences.len() as u32);
-            incidences.push((variable, incidence));
-        }
-        starts.resize(tables.problem.functions.len() + 1, incidences.len() as u32);
-        Ok(IncidenceLists { starts, incidences })
-    }
-
-    fn of(&self, function: u32) -> &[(u32, Incidence)] {
-        &self.incidences[self.starts[function as usize] as usize..self.starts[function as usize + 1] as usize]
-    }
-}
-
-/// Where the sums of a variable's values stand: as its unary row does among the entries.
-fn sums_of(tables: &ValueTables, variable: u32) -> Range<usize> {
-    let first = tables.unary_at(variable as usize) as usize;
-    first..first + tables.width[variable as usize] as usize
-}
-
-/// What a walk walks on.
-#[derive(Clone, Copy)]
-pub(crate) struct WalkInput<'a> {
-    pub tables: &'a ValueTables,
-    pub incidences: &'a IncidenceLists,
-}
-
-/// Gives variables whose value is forbidden by itself their cheapest one: walks never take such values.
-///
-/// # Errors
-/// [`Error::Stopped`].
-pub(crate) fn without_forbidden(tables: &ValueTables, mut values: Vec<u16>, stop: &Stop) -> Result<Vec<u16>, Error> {
-    for item in stop.each(values.iter_mut().enumerate()) {
-        let (v, value) = item?;
-        let unary = &tables.unary(v)[..tables.domain(v)];
-        if unary[usize::from(*value)] >= tables.hard {
-            *value = (0..unary.len()).min_by_key(|&value| unary[value]).unwrap_or(0) as u16;
-        }
-    }
-    Ok(values)
 }
 
 device_structs! {
@@ -109,7 +48,8 @@ device_structs! {
         pub moves: u64,
         pub looked_at: u64,
         step: u32,
-        /// Places without a better move, and how many there are when the phase ends.
+        /// Places without a better move, and how many there are when the phase ends; 0 if the walk is
+        /// [focused](WeightingProgress::focused).
         stuck: u32,
         pub(crate) phase_end: u32,
         phases: u32,
@@ -134,6 +74,17 @@ impl WeightingProgress {
             fewest,
             ..WeightingProgress::default()
         }
+    }
+
+    /// Returns the progress of a walk that is focused until nothing is violated: no weight rises, and a step changes a
+    /// variable of one violated function at random, the less likely the more functions the new value violates (Balint
+    /// and Schöning's probSAT, 2012). Only walks on the CPU are focused.
+    pub fn focused(key: u64) -> Self {
+        WeightingProgress { phase_end: 0, ..WeightingProgress::new(key, false) }
+    }
+
+    fn is_focused(&self) -> bool {
+        self.phase_end == 0
     }
 
     /// The same in the place of another, whose moves count on.
@@ -244,6 +195,9 @@ impl WeightingWalk {
     /// step.
     fn note(&mut self, input: WalkInput) {
         if (self.violated.len() as u32) < self.progress.fewest {
+            if self.violated.is_empty() && self.progress.is_focused() {
+                self.progress.phase_end = PHASE;
+            }
             self.progress.fewest = self.violated.len() as u32;
             self.best.copy_from_slice(&self.values);
             if self.progress.fewest == 0 {
@@ -278,6 +232,34 @@ impl WeightingWalk {
             self.assign(input, draw, v, value);
         }
         Ok(())
+    }
+
+    /// One step of a focused walk.
+    fn focus(&mut self, input: WalkInput, draw: u64) {
+        let tables = input.tables;
+        let function = self.violated[below(mix(draw, AT_RANDOM), self.violated.len() as u64) as usize];
+        let (mut total, mut choice) = (0, None);
+        for &(v, _) in input.incidences.of(function) {
+            let (domain, held) = (tables.domain(v as usize), self.values[v as usize]);
+            let (sums, unary) = (&self.hard[sums_of(tables, v)][..domain], &tables.unary(v as usize)[..domain]);
+            for (value, (&violated, &own)) in (0u16..).zip(sums.iter().zip(unary)) {
+                if value == held || own >= tables.hard {
+                    continue;
+                }
+                // all weights are 1: `violated` counts functions
+                let weight = (FOCUS / (10 * violated as u64 + 9).pow(2)).max(1);
+                total += weight;
+                // each is chosen with its weight's part of the total
+                if below(mix(mix(draw, u64::from(v)), u64::from(value)), total) < weight {
+                    choice = Some((v, value));
+                }
+            }
+            self.progress.looked_at += domain as u64;
+            self.work += VALUE_WORK * (ROW_WORK + domain as u64);
+        }
+        if let Some((v, value)) = choice {
+            self.assign(input, draw, v, value);
+        }
     }
 
     /// Rates a variable's moves; costs count once there was an allowed assignment.
@@ -460,6 +442,10 @@ impl Walk<WeightingProgress, IncidenceLists> for WeightingWalk {
             let ended = match self.violated.is_empty() {
                 true => {
                     self.improve(input, draw);
+                    Ok(())
+                }
+                false if self.progress.is_focused() => {
+                    self.focus(input, draw);
                     Ok(())
                 }
                 false => self.repair(input, draw, stop),

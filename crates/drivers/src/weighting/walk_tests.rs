@@ -1,5 +1,6 @@
 //! Walks against sums counted again.
 
+use super::super::incidences::without_forbidden;
 use super::*;
 use crate::rng::Rng;
 use fangs_testing::cores::{assignment, price, random_dense};
@@ -39,7 +40,10 @@ fn sums_and_violations_are_those_counted_again() {
         let begin = without_forbidden(&tables, assignment(&problem, &mut rng), &Stop::new());
         let begin = begin.expect("no stop is set");
         // phases end often
-        let progress = WeightingProgress { phase_end: 20, ..WeightingProgress::new(rng.draw(), case % 2 == 0) };
+        let progress = match case % 3 {
+            2 => WeightingProgress::focused(rng.draw()),
+            _ => WeightingProgress { phase_end: 20, ..WeightingProgress::new(rng.draw(), case % 2 == 0) },
+        };
         let mut walk = WeightingWalk::new(input, begin, progress);
         for _ in 0..5 {
             let worked = walk.walk(&tables, &incidences, Limit { steps: u32::MAX, work: 10_000 }, &Stop::new());
@@ -59,4 +63,27 @@ fn sums_and_violations_are_those_counted_again() {
         }
     }
     assert!(heavy > 50 && solved > 500 && cheaper > 300, "{heavy} {solved} {cheaper}");
+}
+
+#[test]
+fn a_focused_walk_solves_a_formula_and_counts_costs_then() {
+    let network = crate::generate::generate("sat", &[("n", "400"), ("clauses", "1600")], 5).expect("a family");
+    let problem = Arc::new(crate::reduce::Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
+    let tables = ValueTables::new(&problem, price(&problem));
+    let incidences = IncidenceLists::new(&tables);
+    let input = WalkInput { tables: &tables, incidences: &incidences };
+    let mut walk = WeightingWalk::new(input, vec![0; tables.variables()], WeightingProgress::focused(3));
+    assert!(!walk.violated.is_empty() && walk.progress.is_focused());
+    let mut turns = 0;
+    while walk.progress.is_focused() {
+        let _ = walk.walk(&tables, &incidences, Limit { steps: 1000, work: u64::MAX }, &Stop::new());
+        assert!(walk.heavy.is_empty() || !walk.progress.is_focused(), "no weight rises before");
+        compare(input, &walk, turns);
+        turns += 1;
+        assert!(turns < 1000, "no solution");
+    }
+    let first = walk.progress.cheapest;
+    let _ = walk.walk(&tables, &incidences, Limit { steps: 100_000, work: u64::MAX }, &Stop::new());
+    assert_eq!(tables.energy(walk.best()).violations, 0);
+    assert!(walk.progress.fewest == 0 && walk.progress.cheapest < first, "{first}");
 }
