@@ -102,8 +102,7 @@ impl Annealing {
     }
 
     /// Leaves the one state of a device for a population if that is due: many states whose parts are put together come
-    /// further than one in the end. A population finds no sooner what one state has found, so that one comes first. The
-    /// kernels are compiled meanwhile.
+    /// further in the end, but one is far ahead at first. The population's kernels are compiled meanwhile.
     pub(super) fn leave_one_state(&mut self, context: &SearchContext, stop: &Stop) -> Result<(), DeviceError> {
         let Some(device) = self.device.as_ref().filter(|_| self.population.is_together(context)) else { return Ok(()) };
         let time = self.work / self.population.speed(context).max(1);
@@ -111,11 +110,8 @@ impl Annealing {
         if !is_due || context.portable || !context.falls_into_parts() {
             return Ok(());
         }
-        let source = population_kernels(device, context);
-        let is_ready = match source {
-            Some(source) => device.poll(&source, Duration::ZERO)?.is_some(),
-            None => false,
-        };
+        let Some(source) = population_kernels(device, context) else { return Ok(()) };
+        let is_ready = device.poll(&source, Duration::ZERO)?.is_some();
         if !is_ready || context.regions(stop).is_err() || context.forests(stop).is_err() {
             return Ok(());
         }

@@ -40,11 +40,14 @@ impl Growing {
             let bath = HeatBath { tables, boltzmann, source: AllFunctions };
             return sweep_together(context, bath, draws, &mut self.state, picks, stop);
         };
-        if matches!(self.ratings, Kept::None) {
-            self.ratings = match rayon::current_num_threads() {
-                1 => Kept::alone(layout, self.total),
-                _ => Kept::Shared(SharedRatings::new(tables, layout, &self.state.values, stop).ok()?),
-            };
+        let is_alone = rayon::current_num_threads() == 1;
+        match self.ratings {
+            Kept::None if is_alone => self.ratings = Kept::alone(layout, self.total),
+            Kept::Shared(_) => {}
+            Kept::Alone(_) if is_alone => {}
+            Kept::None | Kept::Alone(_) => {
+                self.ratings = Kept::Shared(SharedRatings::new(tables, layout, &self.state.values, stop).ok()?);
+            }
         }
         match &mut self.ratings {
             Kept::Shared(ratings) => {

@@ -15,22 +15,21 @@ pub fn first_kernels(cuda: &Device, context: &SearchContext, has_partners: bool)
     if wide::suits(context) {
         return Some(wide_program::source_of(cuda, context, has_partners && wide::is_shared(context)));
     }
-    Some(kernels_of(launch_block(cuda, context)))
+    let (launch_shape, block) = first_block(cuda, context);
+    Some(launch_shape.source(block))
 }
 
 /// Returns the kernels of a population of many states; `None` if a state is too long for a multiprocessor.
 pub(crate) fn population_kernels(cuda: &Device, context: &SearchContext) -> Option<Source> {
-    Some(launch_block(cuda, context)).filter(|(_, block)| block.fits(&cuda.info)).map(kernels_of)
+    let (launch_shape, block) = first_block(cuda, context);
+    block.fits(&cuda.info).then(|| launch_shape.source(block))
 }
 
-fn launch_block(cuda: &Device, context: &SearchContext) -> (LaunchShape, Block) {
+/// Returns how the first population of many states on a core is cut.
+fn first_block(cuda: &Device, context: &SearchContext) -> (LaunchShape, Block) {
     let launch_shape = LaunchShape::of(context, context.row_shape());
     let states = context.population.unwrap_or(0) as u32;
     (launch_shape, launch_shape.block(&cuda.info, states, Overrides::default()))
-}
-
-fn kernels_of((launch_shape, block): (LaunchShape, Block)) -> Source {
-    launch_shape.source(block)
 }
 
 /// Whether a device has them, or takes them from the cache; else they are compiled from now on.
