@@ -94,7 +94,7 @@ impl Annealing {
     ) -> Result<(), DeviceError> {
         if let Phase::Open { sweeps } = self.phase {
             self.phase = match sweeps {
-                // each anneal as long as all before it together, as an end of one is what is told
+                // each anneal is as long as all before it together: better states are reported at its end
                 _ if self.population.is_together(context) && sweeps < LONG_SWEEPS => Phase::Open { sweeps: 2 * sweeps },
                 _ if self.climbs(context) => Phase::Climb { sweeps: 2 * sweeps },
                 FIRST_SWEEPS => self.opening(context),

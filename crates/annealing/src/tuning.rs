@@ -104,7 +104,8 @@ pub mod wide {
     /// 300x300 2664486 and 2714252 after 5 s (results/notes/search-cuda.md).
     pub const LEAST_VARIABLES: [usize; 2] = [8_000, 20_000];
     /// The nanoseconds for each variable after which many states follow one if parts fall apart. On an H200 a grid of
-    /// 200x200 has 1175877 after 4 s with many states from 1 s on, 1179056 with one state, 1182625 with many alone.
+    /// 200x200 has 1175877 after 4 s with many states from 1 s on (which began at no temperature by a mistake),
+    /// 1179056 with one state, 1182625 with many alone.
     pub const ONE_STATE_TIME: u64 = 25_000;
     /// Work that a device does in the time that a core of the CPU does one unit, and nanoseconds of a barrier for
     /// all blocks. Both are estimates: 66, 27 and 21 microseconds a sweep were seen at 10^6, 10^5 and 30000 variables.

@@ -199,12 +199,16 @@ mod tests {
     use fangs_testing::cores::price;
     use std::sync::Arc;
 
-    #[test]
-    fn one_thread_makes_the_child_that_several_make() {
-        let settings = [("n", "1500"), ("d", "4"), ("functions", "4500")];
+    fn vast() -> SearchContext {
+        let settings = [("n", "2000"), ("d", "4"), ("functions", "6000")];
         let network = generate("large-sparse", &settings, 5).expect("a family");
         let problem = Arc::new(Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
-        let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1)).into_vast();
+        SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1)).into_vast()
+    }
+
+    #[test]
+    fn one_thread_makes_the_child_that_several_make() {
+        let context = vast();
         let made = [1, 3].map(|threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
             pool.install(|| {
@@ -229,10 +233,7 @@ mod tests {
 
     #[test]
     fn children_grow_turn_by_turn_and_none_is_worse_than_its_parent() {
-        let settings = [("n", "2000"), ("d", "4"), ("functions", "6000")];
-        let network = generate("large-sparse", &settings, 5).expect("a family");
-        let problem = Arc::new(Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
-        let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1)).into_vast();
+        let context = vast();
         let (mut population, mut rng) = (CpuPopulation::default(), Rng::new(2));
         population.open(&context, 1, &[]).expect("the host works");
         population.heat(steps(context.schedule)).expect("the host works");

@@ -114,12 +114,12 @@ impl LocalSearch for ConstraintWeighting {
         if !turn.progress.iter().any(WeightingProgress::is_over) {
             return Ok(Vec::new());
         }
-        let tables = &turn.context.tables;
+        let (tables, kinds) = (&turn.context.tables, kinds(turn.context));
         let begin = |(slot, mut rng): (usize, Rng)| {
             turn.stop.check()?;
             let mut random = || (0..tables.variables()).map(|v| rng.index(tables.domain(v)) as u16).collect();
             let values = turn.pool.elites().get(slot).map_or_else(&mut random, |elite| elite.values.clone());
-            let progress = match slot % kinds(turn.context) {
+            let progress = match slot % kinds {
                 FOCUSED if !turn.on_device => WeightingProgress::focused(rng.draw()),
                 _ => WeightingProgress::new(rng.draw(), slot % 2 == 1),
             };
