@@ -5,7 +5,7 @@ use super::on_device::{self, OnDevice};
 use super::prepared::{Marginals, Prepared, Tabled};
 use super::propagate::{Planned, Posteriors, Propagated, Trouble};
 use super::sliced::Sliced;
-use crate::algebra::{OfNumbers, SumProduct, WideSumProduct};
+use crate::algebra::{OfNumbers, SumMax, SumProduct, WideSumProduct};
 use crate::elimination::Gpu;
 use crate::error::Error;
 use crate::model::{ROUNDOFF, Scaled};
@@ -38,8 +38,9 @@ impl Prepared {
                 Err(NotThere::Trouble(why)) => trouble = Some(why),
             }
         }
-        let found = match self.run_here(tree, SumProduct, stop) {
-            Err(Trouble::Narrow) => self.run_here(tree, WideSumProduct, stop)?,
+        // as the largest sums have it: numbers of their own would compile all of elimination twice more
+        let found = match self.run_here(tree, SumMax { numbers: SumProduct, max: false }, stop) {
+            Err(Trouble::Narrow) => self.run_here(tree, SumMax { numbers: WideSumProduct, max: false }, stop)?,
             done => done?,
         };
         Ok(Marginals { trouble, ..self.result(tree, found) })

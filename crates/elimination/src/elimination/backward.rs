@@ -8,6 +8,7 @@
 
 use super::executor::Task;
 use super::plan::{Source, Step};
+use super::vectors;
 use crate::algebra::{Division, Semiring};
 use crate::error::Error;
 use crate::model::Odometer;
@@ -172,7 +173,7 @@ fn join<S: Division>(
         };
         let vectorised = Vectorised { operands: &operands, value, tiles: &tiles, semiring, stop, slice: &mut slice };
         if S::HAS_VECTORS {
-            pulp::Arch::new().dispatch(vectorised)
+            vectors::dispatch(vectorised)
         } else {
             vectorised.run()
         }

@@ -38,6 +38,7 @@ pub mod testing;
 #[cfg(test)]
 pub(crate) mod tests;
 mod value_bounds;
+mod vectors;
 
 #[doc(hidden)]
 pub use cuda::{Back, EMULATED, EmulatedMachine};

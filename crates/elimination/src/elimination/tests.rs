@@ -203,12 +203,12 @@ fn join_is_the_minimum_of_the_sums<E: CostEntry>(rng: &mut Rng, domains: &[u32],
     let tables = inputs.iter().map(|(scope, table)| (&scope[..], &table[..]));
     let join = Join::new(shape, &output, domains, tables, MinSum { cap: E::from_cost(cap) });
     let mut made = vec![E::default(); size(&output)];
-    // in two parts, as threads do it
+    // in two parts, as threads do it, one as on an old processor
     let tiles = made.len() / join.tile();
     let split = rng.index(tiles + 1);
     let (before, after) = made.split_at_mut(split * join.tile());
     join.run(split, after);
-    join.run(0, before);
+    join.run_by_scalars(0, before);
     let mut digits = vec![0usize; domains.len()];
     for (index, &made) in made.iter().enumerate() {
         let mut rest = index;

@@ -24,6 +24,7 @@ use super::expand::{PAD, Run};
 use super::join::{Join, Lane, Operand, Single, Slabs};
 use super::shape::{LANES, Shape, VALUES};
 use crate::algebra::{Entry, Semiring, TERMS};
+use crate::elimination::vectors;
 
 /// Outputs computed together, accumulators in registers.
 const BLOCK: usize = PAD;
@@ -37,14 +38,21 @@ impl<S: Semiring> Join<'_, S> {
     /// Computes whole tiles, the first being number `first` of the output.
     pub fn run(&self, first: usize, out: &mut [S::Entry]) {
         if S::HAS_VECTORS {
-            pulp::Arch::new().dispatch(Vectorised { join: self, first, out });
+            vectors::dispatch(Vectorised { join: self, first, out });
         } else {
-            self.tiles(first, out);
+            self.tiles::<false>(first, out);
         }
     }
 
+    /// The same as on a processor without vector instructions.
+    #[cfg(test)]
+    pub fn run_by_scalars(&self, first: usize, out: &mut [S::Entry]) {
+        pulp::WithSimd::with_simd(Vectorised { join: self, first, out }, pulp::Scalar::new());
+    }
+
+    /// Several values of the eliminated variable in one pass where `SEVERAL`, otherwise one.
     #[inline(always)]
-    fn tiles(&self, first: usize, out: &mut [S::Entry]) {
+    fn tiles<const SEVERAL: bool>(&self, first: usize, out: &mut [S::Entry]) {
         let Shape { tile, domain, .. } = self.shape;
         let mut cursor = Cursor::new(self, first);
         let mut base = vec![self.semiring.one(); (self.levels.len() + 1) * domain];
@@ -69,8 +77,8 @@ impl<S: Semiring> Join<'_, S> {
             let mut from = 0;
             while from < domain {
                 let values = match domain - from {
-                    VALUES.. => VALUES,
-                    2.. => 2,
+                    VALUES.. if SEVERAL => VALUES,
+                    2.. if SEVERAL => 2,
                     _ => 1,
                 };
                 let mut slabs = [(&[][..], 0); LANES];
@@ -84,8 +92,8 @@ impl<S: Semiring> Join<'_, S> {
                 }
                 let base = &base[from..];
                 match values {
-                    VALUES => self.pass::<VALUES>(base, &cursor.offsets, from, &mut bases, &slabs, least),
-                    2 => self.pass::<2>(base, &cursor.offsets, from, &mut bases, &slabs, least),
+                    VALUES if SEVERAL => self.pass::<VALUES>(base, &cursor.offsets, from, &mut bases, &slabs, least),
+                    2 if SEVERAL => self.pass::<2>(base, &cursor.offsets, from, &mut bases, &slabs, least),
                     _ => self.pass::<1>(base, &cursor.offsets, from, &mut bases, &slabs, least),
                 }
                 from += values;
@@ -283,6 +291,11 @@ impl<S: Semiring> pulp::WithSimd for Vectorised<'_, '_, S> {
 
     #[inline(always)]
     fn with_simd<V: pulp::Simd>(self, _: V) {
-        self.join.tiles(self.first, self.out);
+        if V::IS_SCALAR {
+            // for processors from before 2013: a third of the code
+            self.join.tiles::<false>(self.first, self.out);
+        } else {
+            self.join.tiles::<true>(self.first, self.out);
+        }
     }
 }
