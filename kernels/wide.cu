@@ -1,7 +1,7 @@
-// One state over the whole device: all blocks visit the variables of a color class together, then wait for each other,
-// or end. Values and ratings lie in global memory. Only the second-level cache is the same for all blocks: those that
-// wait read and write there (`volatile`, `__ldcg`, atomics). Equal, bit for bit, to a child that all threads of the CPU
-// make (`sweep_together`).
+// Children of one state over the whole device: all blocks of a child visit the variables of a color class together, then
+// wait for each other, or end. Values and ratings lie in global memory. Only the second-level cache is the same for all
+// blocks: those that wait read and write there (`volatile`, `__ldcg`, atomics). Equal, bit for bit, to a child that all
+// threads of the CPU make (`sweep_together`).
 #include "constants.cuh"
 #include "crossover.cuh"
 #include "rating_rows.cuh"
@@ -23,16 +23,17 @@ struct Outcome {
     u64 awaited; // the part that was waited for too long, and one; 0 where none was
 };
 
-// What the blocks of a launch wait for. All of them must be on the device at once. The fewer they are the sooner all
-// have arrived: blocks of 1024 threads.
-struct Device {
+// What blocks of a launch wait for. All of them must be on the device at once. The fewer they are the sooner all have
+// arrived: blocks of 1024 threads.
+struct Together {
     u32 *arrived;
+    u32 blocks;
     mutable u32 expected;
 
     __device__ __forceinline__ void operator()() const {
         __syncthreads();
         if (threadIdx.x == 0) {
-            expected += gridDim.x;
+            expected += blocks;
             asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrived) : "memory");
             u32 seen;
             do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(arrived) : "memory");
@@ -54,14 +55,34 @@ template <class V> __global__ void scatter(Core core, V *values, u64 draw) {
     if (v < core.variables) values[v] = below(mix(draw, v), domain_of(__ldg(core.info + v)));
 }
 
-// The ratings of one state, kept from visit to visit: most visits of a cool state change nothing, and a visit reads one
+// The ratings of children, kept from visit to visit: most visits of a cool state change nothing, and a visit reads one
 // row instead of one for each function. Each part has the rows of its own variables.
 struct Kept {
     u64 rows[MOST_PARTS];    // of each part; a variable's begins where its unary costs do
+    u64 child_bytes;         // of one child's rows; several children have one part
     const uint2 *effects_of; // a variable: first effect, effects
     uint4 *effects;          // see rating_rows.cuh
     u32 part, parts;
     u32 group_bits;          // 2^this threads follow a move
+    u32 children;
+};
+
+// The rows of one child.
+struct Rows {
+    const Kept &kept;
+    u64 begin;
+
+    __device__ __forceinline__ Rows(const Kept &kept, u32 child) : kept(kept), begin(child * kept.child_bytes) {}
+    __device__ __forceinline__ uint4 *of(u32 part) const { return (uint4 *)(kept.rows[part] + begin); }
+};
+
+// The children that a launch sweeps have as many blocks each.
+struct Child {
+    u32 number, block, blocks;
+
+    __device__ __forceinline__ Child(const Kept &kept)
+        : number(blockIdx.x / (gridDim.x / kept.children)), block(blockIdx.x % (gridDim.x / kept.children)),
+          blocks(gridDim.x / kept.children) {}
 };
 
 // A variable's row, in units.
@@ -134,17 +155,19 @@ template <class T> __device__ __forceinline__ T lanes_here() {
 template <int NV, int NN, int Q, bool HALF, class V>
 __global__ void __launch_bounds__(256) keep(Core core, V *values, const __grid_constant__ Kept kept) {
     using T = StateLanes<NV, NN, Q, HALF>;
-    const u32 member = (blockIdx.x * blockDim.x + threadIdx.x) / T::LANES;
+    const Child child(kept);
+    const u32 member = (child.block * blockDim.x + threadIdx.x) / T::LANES;
     if (member >= __ldg(core.class_begin + core.classes)) return;
     const T lanes = lanes_here<T>();
     const uint4 info = __ldg(core.class_info + member);
     uint4 sums[T::Q];
-    rating_row(core, lanes, Values<V>{values, 1}, info, Ahead<T>(core, lanes, info), domain_of(info), sums);
+    const Values<V> x{values + (u64)child.number * core.pad, 1};
+    rating_row(core, lanes, x, info, Ahead<T>(core, lanes, info), domain_of(info), sums);
     if (T::NN > 1 && lanes.slot() != 0) return;
 #pragma unroll
     for (int j = 0; j < T::Q; j++) {
         const u32 unit = lanes.part() * T::Q + j;
-        if (unit < units_of<T>(info)) ((uint4 *)kept.rows[kept.part])[row_at<T>(info) + unit] = sums[j];
+        if (unit < units_of<T>(info)) Rows(kept, child.number).of(kept.part)[row_at<T>(info) + unit] = sums[j];
     }
 }
 
@@ -172,16 +195,17 @@ template <int THREADS> struct Moves {
     // Adds to the rows that depend on the moved variables the difference between new and old values. The sums of a
     // unit's entries may go below zero on the way; modulo 2^64 the end is right.
     template <class T, class V>
-    __device__ __forceinline__ void follow(const Core &core, const Kept &kept, const Values<V> &x) {
+    __device__ __forceinline__ void follow(const Core &core, const Rows &all_rows, const Values<V> &x) {
         // units of a row at a time
         constexpr u32 PARTS = T::NV * T::Q < 32 ? T::NV * T::Q : 32;
         __syncthreads();
+        const Kept &kept = all_rows.kept;
         const u32 bits = kept.group_bits, lane = threadIdx.x & ((1 << bits) - 1);
         for (u32 m = threadIdx.x >> bits; m < count; m += THREADS >> bits) {
             const Move move = moves[m];
             for (u32 k = lane / PARTS; k < move.count; k += (1 << bits) / PARTS) {
                 const uint4 effect = __ldg(kept.effects + move.effects + k);
-                uint4 *const rows = (uint4 *)kept.rows[effect.y >> 16 & 0xff];
+                uint4 *const rows = all_rows.of(effect.y >> 16 & 0xff);
                 const auto change = [&](u32 unit, const uint4 &a, const uint4 &b) {
                     u64 *const halves = (u64 *)(rows + unit);
                     add_difference(kept, halves, a.x, a.y, b.x, b.y);
@@ -219,9 +243,10 @@ template <class T> struct Member {
 
     // Visits it; returns whether this lane has changed it.
     template <class V, int THREADS>
-    __device__ __forceinline__ bool visit(const T &lanes, const Kept &kept, const Values<V> &x, const Step &step,
+    __device__ __forceinline__ bool visit(const T &lanes, const Rows &rows, const Values<V> &x, const Step &step,
                                           Moves<THREADS> &moves) const {
-        const uint4 *const row = (const uint4 *)kept.rows[kept.part] + row_at<T>(info);
+        const Kept &kept = rows.kept;
+        const uint4 *const row = rows.of(kept.part) + row_at<T>(info);
         uint4 sums[T::Q];
 #pragma unroll
         for (int j = 0; j < T::Q; j++)
@@ -246,9 +271,10 @@ __global__ void __launch_bounds__(256)
     __shared__ Moves<256> moves;
     const u32 member = begin + (blockIdx.x * blockDim.x + threadIdx.x) / T::LANES;
     const Values<V> x{values, 1};
+    const Rows rows(kept, 0);
     moves.begin();
-    if (member < end) Member<T>(core, member).visit(lanes_here<T>(), kept, x, step, moves);
-    moves.follow<T>(core, kept, x);
+    if (member < end) Member<T>(core, member).visit(lanes_here<T>(), rows, x, step, moves);
+    moves.follow<T>(core, rows, x);
     if (threadIdx.x == 0 && moves.count) atomicAdd(&outcome->moves, (u64)moves.count);
 }
 
@@ -311,15 +337,16 @@ __global__ void __launch_bounds__(256)
     const u32 begin = at_border ? it.begin + blockIdx.x * each : it.border_end + (blockIdx.x - blocks) * each;
     const u32 member = begin + place;
     const Values<V> x{values, 1};
+    const Rows rows(kept, 0);
     moves.begin();
     if (at_border) await_others(it, outcome);
     if (member < end) {
         const Member<T> here(core, member);
-        if (here.visit(lanes_here<T>(), kept, x, step, moves) && at_border)
+        if (here.visit(lanes_here<T>(), rows, x, step, moves) && at_border)
             for (u32 q = 0; q < it.parts; q++)
                 if (q != it.part) ((V *)it.values[q])[here.variable] = x[here.variable];
     }
-    moves.follow<T>(core, kept, x);
+    moves.follow<T>(core, rows, x);
     if (at_border) send(it, blocks);
     if (threadIdx.x == 0 && moves.count) atomicAdd(&outcome->moves, (u64)moves.count);
 }
@@ -333,7 +360,7 @@ __global__ void __launch_bounds__(256) gather(Core core, V *values, const u8 *ow
     if (q != it.part) values[v] = ((const V *)it.values[q])[v];
 }
 
-// Makes sweeps. The members of a class are spread over all blocks.
+// Makes sweeps of children, each with steps of its own. The members of a class are spread over a child's blocks.
 template <int NV, int NN, int Q, bool HALF, class V>
 __global__ void __launch_bounds__(1024)
     sweeps(Core core, V *values, const __grid_constant__ Kept kept, const Step *steps, u32 count, Outcome *outcome) {
@@ -342,13 +369,17 @@ __global__ void __launch_bounds__(1024)
     __shared__ Moves<1024> moves;
     const u32 group = threadIdx.x / T::LANES;
     const T lanes = lanes_here<T>();
-    const Values<volatile V> x{values, 1};
-    const Device wait{&outcome->arrived, 0};
+    const Child child(kept);
+    const Values<volatile V> x{values + (u64)child.number * core.pad, 1};
+    const Rows rows(kept, child.number);
+    steps += child.number * count;
+    outcome += child.number;
+    const Together wait{&outcome->arrived, child.blocks, 0};
     SweepPath path(core, steps[0].order);
     u32 begin, end;
     const auto enter = [&] {
-        const u32 each = (path.end - path.place + gridDim.x - 1) / gridDim.x;
-        begin = min(path.place + blockIdx.x * each, path.end);
+        const u32 each = (path.end - path.place + child.blocks - 1) / child.blocks;
+        begin = min(path.place + child.block * each, path.end);
         end = min(begin + each, path.end);
     };
     // a group without a member in a class loads another one
@@ -362,11 +393,11 @@ __global__ void __launch_bounds__(1024)
             for (u32 first = begin; first < end; first += GROUPS) {
                 const u32 member = first + group;
                 if (first > begin && member < end) next = Member<T>(core, member);
-                if (member < end) next.visit(lanes, kept, x, step, moves);
-                moves.follow<T>(core, kept, x);
+                if (member < end) next.visit(lanes, rows, x, step, moves);
+                moves.follow<T>(core, rows, x);
                 moves.end();
             }
-            // the next class's first members are on their way while all blocks arrive
+            // the next class's first members are on their way while the child's blocks arrive
             if (c + 1 < core.classes) path.next_class(core);
             else if (k + 1 < count) path = SweepPath(core, steps[k + 1].order);
             enter();
@@ -381,7 +412,7 @@ __global__ void __launch_bounds__(1024)
 template <class V>
 __global__ void __launch_bounds__(1024)
     combine(Core core, V *values, const V *theirs, Crossover crossover, u64 draw, Outcome *outcome) {
-    const Device wait{&outcome->arrived, 0};
+    const Together wait{&outcome->arrived, gridDim.x, 0};
     const u32 thread = blockIdx.x * blockDim.x + threadIdx.x;
     take_better(core, Values<volatile V>{values, 1}, theirs, crossover, draw, thread, gridDim.x * blockDim.x, wait);
 }

@@ -120,6 +120,8 @@ pub mod wide {
     /// Work of sweeps on one core that takes as long as evaluating an assignment on the host, times the part of the
     /// time that may go to it: a tenth.
     pub const TELLING: u64 = 10;
+    /// The maximum number of children of one state that a device sweeps at once.
+    pub const MOST_CHILDREN: usize = 32;
     /// The maximum number of devices that share a state. More than two were not tried.
     pub const MOST_PARTS: usize = 8;
     /// The nanoseconds for which a device waits for another one before that one counts as lost. A class takes some

@@ -9,6 +9,7 @@ pub(crate) mod launch_shape;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod wide;
+mod wide_growth;
 mod wide_parts;
 pub(crate) mod wide_program;
 mod wide_ratings;

@@ -1,9 +1,11 @@
 //! One state over a whole device (`kernels/wide.cu`): for cores whose states are too long for a multiprocessor each, or
-//! so long that one that all multiprocessors anneal is sooner good. Its children are those that all threads of the CPU
-//! make together (`annealing::cpu::growth`), bit for bit.
+//! so long that one that all multiprocessors anneal is sooner good. A child is the one that all threads of the CPU make
+//! together (`annealing::cpu::growth`), bit for bit. Where one does not keep the device busy, several grow at once, and
+//! the state gets the best of all by components.
 
+use super::wide_growth::{Growing, Grown, Growth, Measured, Turn, standing_of, sweep_time};
 use super::wide_parts::{Part, Parts};
-use super::wide_program::{CrossoverArgument, Outcome, Shape, Step, THREADS, WAITING};
+use super::wide_program::{CrossoverArgument, Shape, Step, THREADS, WAITING};
 use super::{Standing, disagreement, missing, packed, unpacked};
 use crate::core::context::SearchContext;
 use crate::core::cuda::Device;
@@ -11,11 +13,10 @@ use crate::core::effort::LostDevice;
 use crate::core::elite::Elite;
 use crate::device::{Blocks, CudaSlice, DeviceError, Held, PushKernelArg};
 use crate::fang::boltzmann::Boltzmann;
-use crate::generation::{ChildPlan, Generation, Offspring, Population, Replacement, Tally, decision};
+use crate::generation::{Generation, Offspring, Population, Replacement, Tally, decision};
 use crate::rng::mix;
 use crate::stop::Stop;
-use crate::tuning::wide::{BARRIER, LEAST_VARIABLES, MOST_PARTS, SHARED_SWEEP, SPEED, TELLING, TURN_PART, TURN_WORK};
-use crate::tuning::{GREEDY_SWEEPS, TURN_SWEEPS};
+use crate::tuning::wide::{LEAST_VARIABLES, MOST_PARTS, SHARED_SWEEP, TELLING};
 use crate::value_tables::Energy;
 use std::ops::Range;
 
@@ -32,25 +33,20 @@ pub(crate) fn is_shared(context: &SearchContext) -> bool {
     suits(context) && sweep_time(context) >= SHARED_SWEEP
 }
 
-/// Returns an estimate of the nanoseconds that one device takes for a sweep.
-fn sweep_time(context: &SearchContext) -> u64 {
-    context.sweep_work / SPEED + BARRIER * context.order.classes.len() as u64
-}
-
-/// A state and its child in device memory.
+/// A state and its children in device memory.
 pub(crate) struct WidePopulation {
-    /// The parts of the variables, each with a copy of the child's values.
+    /// The parts of the variables, each with a copy of the children's values.
     parts: Parts,
     /// A second stream of the first device, whose copies do not wait for sweeps.
     aside: Device,
     shape: Shape,
     state_values: CudaSlice<u8>,
-    /// Snapshots of the child's values, written by turns: the host reads one while the device writes the other.
+    /// Snapshots of the children's values, written by turns: the host reads one while the device writes the other.
     measured: [CudaSlice<u8>; 2],
     /// The index of the latest snapshot.
     last_measured: usize,
     state: Standing,
-    child: Option<(Standing, ChildPlan)>,
+    grown: Option<Grown>,
     growing: Option<Growing>,
     steps: Vec<Boltzmann>,
     crossover: CrossoverArgument,
@@ -59,62 +55,6 @@ pub(crate) struct WidePopulation {
     best_allowed: i64,
     /// Nanoseconds of sweeps, about, since something was told of.
     untold: u64,
-}
-
-/// A child in the making.
-#[derive(Clone, Copy, Debug)]
-struct Growing {
-    plan: ChildPlan,
-    sweeps: u32,
-    /// The turn that the device is executing, if one is launched.
-    ahead: Option<Turn>,
-}
-
-/// A number of sweeps of a child that are launched together.
-#[derive(Clone, Copy, Debug)]
-struct Turn {
-    /// The number of the child's sweeps at the end of the turn.
-    last: u32,
-    /// The index of the snapshot if the child is measured at the end of the turn.
-    measured: Option<usize>,
-}
-
-/// What determines a child: the core, the generation and the slot.
-#[derive(Clone, Copy)]
-struct Growth<'a> {
-    context: &'a SearchContext,
-    generation: &'a Generation,
-    slot: usize,
-    /// The number of devices that sweep it.
-    devices: usize,
-}
-
-impl Growth<'_> {
-    /// Returns the number of all sweeps of the child, greedy ones included.
-    fn sweeps(self) -> u32 {
-        self.generation.sweeps + GREEDY_SWEEPS
-    }
-
-    /// Returns the turn that begins after `sweeps` sweeps.
-    fn turn(self, sweeps: u32) -> Turn {
-        let time = TURN_WORK.max(self.context.sweep_work / TURN_PART);
-        let turn = match self.context.portable {
-            true => TURN_SWEEPS.into(),
-            false => (time * self.devices as u64 / sweep_time(self.context).max(1)).max(1),
-        };
-        let last = u64::from(sweeps).saturating_add(turn).min(self.sweeps().into()) as u32;
-        Turn { last, measured: None }
-    }
-
-    /// Returns whether the child is measured after a turn. A hot child does not improve on the incumbent. In a portable
-    /// run every child is measured if costs are exact, because the CPU knows its energy then.
-    fn measures(self, turn: Turn) -> bool {
-        let is_measured = match self.context.portable {
-            true => self.context.tables.shift == 0,
-            false => 2 * turn.last >= self.sweeps(),
-        };
-        turn.last < self.sweeps() && is_measured
-    }
 }
 
 impl WidePopulation {
@@ -133,8 +73,14 @@ impl WidePopulation {
         Self::shaped(
             std::slice::from_ref(cuda),
             context,
-            Shape { by_class: true, links: links && shape.links, ..shape },
+            Shape { by_class: true, links: links && shape.links, ..shape.of_one_child() },
         )
+    }
+
+    /// Makes a population on one device that makes one child at a time.
+    #[cfg(test)]
+    pub fn of_one_child(cuda: &Device, context: &SearchContext) -> Result<WidePopulation, LostDevice> {
+        Self::shaped(std::slice::from_ref(cuda), context, Shape::of(cuda, context).of_one_child())
     }
 
     /// Makes a population on all of these devices, whatever the class sizes.
@@ -154,7 +100,8 @@ impl WidePopulation {
         }
         let (cuda, n) = (beside[0].clone(), context.variables());
         let parts = Parts::new(&beside, context, shape)?;
-        let row = || cuda.zeros(parts.first().child.len()).map_err(first);
+        let (all, row) = (parts.first().children.len(), parts.first().row_of(0).len());
+        let bytes = |length: usize| cuda.zeros(length).map_err(first);
         let mut held = Held::default();
         let crossover = CrossoverArgument {
             label: held.keep(&cuda, cuda.zeros::<u32>(n).map_err(first)?),
@@ -162,13 +109,13 @@ impl WidePopulation {
         };
         Ok(WidePopulation {
             aside: cuda.beside().map_err(first)?,
-            state_values: row()?,
-            measured: [row()?, row()?],
+            state_values: bytes(row)?,
+            measured: [bytes(all)?, bytes(all)?],
             last_measured: 0,
             parts,
             shape,
             state: Standing::of(&Elite::none()),
-            child: None,
+            grown: None,
             growing: None,
             steps: Vec::new(),
             crossover,
@@ -189,7 +136,7 @@ impl WidePopulation {
         move |error| LostDevice { ordinal, error }
     }
 
-    /// Distributes the variables over the remaining devices. The child in progress is lost; the state is not.
+    /// Distributes the variables over the remaining devices. Children in progress are lost; the state is not.
     fn go_on_without(&mut self, context: &SearchContext, lost: &LostDevice) -> Result<(), DeviceError> {
         self.growing = None;
         let mut devices = self.parts.devices();
@@ -223,89 +170,105 @@ impl WidePopulation {
         Ok(())
     }
 
-    /// Begins a child: at random values, or as the state.
+    /// Begins children: at random values, or as the state.
     fn begin(&mut self, growth: Growth<'_>) -> Result<Growing, LostDevice> {
-        let Growth { context, generation, slot, .. } = growth;
-        let key = generation.key(slot);
-        match generation.opens() {
-            true => self.parts.scatter(context.variables(), mix(key, decision::VALUES))?,
-            false => self.parts.copy(&self.state_values)?,
+        let Growth { context, generation, .. } = growth;
+        let keys: Vec<u64> = growth.keys().collect();
+        if generation.opens() {
+            let draws: Vec<u64> = keys.iter().map(|&key| mix(key, decision::VALUES)).collect();
+            self.parts.scatter(context.variables(), &draws)?;
+        } else {
+            self.parts.copy(&self.state_values)?;
         }
         self.parts.keep()?;
-        Ok(Growing { plan: generation.plan(key), sweeps: 0, ahead: None })
+        Ok(Growing { plans: keys.into_iter().map(|key| generation.plan(key)).collect(), sweeps: 0, ahead: None })
     }
 
-    /// Launches the next turn of the child.
-    fn launch(&mut self, growth: Growth<'_>, growing: Growing) -> Result<Turn, LostDevice> {
+    /// Launches the next turn of the children.
+    fn launch(&mut self, growth: Growth<'_>, growing: &Growing) -> Result<Turn, LostDevice> {
         let Growth { context, generation, slot, .. } = growth;
-        let (key, group) = (generation.key(slot), generation.group_key(slot));
+        let (group, schedule) = (generation.group_key(slot), &self.steps);
         let mut turn = growth.turn(growing.sweeps);
-        let step = |pass: u32| {
-            let boltzmann = match pass >= generation.sweeps {
-                true => Boltzmann::GREEDY,
-                false => self.steps[generation.step(growing.plan, pass)],
-            };
-            let number = decision::PASSES + 2 * u64::from(pass);
-            let draw = mix(mix(key, number), 0);
-            Step { order: mix(group, number), draw, boltzmann: boltzmann.numbers() }
+        let steps_of = |(key, &plan)| {
+            (growing.sweeps..turn.last).map(move |pass: u32| {
+                let boltzmann = match pass >= generation.sweeps {
+                    true => Boltzmann::GREEDY,
+                    false => schedule[generation.step(plan, pass)],
+                };
+                let number = decision::PASSES + 2 * u64::from(pass);
+                let draw = mix(mix(key, number), 0);
+                Step { order: mix(group, number), draw, boltzmann: boltzmann.numbers() }
+            })
         };
-        let steps: Vec<Step> = (growing.sweeps..turn.last).map(step).collect();
+        let steps: Vec<Step> = growth.keys().zip(&growing.plans).flat_map(steps_of).collect();
         self.parts.sweep(context, &steps)?;
         if growth.measures(turn) {
             self.parts.gather()?;
-            self.launch_measure().map_err(self.first())?;
+            (0..growth.children).try_for_each(|child| self.launch_measure(child)).map_err(self.first())?;
             turn.measured = Some(self.keep_measured()?);
         }
         Ok(turn)
     }
 
-    /// Launches the partition crossover of the child with the state, in place of the child.
-    fn combine(&mut self, draw: u64) -> Result<(), DeviceError> {
-        let Part { cuda, core, program, child, outcome, .. } = self.parts.first();
-        self.parts.first().forget_counts()?;
+    /// Launches the partition crossover of a child with the one before it or, of the first, with the state; in place of
+    /// the child.
+    fn combine(&self, child: usize, draw: u64) -> Result<(), DeviceError> {
+        let Part { cuda, core, program, children, outcomes, .. } = self.parts.first();
+        let row = |child| children.slice(self.parts.first().row_of(child));
+        let (values, outcome) = (row(child), outcomes.slice(child..=child));
+        let theirs = child.checked_sub(1).map_or(self.state_values.as_view(), row);
         let blocks = Blocks::new(program.blocks[1], WAITING);
         // SAFETY: the arguments are the kernel's; labels and differences are there for each variable.
         unsafe {
             program.combine.launch_together(cuda.stream(), blocks, |arguments| {
-                let arguments = arguments.arg(&core.argument).arg(child).arg(&self.state_values);
-                arguments.arg(&self.crossover).arg(&draw).arg(outcome)
+                let arguments = arguments.arg(&core.argument).arg(&values).arg(&theirs);
+                arguments.arg(&self.crossover).arg(&draw).arg(&outcome)
             })
         }
     }
 
-    /// Launches the computation of the child's energy and hash.
-    fn launch_measure(&self) -> Result<(), DeviceError> {
-        let Part { cuda, core, program, child, outcome, .. } = self.parts.first();
+    /// Launches the computation of a child's energy and hash.
+    fn launch_measure(&self, child: usize) -> Result<(), DeviceError> {
+        let Part { cuda, core, program, children, outcomes, .. } = self.parts.first();
+        let values = children.slice(self.parts.first().row_of(child));
+        let outcome = outcomes.slice(child..=child);
         let items = core.argument.functions.max(core.argument.variables) as u32;
         let blocks = items.div_ceil(THREADS).clamp(1, 8 * cuda.info.multiprocessors);
         // SAFETY: the arguments are the kernel's.
         unsafe {
             program.measure.launch(cuda.stream(), Blocks::new(blocks, THREADS), |arguments| {
-                arguments.arg(&core.argument).arg(child).arg(outcome)
+                arguments.arg(&core.argument).arg(&values).arg(&outcome)
             })
         }
     }
 
-    /// Launches a copy of the child to a snapshot and returns its index.
+    /// Launches a copy of the children to a snapshot and returns its index.
     fn keep_measured(&mut self) -> Result<usize, LostDevice> {
         self.last_measured = 1 - self.last_measured;
-        let (first, Part { cuda, child, .. }) = (self.first(), self.parts.first());
-        cuda.copy(child, &mut self.measured[self.last_measured]).map_err(first)?;
+        let (first, Part { cuda, children, .. }) = (self.first(), self.parts.first());
+        cuda.copy(children, &mut self.measured[self.last_measured]).map_err(first)?;
         Ok(self.last_measured)
     }
 
-    /// Combines the child with the state after its last sweep, and measures it.
-    fn complete(&mut self, growth: Growth<'_>) -> Result<Measured, LostDevice> {
+    /// Combines the children after their last sweep, and measures them: each with all before it and with the state, so
+    /// that the last is the best.
+    fn complete(&mut self, growth: Growth<'_>, growing: Growing) -> Result<Measured, LostDevice> {
         self.parts.gather()?;
         let first = self.first();
-        if !growth.generation.opens() {
-            let key = growth.generation.key(growth.slot);
-            self.combine(mix(key, decision::TIES_AFTER)).map_err(&first)?;
+        self.parts.first().forget_counts().map_err(&first)?;
+        for (child, key) in growth.keys().enumerate() {
+            if child > 0 || !growth.generation.opens() {
+                self.combine(child, mix(key, decision::TIES_AFTER)).map_err(&first)?;
+            }
+            self.launch_measure(child).map_err(&first)?;
         }
-        self.parts.first().forget_counts().and_then(|()| self.launch_measure()).map_err(&first)?;
-        let place = self.keep_measured()?;
-        let Part { cuda, outcome, .. } = self.parts.first();
-        Ok(Measured { standing: standing_of(cuda.read(outcome).map_err(&first)?[0]), place })
+        let snapshot = self.keep_measured()?;
+        let Part { cuda, outcomes, .. } = self.parts.first();
+        let standings: Vec<Standing> = cuda.read(outcomes).map_err(&first)?.into_iter().map(standing_of).collect();
+        let child = standings.len() - 1;
+        let standing = standings[child];
+        self.grown = Some(Grown { standings, plans: growing.plans });
+        Ok(Measured { standing, snapshot, child })
     }
 
     /// Whether a state is better than all reported before, and the last report is long enough ago: the host's
@@ -340,15 +303,16 @@ impl WidePopulation {
             self.best_allowed = self.best_allowed.min(standing.total);
         }
         self.untold = 0;
-        let values = child.map_or(&self.state_values, |child| &self.measured[child.place]);
-        let elite = Elite::new(&context.tables, self.unpacked(&self.aside.read(values)?));
+        let row_of = |child: Measured| self.measured[child.snapshot].slice(self.parts.first().row_of(child.child));
+        let values = child.map_or(self.state_values.as_view(), row_of);
+        let elite = Elite::new(&context.tables, self.unpacked(&self.aside.read(&values)?));
         if elite.energy.total != standing.total || elite.hash != standing.hash {
             return Err(disagreement(standing.total, elite.energy.total));
         }
         Ok(vec![elite])
     }
 
-    /// Completes a turn of a child. The device executes the next turn while the host evaluates this one.
+    /// Completes a turn of the children. The device executes the next turn while the host evaluates this one.
     fn go_on(&mut self, growth: Growth<'_>, stop: &Stop, offspring: &mut Offspring) -> Result<(), LostDevice> {
         let mut growing = match self.growing.take() {
             Some(growing) => growing,
@@ -356,41 +320,28 @@ impl WidePopulation {
         };
         let turn = match growing.ahead.take() {
             Some(turn) => turn,
-            None => self.launch(growth, growing)?,
+            None => self.launch(growth, &growing)?,
         };
-        let outcome = self.parts.outcome()?;
-        offspring.moves = outcome.moves;
+        let outcomes = self.parts.outcomes()?;
+        offspring.moves = outcomes.iter().map(|outcome| outcome.moves).sum();
         offspring.sweeps = turn.last - growing.sweeps;
-        offspring.ratings = self.parts.first().core.domains * u64::from(offspring.sweeps);
+        let sweeps = u64::from(offspring.sweeps);
+        offspring.ratings = self.parts.first().core.domains * sweeps * growth.children as u64;
         growing.sweeps = turn.last;
-        let time = sweep_time(growth.context).saturating_mul(offspring.sweeps.into());
-        self.untold = self.untold.saturating_add(time);
+        self.untold = self.untold.saturating_add(sweep_time(growth.context).saturating_mul(sweeps));
         if growing.sweeps == growth.sweeps() {
-            let measured = self.complete(growth)?;
+            let measured = self.complete(growth, growing)?;
             offspring.best = self.better(growth.context, Some(measured), true).map_err(self.first())?;
             offspring.made = 1;
-            self.child = Some((measured.standing, growing.plan));
             return Ok(());
         }
-        let next = if stop.is_set() { Ok(None) } else { self.launch(growth, growing).map(Some) };
-        let measured = turn.measured.map(|place| Measured { standing: standing_of(outcome), place });
+        let next = if stop.is_set() { Ok(None) } else { self.launch(growth, &growing).map(Some) };
+        let measured = turn.measured.and_then(|snapshot| Measured::best(&outcomes, snapshot));
         offspring.best = self.better(growth.context, measured, false).map_err(self.first())?;
         growing.ahead = next?;
         self.growing = Some(growing);
         Ok(())
     }
-}
-
-/// The energy and the snapshot of a child after a turn.
-#[derive(Clone, Copy)]
-struct Measured {
-    standing: Standing,
-    place: usize,
-}
-
-/// Returns the energy and hash that a device has computed.
-fn standing_of(Outcome { total, hash, violations, .. }: Outcome) -> Standing {
-    Standing { total, hash, violations, plan: 0 }
 }
 
 impl Population for WidePopulation {
@@ -411,7 +362,7 @@ impl Population for WidePopulation {
     }
 
     fn open(&mut self, _: &SearchContext, _: usize, seeds: &[Elite]) -> Result<(), DeviceError> {
-        (self.growing, self.child, self.state) = (None, None, Standing::of(&Elite::none()));
+        (self.growing, self.grown, self.state) = (None, None, Standing::of(&Elite::none()));
         (self.best, self.best_allowed) = (i64::MAX, i64::MAX);
         seeds.first().map_or(Ok(()), |seed| self.store(seed))
     }
@@ -421,7 +372,7 @@ impl Population for WidePopulation {
         Ok(())
     }
 
-    /// Goes on with the child of the first slot, for a turn at most.
+    /// Goes on with the children, for a turn at most: the first is that of the slot.
     fn make_offspring(
         &mut self,
         context: &SearchContext,
@@ -429,7 +380,8 @@ impl Population for WidePopulation {
         slots: Range<usize>,
         stop: &Stop,
     ) -> Result<Offspring, DeviceError> {
-        let growth = Growth { context, generation, slot: slots.start, devices: self.parts.count() };
+        let (devices, children) = (self.parts.count(), self.shape.children as usize);
+        let growth = Growth { context, generation, slot: slots.start, devices, children };
         let (first, mut offspring) = (self.cuda().info.ordinal, Offspring::default());
         match self.go_on(growth, stop, &mut offspring) {
             Ok(()) => {}
@@ -443,16 +395,24 @@ impl Population for WidePopulation {
     }
 
     fn replace(&mut self, _: &SearchContext, generation: &Generation) -> Result<Replacement, DeviceError> {
-        let (child, plan) = self.child.take().ok_or_else(missing)?;
-        let gain = self.state.total.saturating_sub(child.total);
-        let accepted = gain >= 0 && (generation.opens() || child.hash != self.state.hash);
+        let Grown { standings, plans } = self.grown.take().ok_or_else(missing)?;
+        let child = standings.len() - 1;
+        let standing = standings[child];
+        let gain = self.state.total.saturating_sub(standing.total);
+        let accepted = gain >= 0 && (generation.opens() || standing.hash != self.state.hash);
         let mut tally = Tally::default();
         if !generation.opens() {
-            tally.note(plan, if accepted { gain as u64 } else { 0 });
+            // each child gains over all before it
+            let mut best = self.state.total;
+            for (Standing { total, .. }, plan) in standings.into_iter().zip(plans) {
+                tally.note(plan, if accepted { best.saturating_sub(total).max(0) as u64 } else { 0 });
+                best = best.min(total);
+            }
         }
         if accepted {
-            std::mem::swap(&mut self.state_values, &mut self.parts.first_mut().child);
-            self.state = child;
+            let Part { cuda, children, .. } = self.parts.first();
+            cuda.copy(&children.slice(self.parts.first().row_of(child)), &mut self.state_values)?;
+            self.state = standing;
         }
         Ok(Replacement { tally, best: self.state.total, at_best: 1 })
     }

@@ -13,16 +13,19 @@ use crate::partition::{PartClasses, owners};
 use crate::sweep::class_numbers;
 use crate::threads;
 use crate::tuning::wide::MOST_PARTS;
+use std::ops::Range;
 
-/// A part of a state's variables on a device.
+/// A part of the variables on a device.
 pub(super) struct Part {
     pub cuda: Device,
     pub core: DeviceCore,
     pub program: Program,
-    /// The child's values of all variables.
-    pub child: CudaSlice<u8>,
+    /// The children's values of all variables, `row` bytes each.
+    pub children: CudaSlice<u8>,
+    row: usize,
     ratings: Ratings,
-    pub outcome: CudaSlice<Outcome>,
+    /// One for each child.
+    pub outcomes: CudaSlice<Outcome>,
     arrived: CudaSlice<u32>,
     done: CudaSlice<u32>,
 }
@@ -32,21 +35,26 @@ impl Part {
         LostDevice { ordinal: self.cuda.info.ordinal, error }
     }
 
-    /// Resets the counters of launches.
-    pub fn forget_counts(&self) -> Result<(), DeviceError> {
-        self.cuda.set_bytes(&self.outcome, 0)
+    /// Returns where a child's values are among all children's.
+    pub fn row_of(&self, child: usize) -> Range<usize> {
+        child * self.row..(child + 1) * self.row
     }
 
-    /// Launches all sweeps as one kernel.
+    /// Resets the counters of launches.
+    pub fn forget_counts(&self) -> Result<(), DeviceError> {
+        self.cuda.set_bytes(&self.outcomes, 0)
+    }
+
+    /// Launches all sweeps as one kernel; the steps of each child follow those of the one before.
     fn sweep_at_once(&self, kept: &Kept, steps: &[Step]) -> Result<(), DeviceError> {
-        let (cuda, count) = (&*self.cuda, steps.len() as u32);
+        let (cuda, count) = (&*self.cuda, steps.len() as u32 / kept.children);
         let steps = cuda.upload(steps)?;
         let blocks = Blocks::new(self.program.blocks[0], WAITING);
         // SAFETY: the arguments are the kernel's; these blocks are on the device at once.
         unsafe {
             self.program.sweeps.launch_together(cuda.stream(), blocks, |arguments| {
-                let arguments = arguments.arg(&self.core.argument).arg(&self.child);
-                arguments.arg(kept).arg(&steps).arg(&count).arg(&self.outcome)
+                let arguments = arguments.arg(&self.core.argument).arg(&self.children);
+                arguments.arg(kept).arg(&steps).arg(&count).arg(&self.outcomes)
             })
         }
     }
@@ -62,8 +70,8 @@ impl Part {
         // SAFETY: the arguments are the kernel's; a thread beyond the class does nothing.
         unsafe {
             self.program.sweeps.launch(self.cuda.stream(), blocks, |arguments| {
-                let arguments = arguments.arg(&self.core.argument).arg(&self.child);
-                arguments.arg(kept).arg(step).arg(&begin).arg(&end).arg(&self.outcome)
+                let arguments = arguments.arg(&self.core.argument).arg(&self.children);
+                arguments.arg(kept).arg(step).arg(&begin).arg(&end).arg(&self.outcomes)
             })
         }
     }
@@ -77,8 +85,8 @@ impl Part {
         // SAFETY: the arguments are the kernel's, and all parts' memory is there until all have ended.
         unsafe {
             self.program.sweeps.launch(self.cuda.stream(), blocks, |arguments| {
-                let arguments = arguments.arg(&self.core.argument).arg(&self.child);
-                arguments.arg(kept).arg(step).arg(&visits).arg(&self.outcome)
+                let arguments = arguments.arg(&self.core.argument).arg(&self.children);
+                arguments.arg(kept).arg(step).arg(&visits).arg(&self.outcomes)
             })
         }
     }
@@ -113,11 +121,13 @@ impl Parts {
             };
             let core = arrays.upload(&cuda, &[], &classes.members)?;
             let program = Program::new(&cuda, context, shape, &classes)?;
+            let (row, children) = (core.argument.pad as usize * shape.bytes as usize, shape.children as usize);
             Ok(Part {
-                child: cuda.zeros(core.argument.pad as usize * shape.bytes as usize)?,
-                ratings: Ratings::new(&cuda, &core, &program, &owners)?,
+                children: cuda.zeros(row * children)?,
+                row,
+                ratings: Ratings::new(&cuda, &core, &program, shape.children, &owners)?,
                 program,
-                outcome: cuda.zeros(1)?,
+                outcomes: cuda.zeros(children)?,
                 arrived: cuda.zeros(MOST_PARTS)?,
                 done: cuda.zeros(1)?,
                 core,
@@ -144,10 +154,6 @@ impl Parts {
         &self.all[0]
     }
 
-    pub fn first_mut(&mut self) -> &mut Part {
-        &mut self.all[0]
-    }
-
     /// Makes later work of each part wait for all work launched so far.
     fn meet(&self) -> Result<(), LostDevice> {
         if self.all.len() < 2 {
@@ -163,39 +169,46 @@ impl Parts {
         Ok(())
     }
 
-    /// Starts a child at random values.
-    pub fn scatter(&mut self, variables: usize, draw: u64) -> Result<(), LostDevice> {
+    /// Starts children at random values, by a draw each.
+    pub fn scatter(&mut self, variables: usize, draws: &[u64]) -> Result<(), LostDevice> {
         let blocks = Blocks::new((variables as u32).div_ceil(THREADS), THREADS);
         for part in &self.all {
-            // SAFETY: the arguments are the kernel's; there is a value for each variable.
-            let launched = unsafe {
-                part.program.scatter.launch(part.cuda.stream(), blocks, |arguments| {
-                    arguments.arg(&part.core.argument).arg(&part.child).arg(&draw)
-                })
-            };
-            launched.map_err(|error| part.lost(error))?;
+            for (child, draw) in draws.iter().enumerate() {
+                let values = part.children.slice(part.row_of(child));
+                // SAFETY: the arguments are the kernel's; there is a value for each variable.
+                let launched = unsafe {
+                    part.program.scatter.launch(part.cuda.stream(), blocks, |arguments| {
+                        arguments.arg(&part.core.argument).arg(&values).arg(draw)
+                    })
+                };
+                launched.map_err(|error| part.lost(error))?;
+            }
         }
         self.meet()
     }
 
-    /// Starts a child as a copy of a state in the first device's memory.
+    /// Starts all children as copies of a state in the first device's memory.
     pub fn copy(&mut self, state: &CudaSlice<u8>) -> Result<(), LostDevice> {
         self.meet()?;
-        for Part { cuda, child, .. } in &mut self.all {
-            cuda.copy(state, child).map_err(|error| LostDevice { ordinal: cuda.info.ordinal, error })?;
+        for part in &mut self.all {
+            for child in 0..part.outcomes.len() {
+                let row = part.row_of(child);
+                let copied = part.cuda.copy(state, &mut part.children.slice_mut(row));
+                copied.map_err(|error| part.lost(error))?;
+            }
         }
         self.meet()
     }
 
-    /// Launches the computation of the child's ratings.
+    /// Launches the computation of the children's ratings.
     pub fn keep(&mut self) -> Result<(), LostDevice> {
         for (place, part) in (0..).zip(&self.all) {
             let (kept, members) = (self.kept_of(place), part.program.classes.last().map_or(0, |class| class.end));
-            let blocks = Blocks::new(part.blocks_of(members).max(1), THREADS);
+            let blocks = Blocks::new(part.blocks_of(members).max(1) * kept.children, THREADS);
             // SAFETY: the arguments are the kernel's; a thread beyond the members does nothing.
             let launched = unsafe {
                 part.program.keep.launch(part.cuda.stream(), blocks, |arguments| {
-                    arguments.arg(&part.core.argument).arg(&part.child).arg(&kept)
+                    arguments.arg(&part.core.argument).arg(&part.children).arg(&kept)
                 })
             };
             launched.map_err(|error| part.lost(error))?;
@@ -203,7 +216,7 @@ impl Parts {
         self.meet()
     }
 
-    /// Launches the child's next sweeps.
+    /// Launches the next sweeps, by the steps of each child.
     pub fn sweep(&mut self, context: &SearchContext, steps: &[Step]) -> Result<(), LostDevice> {
         for part in &self.all {
             part.forget_counts().map_err(|error| part.lost(error))?;
@@ -281,7 +294,7 @@ impl Parts {
     fn visits_of(&self, part: u32) -> PartVisits {
         let mut visits = PartVisits { part, parts: self.all.len() as u32, ..PartVisits::default() };
         for (place, other) in self.all.iter().enumerate() {
-            visits.values[place] = other.cuda.address(&other.child);
+            visits.values[place] = other.cuda.address(&other.children);
             visits.arrived[place] = other.cuda.address(&other.arrived);
         }
         let own = &self.all[part as usize];
@@ -298,23 +311,26 @@ impl Parts {
         // SAFETY: the arguments are the kernel's; there is a part for each variable.
         let launched = unsafe {
             gather.launch(part.cuda.stream(), Blocks::new(blocks, THREADS), |arguments| {
-                arguments.arg(&part.core.argument).arg(&part.child).arg(&self.owners).arg(&visits)
+                arguments.arg(&part.core.argument).arg(&part.children).arg(&self.owners).arg(&visits)
             })
         };
         launched.map_err(|error| part.lost(error))?;
         self.meet()
     }
 
-    /// Waits for all launches and returns the sums of their counters.
-    pub fn outcome(&self) -> Result<Outcome, LostDevice> {
-        let read = |part: &Part| part.cuda.read(&part.outcome).map_err(|error| part.lost(error));
-        let outcomes: Vec<Outcome> = self.all.iter().map(read).collect::<Result<Vec<_>, _>>()?.concat();
+    /// Waits for all launches and returns the counters of each child, those of its parts added up.
+    pub fn outcomes(&self) -> Result<Vec<Outcome>, LostDevice> {
+        let read = |part: &Part| part.cuda.read(&part.outcomes).map_err(|error| part.lost(error));
+        let mut outcomes: Vec<Outcome> = self.all.iter().map(read).collect::<Result<Vec<_>, _>>()?.concat();
         if let Some(place) = outcomes.iter().find_map(|outcome| outcome.awaited.checked_sub(1)) {
             let (what, cause) = ("exchanging values".into(), "it did not answer".into());
             return Err(self.all[place as usize].lost(DeviceError::Failed { what, cause }));
         }
-        let moves = outcomes.iter().map(|outcome| outcome.moves).sum();
-        Ok(Outcome { moves, ..outcomes[0] })
+        if self.all.len() > 1 {
+            outcomes[0].moves = outcomes.iter().map(|outcome| outcome.moves).sum();
+            outcomes.truncate(1);
+        }
+        Ok(outcomes)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::cuda::lanes::StateLanes;
 use crate::device::shared::{constants, device_structs};
 use crate::device::{DeviceError, Kernel, Source, ValidAsZeroBits};
 use crate::partition::PartClasses;
-use crate::tuning::wide::{MOST_PARTS, OCCUPANCY, WAIT_NANOSECONDS};
+use crate::tuning::wide::{MOST_CHILDREN, MOST_PARTS, OCCUPANCY, WAIT_NANOSECONDS};
 use crate::{generation, kernels, value_tables};
 
 /// Threads of a block, and of one that waits for others (`kernels/wide.cu`).
@@ -52,12 +52,13 @@ device_structs! {
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct Kept as "Kept" {
         pub rows: [u64; MOST_PARTS],
+        pub child_bytes: u64,
         pub effects_of: u64,
         pub effects: u64,
         pub part: u32,
         pub parts: u32,
         pub group_bits: u32,
-        pub padding as "": u32,
+        pub children: u32,
     }
 
     /// `kernels/crossover.cuh`: Crossover.
@@ -88,7 +89,8 @@ pub(super) struct Program {
     /// Computes the rows of ratings.
     pub keep: Kernel,
     pub effects: EffectKernels,
-    /// Blocks that are on the device at once: of sweeps, all that fit, and of a combination, as many as variables need.
+    /// Blocks that are on the device at once: of sweeps, all that fit, as many for each child, and of a combination, as
+    /// many as variables need.
     pub blocks: [u32; 2],
 }
 
@@ -120,6 +122,8 @@ pub(super) struct Shape {
     pub by_class: bool,
     /// Whether a launch visits one of several parts.
     pub in_parts: bool,
+    /// Children that are swept at once.
+    pub children: u32,
 }
 
 impl Shape {
@@ -127,20 +131,32 @@ impl Shape {
     /// for each, and whole sweeps otherwise.
     pub fn of(cuda: &Device, context: &SearchContext) -> Shape {
         let row = context.row_shape().with_ratings();
+        let lanes = StateLanes::new(row.quads, row.half, 1);
+        let by_class = (cuda.info.multiprocessors * OCCUPANCY) as usize / widest(context) < 2;
+        // as many as have a thread for each lane of their widest class; the CPU makes one, as a portable run does
+        let blocks = (widest(context) * lanes.count() as usize).div_ceil(WAITING as usize);
+        let children = if by_class || context.portable { 1 } else { cuda.info.multiprocessors as usize / blocks };
         Shape {
-            lanes: StateLanes::new(row.quads, row.half, 1),
+            lanes,
             bytes: value_bytes(context),
             wide: row.wide,
             byte_rows: row.bytes,
             links: row.links,
-            by_class: (cuda.info.multiprocessors * OCCUPANCY) as usize / widest(context) < 2,
+            by_class,
             in_parts: false,
+            children: children.clamp(1, MOST_CHILDREN) as u32,
         }
+    }
+
+    /// Returns the shape for one child, as the CPU makes it.
+    #[cfg(test)]
+    pub fn of_one_child(self) -> Shape {
+        Shape { children: 1, ..self }
     }
 
     /// Returns the shape for several parts, whose launches visit one class of one part.
     pub fn in_parts(self) -> Shape {
-        Shape { by_class: true, in_parts: true, ..self }
+        Shape { by_class: true, in_parts: true, children: 1, ..self }
     }
 
     fn source(self) -> Source {
@@ -191,8 +207,16 @@ impl Shape {
 /// Kernels for every kind of lanes.
 pub fn sources() -> Vec<Source> {
     let lanes = |quads: u32, half: bool| StateLanes::new(quads, half, 1);
-    let plain =
-        |lanes| Shape { lanes, bytes: 1, wide: true, byte_rows: false, links: false, by_class: false, in_parts: false };
+    let plain = |lanes| Shape {
+        lanes,
+        bytes: 1,
+        wide: true,
+        byte_rows: false,
+        links: false,
+        by_class: false,
+        in_parts: false,
+        children: 1,
+    };
     let narrow = [1, 2, 4, 8, 16, 32, 64].map(|quads| {
         let shape = plain(lanes(quads, quads > 1));
         Shape { wide: quads < 8, byte_rows: quads == 8, ..shape }
@@ -239,7 +263,9 @@ impl Program {
             let all = kernel.blocks_per_multiprocessor(WAITING, 0)? * cuda.info.multiprocessors;
             Ok::<_, DeviceError>(threads.div_ceil(WAITING.into()).clamp(1, all.max(1).into()) as u32)
         };
-        let blocks = [at_once(&sweeps, u64::MAX)?, at_once(&combine, context.variables() as u64)?];
+        let of_sweeps = at_once(&sweeps, u64::MAX)?;
+        let of_sweeps = of_sweeps - of_sweeps % shape.children.min(of_sweeps);
+        let blocks = [of_sweeps, at_once(&combine, context.variables() as u64)?];
         let mut end = 0;
         let places = classes.members.iter().zip(&classes.border).map(|(members, border)| {
             let begin = end;

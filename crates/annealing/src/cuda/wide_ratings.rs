@@ -1,4 +1,4 @@
-//! The ratings of one state in device memory, and what a move changes in them (`kernels/wide.cu`: Kept).
+//! The ratings of children in device memory, and what a move changes in them (`kernels/wide.cu`: Kept).
 
 use super::wide_program::{Kept, Program, THREADS};
 use crate::core::cuda::{Device, DeviceCore};
@@ -6,6 +6,8 @@ use crate::device::{Blocks, DeviceError, Held, Kernel, PushKernelArg};
 
 /// Words of an effect.
 const EFFECT: usize = 4;
+/// Bytes of which rows are multiples.
+const ROW: usize = 16;
 
 /// Rows of ratings for all variables, and the effects of each.
 pub(super) struct Ratings {
@@ -15,8 +17,15 @@ pub(super) struct Ratings {
 }
 
 impl Ratings {
-    /// Allocates rows and finds the effects on the device. `owners` are the parts of variables if there are several.
-    pub fn new(cuda: &Device, core: &DeviceCore, program: &Program, owners: &[u8]) -> Result<Ratings, DeviceError> {
+    /// Allocates rows of each child and finds the effects on the device. `owners` are the parts of variables if there are
+    /// several.
+    pub fn new(
+        cuda: &Device,
+        core: &DeviceCore,
+        program: &Program,
+        children: u32,
+        owners: &[u8],
+    ) -> Result<Ratings, DeviceError> {
         let n = core.argument.variables as usize;
         let blocks = Blocks::new((n as u32).div_ceil(THREADS).max(1), THREADS);
         let mut held = Held::default();
@@ -36,14 +45,16 @@ impl Ratings {
         let count = cuda.read(&reserved)?[0] as usize;
         let effects = cuda.zeros::<u32>(EFFECT * count.max(1))?;
         launch(&program.effects.write, [Some(cuda.address(&effects)), Some(owners_at)])?;
-        let entries = core.unary_entries * if core.shape.half { 2 } else { 4 };
+        let child_bytes = (core.unary_entries * if core.shape.half { 2 } else { 4 }).next_multiple_of(ROW).max(ROW);
         let mut argument = Kept {
+            child_bytes: child_bytes as u64,
+            children,
             effects_of: held.keep(cuda, effects_of),
             effects: held.keep(cuda, effects),
             group_bits: group_bits(program.lanes, count / n.max(1)),
             ..Kept::default()
         };
-        argument.rows[0] = held.keep(cuda, cuda.zeros::<u8>(entries.max(16))?);
+        argument.rows[0] = held.keep(cuda, cuda.zeros::<u8>(child_bytes * children as usize)?);
         Ok(Ratings { argument, _held: held })
     }
 }

@@ -26,6 +26,20 @@ fn child(population: &mut dyn Population, context: &SearchContext, generation: &
     }
 }
 
+/// A generation of children that begin anywhere on the schedule.
+fn generation(rng: &mut Rng, subpopulation: u32, sweeps: u32) -> Generation {
+    Generation {
+        draw: rng.draw(),
+        subpopulation,
+        sweeps,
+        cold: std::array::from_fn(|k| u32::MAX / 8 * (k as u32 + 1)),
+        region: [u32::MAX; 4],
+        tree: [u32::MAX; 2],
+        before: [u32::MAX; 2],
+        starts: Generation::starts(),
+    }
+}
+
 fn compare(name: &str, problem: &Arc<Problem>) {
     let Some(cuda) = gpu() else { return };
     let mut rng = Rng::new(9);
@@ -42,7 +56,7 @@ fn compare(name: &str, problem: &Arc<Problem>) {
         let devices: Vec<_> = places.iter().map(|&place| [&cuda, &second][place].clone()).collect();
         WidePopulation::in_parts(&devices, &context)
     };
-    let one = WidePopulation::new(std::slice::from_ref(&cuda), &context);
+    let one = WidePopulation::of_one_child(&cuda, &context);
     let all = [one, by_class(true), by_class(false), parts(&[0, 0]), parts(&[0, 1]), parts(&[0, 1, 0])];
     let mut devices = all.map(|population| population.expect("the device is there"));
     let all = devices.iter_mut().map(|device| device as &mut dyn Population);
@@ -51,16 +65,7 @@ fn compare(name: &str, problem: &Arc<Problem>) {
         population.heat(steps(context.schedule)).expect("the device works");
     }
     for (round, sweeps) in [9, 3, 17, 5, 8].into_iter().enumerate() {
-        let generation = Generation {
-            draw: rng.draw(),
-            subpopulation: u32::from(round > 0 && round != 3),
-            sweeps,
-            cold: std::array::from_fn(|k| u32::MAX / 8 * (k as u32 + 1)),
-            region: [u32::MAX; 4],
-            tree: [u32::MAX; 2],
-            before: [u32::MAX; 2],
-            starts: Generation::starts(),
-        };
+        let generation = generation(&mut rng, u32::from(round > 0 && round != 3), sweeps);
         let ours = child(&mut host, &context, &generation);
         let values = |population: &dyn Population| population.top(1).expect("it works").remove(0).values;
         let best = |population: &dyn Population| population.best(&context).expect("it works").map(|best| best.energy);
@@ -69,6 +74,37 @@ fn compare(name: &str, problem: &Arc<Problem>) {
             assert_eq!(ours.best, theirs.best, "{name}, round {round}");
             assert_eq!(values(&host), values(device), "{name}, round {round}");
             assert_eq!(best(&host), best(device), "{name}, round {round}");
+        }
+    }
+}
+
+/// Several children at once: energies are right, and no generation ends with a worse state. Sums of one child's moves
+/// that reached another's rows would let the device and the host disagree.
+#[test]
+fn a_device_makes_several_children_of_one_state() {
+    let Some(cuda) = gpu() else { return };
+    let mut rng = Rng::new(5);
+    let kinds = [of_size(3000, 5, 9000, 2, 1), of_size(500, 3, 700, 4, 3), of_size(300, 40, 900, 2, 4)];
+    for (kind, problem) in kinds.into_iter().enumerate() {
+        let context = SearchContext::new(&problem, price(&problem), None, &mut rng).into_vast();
+        let mut several = WidePopulation::new(std::slice::from_ref(&cuda), &context).expect("the device is there");
+        let mut single = WidePopulation::of_one_child(&cuda, &context).expect("the device is there");
+        for population in [&mut several, &mut single] {
+            population.open(&context, 1, &[]).expect("memory is there");
+            population.heat(steps(context.schedule)).expect("the device works");
+        }
+        let mut last = [i64::MAX; 2];
+        for (round, sweeps) in [8, 16, 32, 64].into_iter().enumerate() {
+            let generation = generation(&mut rng, u32::from(round > 0), sweeps);
+            for (population, last) in [&mut several, &mut single].into_iter().zip(&mut last) {
+                let replaced = child(population, &context, &generation);
+                let best = population.best(&context).expect("it works").expect("a state");
+                assert_eq!(best.energy.total, replaced.best, "kind {kind}, round {round}");
+                assert!(replaced.best <= *last, "kind {kind}, round {round}");
+                *last = replaced.best;
+            }
+            // the first of the children is the one, so that all together are no worse
+            assert!(round > 0 || last[0] <= last[1], "kind {kind}: {last:?}");
         }
     }
 }
