@@ -98,11 +98,12 @@ pub const TREE_SWEEPS: f64 = 1.25;
 /// One state over a whole device (results/notes/search-cuda.md).
 pub mod wide {
     /// The variables of a large core from which on a device begins with one state; the second if what differs between
-    /// states falls into parts. On an H200, one state and many: 753407 and 755204 for 10^4 variables with three
-    /// functions each after 12 s, 377064 and 377171 for 5000 after 8 s, 226248 and 226072 for 3000 after 7 s; grids of
-    /// 140x140 574803 and 573167 after 6 s, 200x200 1185456 and 1407584 after 1 s, 1178222 and 1174783 after 6 s,
-    /// 300x300 2664486 and 2714252 after 5 s (results/notes/search-cuda.md).
-    pub const LEAST_VARIABLES: [usize; 2] = [8_000, 20_000];
+    /// states falls into parts. On an H200, one state with as many children as keep the device busy, and many states:
+    /// networks with three functions for each variable, 377129 and 379264 for 5000 after 2 s, 301402 and 302504 for
+    /// 4000, 226337 and 226924 for 3000 after 2 s and 226173 and 226096 after 4 s, 151583 and 151524 for 2000; grids of
+    /// 50x50 71751 and 72859 after 1 s, 100x100 290792 and 297378 after 2 s, both followed by many states
+    /// (results/notes/search-cuda.md).
+    pub const LEAST_VARIABLES: [usize; 2] = [4_000, 2_500];
     /// The nanoseconds for each variable after which many states follow one if parts fall apart. On an H200 a grid of
     /// 200x200 has 1175877 after 4 s with many states from 1 s on (which began at no temperature by a mistake),
     /// 1179056 with one state, 1182625 with many alone.
@@ -120,8 +121,6 @@ pub mod wide {
     /// Work of sweeps on one core that takes as long as evaluating an assignment on the host, times the part of the
     /// time that may go to it: a tenth.
     pub const TELLING: u64 = 10;
-    /// The maximum number of children of one state that a device sweeps at once.
-    pub const MOST_CHILDREN: usize = 32;
     /// The maximum number of devices that share a state. More than two were not tried.
     pub const MOST_PARTS: usize = 8;
     /// The nanoseconds for which a device waits for another one before that one counts as lost. A class takes some

@@ -7,7 +7,7 @@ use crate::cuda::lanes::StateLanes;
 use crate::device::shared::{constants, device_structs};
 use crate::device::{DeviceError, Kernel, Source, ValidAsZeroBits};
 use crate::partition::PartClasses;
-use crate::tuning::wide::{MOST_CHILDREN, MOST_PARTS, OCCUPANCY, WAIT_NANOSECONDS};
+use crate::tuning::wide::{MOST_PARTS, OCCUPANCY, WAIT_NANOSECONDS};
 use crate::{generation, kernels, value_tables};
 
 /// Threads of a block, and of one that waits for others (`kernels/wide.cu`).
@@ -133,9 +133,9 @@ impl Shape {
         let row = context.row_shape().with_ratings();
         let lanes = StateLanes::new(row.quads, row.half, 1);
         let by_class = (cuda.info.multiprocessors * OCCUPANCY) as usize / widest(context) < 2;
-        // as many as have a thread for each lane of their widest class; the CPU makes one, as a portable run does
-        let blocks = (widest(context) * lanes.count() as usize).div_ceil(WAITING as usize);
-        let children = if by_class || context.portable { 1 } else { cuda.info.multiprocessors as usize / blocks };
+        // as many as have a thread for each lane of their widest class; a portable run has one, as the CPU has
+        let blocks = (widest(context) * lanes.count() as usize).div_ceil(WAITING as usize) as u32;
+        let children = if by_class || context.portable { 1 } else { (cuda.info.multiprocessors / blocks).max(1) };
         Shape {
             lanes,
             bytes: value_bytes(context),
@@ -144,7 +144,7 @@ impl Shape {
             links: row.links,
             by_class,
             in_parts: false,
-            children: children.clamp(1, MOST_CHILDREN) as u32,
+            children,
         }
     }
 
