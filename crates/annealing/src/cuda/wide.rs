@@ -142,7 +142,7 @@ impl WidePopulation {
         let mut devices = self.parts.devices();
         devices.retain(|cuda| cuda.info.ordinal != lost.ordinal);
         if devices.len() == 1 {
-            self.shape = Shape::of(&devices[0], context);
+            self.shape = Shape::of(&devices[0], context).of_one_child();
         }
         self.parts = Parts::new(&devices, context, self.shape).map_err(|lost| lost.error)?;
         Ok(())

@@ -133,7 +133,7 @@ impl Shape {
         let row = context.row_shape().with_ratings();
         let lanes = StateLanes::new(row.quads, row.half, 1);
         let by_class = (cuda.info.multiprocessors * OCCUPANCY) as usize / widest(context) < 2;
-        // as many as have a thread for each lane of their widest class; a portable run has one, as the CPU has
+        // as many as have a thread for each lane of their widest class; one in a portable run, as on the CPU
         let blocks = (widest(context) * lanes.count() as usize).div_ceil(WAITING as usize) as u32;
         let children = if by_class || context.portable { 1 } else { (cuda.info.multiprocessors / blocks).max(1) };
         Shape {
@@ -148,8 +148,7 @@ impl Shape {
         }
     }
 
-    /// Returns the shape for one child, as the CPU makes it.
-    #[cfg(test)]
+    /// Returns the shape for one child at a time.
     pub fn of_one_child(self) -> Shape {
         Shape { children: 1, ..self }
     }
