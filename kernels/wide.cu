@@ -1,7 +1,7 @@
-// Children of one state over the whole device: all blocks of a child visit the variables of a color class together, then
-// wait for each other, or end. Values and ratings lie in global memory. Only the second-level cache is the same for all
-// blocks: those that wait read and write there (`volatile`, `__ldcg`, atomics). Equal, bit for bit, to a child that all
-// threads of the CPU make (`sweep_together`).
+// Children of one state over the whole device: all blocks of a child visit the variables of a color class together,
+// then wait for each other, or end. Values and ratings lie in global memory. Only the second-level cache is the same
+// for all blocks: those that wait read and write there (`volatile`, `__ldcg`, atomics). Equal, bit for bit, to a child
+// that all threads of the CPU make (`sweep_together`).
 #include "constants.cuh"
 #include "crossover.cuh"
 #include "rating_rows.cuh"

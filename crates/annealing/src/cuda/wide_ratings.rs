@@ -17,8 +17,8 @@ pub(super) struct Ratings {
 }
 
 impl Ratings {
-    /// Allocates rows of each child and finds the effects on the device. `owners` are the parts of variables if there are
-    /// several.
+    /// Allocates rows of each child and finds the effects on the device. `owners` are the parts of variables if there
+    /// are several.
     pub fn new(
         cuda: &Device,
         core: &DeviceCore,
