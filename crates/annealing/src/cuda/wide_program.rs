@@ -263,8 +263,7 @@ impl Program {
             Ok::<_, DeviceError>(threads.div_ceil(WAITING.into()).clamp(1, all.max(1).into()) as u32)
         };
         let of_sweeps = at_once(&sweeps, u64::MAX)?;
-        let of_sweeps = of_sweeps - of_sweeps % shape.children.min(of_sweeps);
-        let blocks = [of_sweeps, at_once(&combine, context.variables() as u64)?];
+        let blocks = [of_sweeps - of_sweeps % shape.children, at_once(&combine, context.variables() as u64)?];
         let mut end = 0;
         let places = classes.members.iter().zip(&classes.border).map(|(members, border)| {
             let begin = end;
