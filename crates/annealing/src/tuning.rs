@@ -99,7 +99,7 @@ pub const TREE_SWEEPS: f64 = 1.25;
 pub mod wide {
     /// The variables of a large core from which on a device begins with one state; the second if what differs between
     /// states falls into parts. On an H200, one state with as many children as keep the device busy, and many states:
-    /// networks with three functions for each variable, 377129 and 379264 for 5000 after 2 s, 301402 and 302504 for
+    /// networks with three functions for each variable, 377135 and 379264 for 5000 after 2 s, 301402 and 302504 for
     /// 4000, 226337 and 226924 for 3000 after 2 s and 226173 and 226096 after 4 s, 151583 and 151524 for 2000; grids of
     /// 50x50 71751 and 72859 after 1 s, 100x100 290792 and 297378 after 2 s, both followed by many states
     /// (results/notes/search-cuda.md).

@@ -20,9 +20,8 @@ pub(super) struct Part {
     pub cuda: Device,
     pub core: DeviceCore,
     pub program: Program,
-    /// The children's values of all variables, `row` bytes each.
+    /// The children's values of all variables, one row after another.
     pub children: CudaSlice<u8>,
-    row: usize,
     ratings: Ratings,
     /// One for each child.
     pub outcomes: CudaSlice<Outcome>,
@@ -37,7 +36,8 @@ impl Part {
 
     /// Returns where a child's values are among all children's.
     pub fn row_of(&self, child: usize) -> Range<usize> {
-        child * self.row..(child + 1) * self.row
+        let row = self.children.len() / self.outcomes.len();
+        child * row..(child + 1) * row
     }
 
     /// Resets the counters of launches.
@@ -124,7 +124,6 @@ impl Parts {
             let (row, children) = (core.argument.pad as usize * shape.bytes as usize, shape.children as usize);
             Ok(Part {
                 children: cuda.zeros(row * children)?,
-                row,
                 ratings: Ratings::new(&cuda, &core, &program, shape.children, &owners)?,
                 program,
                 outcomes: cuda.zeros(children)?,

@@ -44,7 +44,7 @@ impl<S: Semiring> Join<'_, S> {
         }
     }
 
-    /// The same as on a processor without vector instructions.
+    /// Computes whole tiles as a processor without vector instructions does.
     #[cfg(test)]
     pub fn run_by_scalars(&self, first: usize, out: &mut [S::Entry]) {
         pulp::WithSimd::with_simd(Vectorised { join: self, first, out }, pulp::Scalar::new());
@@ -292,7 +292,7 @@ impl<S: Semiring> pulp::WithSimd for Vectorised<'_, '_, S> {
     #[inline(always)]
     fn with_simd<V: pulp::Simd>(self, _: V) {
         if V::IS_SCALAR {
-            // for processors from before 2013: a third of the code
+            // for old processors: fewer loops to compile
             self.join.tiles::<false>(self.first, self.out);
         } else {
             self.join.tiles::<true>(self.first, self.out);
