@@ -283,7 +283,7 @@ __global__ void __launch_bounds__(256)
 // in other parts; those from there to `end` have neighbours in their own part only.
 struct PartVisits {
     u64 values[MOST_PARTS];  // where each part has them
-    u64 arrived[MOST_PARTS]; // for each part, how many classes each of the others has sent it
+    u64 arrived[MOST_PARTS]; // for each part, how many classes or legs each of the others has told it of
     u32 *done;               // blocks of this launch that have visited the border; reset to 0 by the last
     u32 part, parts;
     u32 number;              // of this launch, from 1 on: all parts make as many
@@ -310,6 +310,15 @@ __device__ __forceinline__ void await_others(const PartVisits &it, Outcome *outc
         }
     }
     __syncthreads();
+}
+
+// Tells the other parts that this one has made `number` legs, and waits until they have made all but one of them.
+__global__ void pace(PartVisits it, Outcome *outcome) {
+    if (threadIdx.x < it.parts && threadIdx.x != it.part) {
+        u32 *arrived = (u32 *)it.arrived[threadIdx.x] + it.part;
+        asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(arrived), "r"(it.number) : "memory");
+    }
+    await_others(it, outcome);
 }
 
 // The last block of the border signals the other parts that this part's class is done.

@@ -123,13 +123,15 @@ pub mod wide {
     pub const TELLING: u64 = 10;
     /// The maximum number of devices that share a state. More than two were not tried.
     pub const MOST_PARTS: usize = 8;
+    /// Sweeps that a part makes between looking at the others: it goes on while they are less than two such legs behind.
+    pub const LEG: usize = 4;
     /// The nanoseconds for which a device waits for another one before that one counts as lost. A class takes some
     /// milliseconds at most.
     pub const WAIT_NANOSECONDS: u64 = 1_000_000_000;
-    /// The estimated nanoseconds of a sweep from which on several devices share a state: 2 x 10^6 variables with three
-    /// functions each are above. When one H200 took 177 microseconds for a sweep of 10^6, two made 1.39 times as many,
-    /// and no more than one where it took 75 (results/scale). Since it takes 66 for 10^6 nothing was measured.
-    pub const SHARED_SWEEP: u64 = 100_000;
+    /// The estimated nanoseconds of a sweep from which on several devices share a state: 10^6 variables with three
+    /// functions each are above. Two H200 make 1.2 times the sweeps of one there, 1.4 to 1.5 times at 10^7, and 1.4
+    /// times on a Potts grid of 1000x1000; 0.6 times at 10^5 (results/notes/search-cuda.md).
+    pub const SHARED_SWEEP: u64 = 60_000;
     /// The factor from an anneal that starts at the incumbent to the next one. Costs on an H200 (seed 1) with the
     /// factors 2, 3 and 4: 7549237, 7550934 and 7545660 for 10^5 variables after 14 s, 75624867, 75651799 and 75564951
     /// for 10^6 after 8 s, 2263362, 2263874 and 2262887 for 30000 after 5 s. On one core of a CPU 2 and 4 differ by

@@ -62,7 +62,7 @@ impl WidePopulation {
     pub fn new(devices: &[Device], context: &SearchContext) -> Result<WidePopulation, LostDevice> {
         let count = if is_shared(context) { devices.len().min(MOST_PARTS) } else { 1 };
         let shape = Shape::of(&devices[0], context);
-        let shape = if count > 1 { shape.in_parts() } else { shape };
+        let shape = if count > 1 { shape.in_parts(context) } else { shape };
         Self::shaped(&devices[..count], context, shape)
     }
 
@@ -83,10 +83,11 @@ impl WidePopulation {
         Self::shaped(std::slice::from_ref(cuda), context, Shape::of(cuda, context).of_one_child())
     }
 
-    /// Makes a population on all of these devices, whatever the class sizes.
+    /// Makes a population on all of these devices, whatever the class sizes, whose parts wait for each other or not.
     #[cfg(test)]
-    pub fn in_parts(devices: &[Device], context: &SearchContext) -> Result<WidePopulation, LostDevice> {
-        Self::shaped(devices, context, Shape::of(&devices[0], context).in_parts())
+    pub fn in_parts(devices: &[Device], context: &SearchContext, in_step: bool) -> Result<WidePopulation, LostDevice> {
+        let shape = Shape::of(&devices[0], context);
+        Self::shaped(devices, context, if in_step { shape.in_step() } else { shape.in_parts(context) })
     }
 
     fn shaped(devices: &[Device], context: &SearchContext, shape: Shape) -> Result<WidePopulation, LostDevice> {

@@ -1,8 +1,9 @@
-//! One state that several devices sweep together: each device visits a part of the variables. Every device holds all
-//! values and receives the changes at the borders of the other parts (`kernels/wide.cu`: visits_of_part). A color class
-//! is visited after all parts have exchanged the class before it, so the values equal those of one device bit for bit.
+//! One state that several devices sweep together: each device visits a part of the variables. It holds their ratings,
+//! which the moves of all devices change. In step (`kernels/wide.cu`: visits_of_part) a color class is visited after all
+//! parts have exchanged the class before it, so the values equal those of one device bit for bit. Otherwise a part goes
+//! on while changes arrive, and neighbours in different parts may move at the same time.
 
-use super::wide_program::{ClassPlaces, Kept, Outcome, PartVisits, Program, Shape, Step, THREADS, WAITING};
+use super::wide_program::{ClassPlaces, Kept, Outcome, PACE, PartVisits, Program, Shape, Step, THREADS, WAITING};
 use super::wide_ratings::Ratings;
 use crate::core::context::SearchContext;
 use crate::core::cuda::{CoreArrays, Device, DeviceCore};
@@ -12,7 +13,7 @@ use crate::device::{Blocks, CudaSlice, DeviceError, PushKernelArg, connect};
 use crate::partition::{PartClasses, owners};
 use crate::sweep::class_numbers;
 use crate::threads;
-use crate::tuning::wide::MOST_PARTS;
+use crate::tuning::wide::{LEG, MOST_PARTS};
 use std::ops::Range;
 
 /// A part of the variables on a device.
@@ -63,7 +64,7 @@ impl Part {
         (members * self.program.lanes).div_ceil(THREADS)
     }
 
-    /// Launches the visits of a class if there is one part.
+    /// Launches the visits of a class if this part waits for no other.
     fn visit(&self, kept: &Kept, step: &Step, class: usize) -> Result<(), DeviceError> {
         let ClassPlaces { begin, end, .. } = self.program.classes[class];
         let blocks = Blocks::new(self.blocks_of(end - begin).max(1), THREADS);
@@ -76,7 +77,18 @@ impl Part {
         }
     }
 
-    /// Launches this part's visits of a class if there are several parts.
+    /// Launches, if there are several parts, the wait for those that are two legs behind.
+    fn keep_pace(&self, visits: PartVisits) -> Result<(), DeviceError> {
+        let Some(between) = &self.program.between else { return Ok(()) };
+        // SAFETY: the arguments are the kernel's, and all parts' memory is there until all have ended.
+        unsafe {
+            between.pace.launch(self.cuda.stream(), Blocks::new(1, PACE), |arguments| {
+                arguments.arg(&visits).arg(&self.outcomes)
+            })
+        }
+    }
+
+    /// Launches this part's visits of a class if parts are in step.
     fn visit_part(&self, kept: &Kept, step: &Step, class: usize, visits: PartVisits) -> Result<(), DeviceError> {
         let ClassPlaces { begin, border_end, end } = self.program.classes[class];
         let visits = PartVisits { begin, border_end, end, ..visits };
@@ -92,12 +104,19 @@ impl Part {
     }
 }
 
+/// A part on the device that launches are made on, and their arguments.
+struct PartHere<'a> {
+    part: &'a Part,
+    kept: Kept,
+    visits: PartVisits,
+}
+
 /// The parts of a state. The first one's device also holds the parent and computes energies.
 pub(super) struct Parts {
     all: Vec<Part>,
     /// The part of each variable, in the memory of the first device.
     owners: CudaSlice<u8>,
-    /// The number of classes that each part has visited so far.
+    /// The number of classes that each part has visited so far or, if parts are not in step, of legs.
     visited: u32,
 }
 
@@ -220,8 +239,8 @@ impl Parts {
         for part in &self.all {
             part.forget_counts().map_err(|error| part.lost(error))?;
         }
-        let first = &self.all[0];
-        if self.all.len() == 1 && !first.program.by_class {
+        let first = self.first();
+        if !first.program.by_class {
             return first.sweep_at_once(&self.kept_of(0), steps).map_err(|error| first.lost(error));
         }
         let mut ordinals: Vec<usize> = self.all.iter().map(|part| part.cuda.info.ordinal).collect();
@@ -231,7 +250,11 @@ impl Parts {
             &[ordinal] => self.launch_on(ordinal, context, steps),
             _ => self.launch_on_all(&ordinals, context, steps),
         };
-        self.visited = self.visited.wrapping_add((steps.len() * context.order.classes.len()) as u32);
+        let count = match first.program.in_step {
+            true => steps.len() * context.order.classes.len(),
+            false => steps.len().div_ceil(LEG),
+        };
+        self.visited = self.visited.wrapping_add(count as u32);
         launched
     }
 
@@ -258,22 +281,43 @@ impl Parts {
         })
     }
 
-    /// Launches the visits of the parts on a device, class by class, so that no launch waits for a later one of its
-    /// stream.
+    /// Launches the visits of the parts on a device.
     fn launch_on(&self, ordinal: usize, context: &SearchContext, steps: &[Step]) -> Result<(), LostDevice> {
         let here = (0..).zip(&self.all).filter(|(_, part)| part.cuda.info.ordinal == ordinal);
-        let of = |(place, part)| (self.kept_of(place), self.visits_of(place), part);
-        let here: Vec<(Kept, PartVisits, &Part)> = here.map(of).collect();
+        let of = |(place, part)| PartHere { part, kept: self.kept_of(place), visits: self.visits_of(place) };
+        let here: Vec<PartHere> = here.map(of).collect();
+        match self.first().program.in_step {
+            true => self.launch_in_step(&here, context, steps),
+            false => self.launch_legs(&here, context, steps),
+        }
+    }
+
+    /// Launches visits class by class, so that no launch waits for a later one of its stream.
+    fn launch_in_step(&self, here: &[PartHere<'_>], context: &SearchContext, steps: &[Step]) -> Result<(), LostDevice> {
         let mut number = self.visited;
         for step in steps {
             for class in class_numbers(context, step.order) {
                 number = number.wrapping_add(1);
-                for (kept, visits, part) in &here {
-                    let launched = match self.all.len() {
-                        1 => part.visit(kept, step, class),
-                        _ => part.visit_part(kept, step, class, PartVisits { number, ..*visits }),
-                    };
-                    launched.map_err(|error| part.lost(error))?;
+                for PartHere { part, kept, visits } in here {
+                    let visits = PartVisits { number, ..*visits };
+                    part.visit_part(kept, step, class, visits).map_err(|error| part.lost(error))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Launches visits class by class. After each leg the parts wait for those that are two legs behind.
+    fn launch_legs(&self, here: &[PartHere<'_>], context: &SearchContext, steps: &[Step]) -> Result<(), LostDevice> {
+        for (leg, number) in steps.chunks(LEG).zip(self.visited..) {
+            for PartHere { part, visits, .. } in here {
+                part.keep_pace(PartVisits { number, ..*visits }).map_err(|error| part.lost(error))?;
+            }
+            for step in leg {
+                for class in class_numbers(context, step.order) {
+                    for PartHere { part, kept, .. } in here {
+                        part.visit(kept, step, class).map_err(|error| part.lost(error))?;
+                    }
                 }
             }
         }
@@ -304,12 +348,12 @@ impl Parts {
     /// Copies the values of all parts to the first device. Later work of the other devices waits for the copy.
     pub fn gather(&mut self) -> Result<(), LostDevice> {
         let part = self.first();
-        let Some(gather) = &part.program.gather else { return Ok(()) };
+        let Some(between) = &part.program.between else { return Ok(()) };
         self.meet()?;
         let (visits, blocks) = (self.visits_of(0), (part.core.argument.variables as u32).div_ceil(THREADS));
         // SAFETY: the arguments are the kernel's; there is a part for each variable.
         let launched = unsafe {
-            gather.launch(part.cuda.stream(), Blocks::new(blocks, THREADS), |arguments| {
+            between.gather.launch(part.cuda.stream(), Blocks::new(blocks, THREADS), |arguments| {
                 arguments.arg(&part.core.argument).arg(&part.children).arg(&self.owners).arg(&visits)
             })
         };

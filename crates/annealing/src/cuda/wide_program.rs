@@ -13,6 +13,8 @@ use crate::{generation, kernels, value_tables};
 /// Threads of a block, and of one that waits for others (`kernels/wide.cu`).
 pub(super) const THREADS: u32 = 256;
 pub(super) const WAITING: u32 = 1024;
+/// Threads that wait for other parts, one each at most.
+pub(super) const PACE: u32 = 32;
 
 device_structs! {
     /// `kernels/wide.cu`: Step.
@@ -78,8 +80,10 @@ pub(super) struct Program {
     /// All sweeps of a launch, or the visits of a class.
     pub sweeps: Kernel,
     pub by_class: bool,
-    /// The kernel that copies the values of all parts to the first one; `None` if there is one part.
-    pub gather: Option<Kernel>,
+    /// Whether parts wait for each other.
+    pub in_step: bool,
+    /// `None` if there is one part.
+    pub between: Option<PartKernels>,
     /// The places of each class in the list of members.
     pub classes: Vec<ClassPlaces>,
     /// Lanes of a visit.
@@ -92,6 +96,14 @@ pub(super) struct Program {
     /// Blocks that are on the device at once: of sweeps, all that fit, as many for each child, and of a combination, as
     /// many as variables need.
     pub blocks: [u32; 2],
+}
+
+/// The kernels that connect parts.
+pub(super) struct PartKernels {
+    /// Copies the values of all parts to the first one.
+    pub gather: Kernel,
+    /// Waits for parts that are behind.
+    pub pace: Kernel,
 }
 
 /// The kernels that find which rows of ratings change with a variable.
@@ -122,6 +134,8 @@ pub(super) struct Shape {
     pub by_class: bool,
     /// Whether a launch visits one of several parts.
     pub in_parts: bool,
+    /// Whether a part waits for the others' changes of the class before. If not, changes arrive while it goes on.
+    pub in_step: bool,
     /// Children that are swept at once.
     pub children: u32,
 }
@@ -144,6 +158,7 @@ impl Shape {
             links: row.links,
             by_class,
             in_parts: false,
+            in_step: false,
             children,
         }
     }
@@ -153,9 +168,21 @@ impl Shape {
         Shape { children: 1, ..self }
     }
 
-    /// Returns the shape for several parts, whose launches visit one class of one part.
-    pub fn in_parts(self) -> Shape {
-        Shape { by_class: true, in_parts: true, children: 1, ..self }
+    /// Returns the shape for several parts, whose launches visit one class of one part. They are in step in portable
+    /// runs, whose values do not depend on time, and where the effect of a move depends on a third variable's value.
+    pub fn in_parts(self, context: &SearchContext) -> Shape {
+        let pairs = || context.tables.problem.functions.iter().all(|function| function.scope.len() <= 2);
+        Shape { in_step: context.portable || !(self.links || pairs()), ..self.in_free_parts() }
+    }
+
+    /// Returns the shape for several parts that do not wait for each other in each class.
+    fn in_free_parts(self) -> Shape {
+        Shape { by_class: true, in_parts: true, in_step: false, children: 1, ..self }
+    }
+
+    /// Returns the shape for several parts in step.
+    pub fn in_step(self) -> Shape {
+        Shape { in_step: true, ..self.in_free_parts() }
     }
 
     fn source(self) -> Source {
@@ -170,8 +197,8 @@ impl Shape {
             .declare(&constants! { u32: MOST_PARTS; u64: WAIT_NANOSECONDS; })
             .asserts::<PartVisits>()
             .asserts::<Kept>();
-        let gather = self.in_parts.then(|| self.gather());
-        self.names().into_iter().chain(self.effect_names()).chain(gather).fold(source, Source::kernel)
+        let between = self.in_parts.then(|| self.part_names()).into_iter().flatten();
+        self.names().into_iter().chain(self.effect_names()).chain(between).fold(source, Source::kernel)
     }
 
     /// Sweeps or visits, then scatter, combine, measure and keep.
@@ -179,7 +206,7 @@ impl Shape {
         let StateLanes { parts, slots, units, half } = self.lanes;
         let value = format!("u{}", 8 * self.bytes);
         let sweeps = match self.by_class {
-            true if self.in_parts => "visits_of_part",
+            true if self.in_step => "visits_of_part",
             true => "visits",
             false => "sweeps",
         };
@@ -198,8 +225,9 @@ impl Shape {
         [format!("count_effects<{half}>"), "place_effects".into(), format!("write_effects<{half}>")]
     }
 
-    fn gather(self) -> String {
-        format!("gather<u{}>", 8 * self.bytes)
+    /// The kernels that connect parts.
+    fn part_names(self) -> [String; 2] {
+        [format!("gather<u{}>", 8 * self.bytes), "pace".into()]
     }
 }
 
@@ -214,6 +242,7 @@ pub fn sources() -> Vec<Source> {
         links: false,
         by_class: false,
         in_parts: false,
+        in_step: false,
         children: 1,
     };
     let narrow = [1, 2, 4, 8, 16, 32, 64].map(|quads| {
@@ -225,18 +254,18 @@ pub fn sources() -> Vec<Source> {
     let others = [single, Shape { byte_rows: true, ..single }, long];
     let all = narrow.into_iter().chain(others);
     let by_class = |shape| Shape { by_class: true, ..shape };
-    let in_parts = |shape| Shape { in_parts: true, ..by_class(shape) };
     let kinds = |shape| {
         let links = Shape { links: true, ..shape };
-        [shape, links, by_class(links), in_parts(links)]
+        [shape, links, by_class(links), links.in_step()]
     };
-    all.flat_map(kinds).chain([by_class(single), in_parts(single)]).map(Shape::source).collect()
+    let others = [by_class(single), single.in_step(), single.in_free_parts()];
+    all.flat_map(kinds).chain(others).map(Shape::source).collect()
 }
 
 /// Returns the kernels for a core that suits, on one device or on several.
 pub(crate) fn source_of(cuda: &Device, context: &SearchContext, in_parts: bool) -> Source {
     let shape = Shape::of(cuda, context);
-    if in_parts { shape.in_parts().source() } else { shape.source() }
+    if in_parts { shape.in_parts(context).source() } else { shape.source() }
 }
 
 /// Variables of the widest class.
@@ -271,12 +300,19 @@ impl Program {
             ClassPlaces { begin, border_end: begin + border, end }
         });
         let classes = places.collect();
-        let gather = if shape.in_parts { Some(kernel(&shape.gather())?) } else { None };
+        let between = match shape.in_parts {
+            true => {
+                let [gather, pace] = shape.part_names();
+                Some(PartKernels { gather: kernel(&gather)?, pace: kernel(&pace)? })
+            }
+            false => None,
+        };
         Ok(Program {
             scatter: kernel(&scatter)?,
             sweeps,
             by_class: shape.by_class,
-            gather,
+            in_step: shape.in_step,
+            between,
             classes,
             lanes: shape.lanes.count(),
             combine,

@@ -54,7 +54,7 @@ fn compare(name: &str, problem: &Arc<Problem>) {
     assert!(can_connect(&[cuda.clone(), second.clone()]), "devices without a connection have no parts");
     let parts = |places: &[usize]| {
         let devices: Vec<_> = places.iter().map(|&place| [&cuda, &second][place].clone()).collect();
-        WidePopulation::in_parts(&devices, &context)
+        WidePopulation::in_parts(&devices, &context, true)
     };
     let one = WidePopulation::of_one_child(&cuda, &context);
     let all = [one, by_class(true), by_class(false), parts(&[0, 0]), parts(&[0, 1]), parts(&[0, 1, 0])];
@@ -106,6 +106,34 @@ fn a_device_makes_several_children_of_one_state() {
             // the first of the children is the one, so that all together are no worse
             assert!(round > 0 || last[0] <= last[1], "kind {kind}: {last:?}");
         }
+    }
+}
+
+/// Parts that do not wait for each other: after as many sweeps a state is about as good as that of one part, whether
+/// their variables have few neighbours in other parts or many.
+#[test]
+fn parts_that_do_not_wait_come_as_far() {
+    let Some(cuda) = gpu() else { return };
+    let second = Cuda::open(1).unwrap_or_else(|_| cuda.clone());
+    let mut rng = Rng::new(7);
+    for (kind, problem) in [of_size(40_000, 5, 120_000, 2, 1), of_size(40_000, 5, 40_000, 2, 2)].iter().enumerate() {
+        let context = SearchContext::new(problem, price(problem), None, &mut rng).into_vast();
+        let parts = |places: &[usize]| {
+            let devices: Vec<_> = places.iter().map(|&place| [&cuda, &second][place].clone()).collect();
+            WidePopulation::in_parts(&devices, &context, false).expect("the device is there")
+        };
+        let generations = [256, 64].map(|sweeps| generation(&mut rng, u32::from(sweeps < 256), sweeps));
+        let one = WidePopulation::of_one_child(&cuda, &context).expect("the device is there");
+        let bests = [one, parts(&[0, 0]), parts(&[0, 1]), parts(&[1, 0, 1])].map(|mut population| {
+            population.open(&context, 1, &[]).expect("memory is there");
+            population.heat(steps(context.schedule)).expect("the device works");
+            for generation in &generations {
+                let _ = child(&mut population, &context, generation);
+            }
+            population.best(&context).expect("it works").expect("a state").energy.total
+        });
+        let worst = *bests.iter().max().expect("four");
+        assert!((worst - bests[0]) as f64 <= 0.003 * bests[0] as f64, "kind {kind}: {bests:?}");
     }
 }
 
