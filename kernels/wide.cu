@@ -11,6 +11,7 @@
 struct Step {
     u64 order, draw;
     uint2 boltzmann;
+    i64 least; // a variable moves whose value is rated so much or more
 };
 
 // What the host reads; the sums are those of the launches since they were 0.
@@ -88,6 +89,11 @@ struct Child {
 // A variable's row, in units.
 template <class T> __device__ __forceinline__ u32 row_at(const uint4 &info) { return info.z * 4 / T::UNIT; }
 template <class T> __device__ __forceinline__ u32 units_of(const uint4 &info) { return quads_of(info) * 4 / T::UNIT; }
+
+// An entry of a row of ratings.
+template <class T> __device__ __forceinline__ int entry_at(const uint4 *row, u32 value) {
+    return T::HALF ? (int)__ldcg((const unsigned short *)row + value) : __ldcg((const int *)row + value);
+}
 
 // Calls `f` with all effects on the row of a variable, and with the variable that moves for each.
 template <bool HALF, class F> __device__ __forceinline__ void each_effect(const Core &core, u32 v, F f) {
@@ -247,11 +253,12 @@ template <class T> struct Member {
                                           Moves<THREADS> &moves) const {
         const Kept &kept = rows.kept;
         const uint4 *const row = rows.of(kept.part) + row_at<T>(info);
+        const u32 before = x[variable];
+        if (entry_at<T>(row, before) < step.least) return false;
         uint4 sums[T::Q];
 #pragma unroll
         for (int j = 0; j < T::Q; j++)
             sums[j] = __ldcg(row + min((u32)(lanes.part() * T::Q + j), units_of<T>(info) - 1));
-        const u32 before = x[variable];
         int ratings[T::N];
         ratings_of(lanes, domain_of(info), sums, ratings);
         const int value = pick(lanes, step.boltzmann, ratings, mix(step.draw, variable));

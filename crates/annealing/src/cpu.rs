@@ -15,7 +15,7 @@ use crate::core::context::SearchContext;
 use crate::core::elite::Elite;
 use crate::core::population::most_states;
 use crate::device::DeviceError;
-use crate::fang::boltzmann::Boltzmann;
+use crate::generation::Heat;
 use crate::stop::Stop;
 use crate::threads;
 use crate::tuning::{FIRST_FOR_EACH, FIRST_STATES, GENERATION_WORK, GREEDY_SWEEPS, LARGE_POPULATION};
@@ -81,8 +81,8 @@ impl Population for CpuPopulation {
         Ok(())
     }
 
-    fn heat(&mut self, steps: Vec<Boltzmann>) -> Result<(), DeviceError> {
-        self.steps = steps;
+    fn heat(&mut self, heat: Heat) -> Result<(), DeviceError> {
+        self.heat = heat;
         Ok(())
     }
 

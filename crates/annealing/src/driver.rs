@@ -13,7 +13,7 @@ use crate::core::tuning::leading::{LARGE_FLOOR, WEIGHT};
 use crate::device::Source;
 use crate::stop::Stop;
 use crate::threads;
-use crate::tuning::{CLIMBING_FLOOR, LONG_SWEEPS, MOST_SWEEPS, MOVED};
+use crate::tuning::{CLIMBING_FLOOR, LONG_SWEEPS, MOST_SWEEPS, MOVED, VIOLATIONS_FLOOR};
 
 impl Driver for Annealing {
     fn fits(&self, context: &SearchContext, _: &Pool) -> bool {
@@ -40,6 +40,7 @@ impl Driver for Annealing {
     fn floor(&self, context: &SearchContext, pool: &Pool) -> f64 {
         let large = pool.solved && context.is_large() && !context.is_coloring();
         match self.device {
+            _ if !pool.solved && self.goes_among_violations(context) => VIOLATIONS_FLOOR,
             _ if !large || self.long.is_some() => 0.0,
             _ if context.is_quadratic() => LARGE_FLOOR / 2.0,
             _ if self.keeps_climbing(context) => CLIMBING_FLOOR,

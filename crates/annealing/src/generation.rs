@@ -14,7 +14,10 @@ use crate::device::shared::{constants, device_structs, table};
 use crate::fang::boltzmann::Boltzmann;
 use crate::rng::{below, mix};
 use crate::stop::Stop;
-use crate::tuning::{COLD_SHARES, GREEDY_SWEEPS, GROUP, REGION_SHARES, STEPS, TREE_EVERY, TREE_SWEEPS};
+use crate::tuning::{
+    COLD_SHARES, GREEDY_SWEEPS, GROUP, REGION_SHARES, STEPS, TREE_EVERY, TREE_SWEEPS, VIOLATIONS_COLD, VIOLATIONS_HOT,
+};
+use crate::value_tables::ValueTables;
 use std::ops::Range;
 
 /// What a child decides, numbered: its bits are [`mix`]ed from its key and this.
@@ -157,8 +160,32 @@ impl Generation {
     }
 }
 
-pub(crate) fn steps(schedule: Schedule) -> Vec<Boltzmann> {
-    (0..STEPS).map(|step| Boltzmann::new(schedule.at(step as f64 / (STEPS - 1) as f64))).collect()
+/// What moves in an anneal.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Heat {
+    /// The temperatures, from hot to cold.
+    pub steps: Vec<Boltzmann>,
+    /// Only variables move whose value is rated this much or more: those in violated functions, or all.
+    pub least: i32,
+}
+
+/// Below all ratings.
+pub(crate) const ALL_MOVE: i32 = i32::MIN;
+
+/// Returns the temperatures of a schedule, at which all variables move.
+pub(crate) fn steps(schedule: Schedule) -> Heat {
+    let at = |step| Boltzmann::new(schedule.at(step as f64 / (STEPS - 1) as f64));
+    Heat { steps: (0..STEPS).map(at).collect(), least: ALL_MOVE }
+}
+
+/// Returns the temperatures at which violations come and go, where only variables in violated functions move. They are
+/// in units of what a violation costs, colder where a variable has more values to leave its best one for.
+pub(crate) fn among_violations(tables: &ValueTables) -> Heat {
+    let n = tables.variables().max(1);
+    let values = (0..n).map(|v| tables.domain(v) as f64).sum::<f64>() / n as f64;
+    let at = |halvings: f64| f64::from(tables.hard) / (halvings + (values - 1.0).max(1.0).ln());
+    let schedule = Schedule { hot: at(VIOLATIONS_HOT), cold: at(VIOLATIONS_COLD) };
+    Heat { least: tables.hard, ..steps(schedule) }
 }
 
 device_structs! {
@@ -246,7 +273,7 @@ pub(crate) trait Population: Send {
     /// Forgets everything and makes room for `states`; `seeds`, as many at most, take the first slots.
     fn open(&mut self, context: &SearchContext, states: usize, seeds: &[Elite]) -> Result<(), DeviceError>;
 
-    fn heat(&mut self, steps: Vec<Boltzmann>) -> Result<(), DeviceError>;
+    fn heat(&mut self, heat: Heat) -> Result<(), DeviceError>;
 
     /// Makes the offspring of some slots.
     fn make_offspring(

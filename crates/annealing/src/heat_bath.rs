@@ -11,6 +11,8 @@ use crate::value_tables::ValueTables;
 pub(crate) struct HeatBath<'a, R = AllFunctions> {
     pub tables: &'a ValueTables,
     pub boltzmann: Boltzmann,
+    /// The least rating of a variable's value at which the variable moves.
+    pub least: i32,
     pub source: R,
 }
 
@@ -19,6 +21,13 @@ pub(crate) trait RatingSource {
     /// Rates every value of `variable`; padded places get at least
     /// [`PADDING`](crate::value_tables::PADDING).
     fn fill(&self, tables: &ValueTables, state: &AnnealState, variable: usize, ratings: &mut [i32]);
+
+    /// Returns the rating of a variable's value.
+    fn own(&self, tables: &ValueTables, state: &AnnealState, variable: usize) -> i32 {
+        let mut row = vec![0; tables.width[variable] as usize];
+        self.fill(tables, state, variable, &mut row);
+        row[usize::from(state.values[variable])]
+    }
 
     /// A variable is about to leave its value for another.
     #[inline(always)]
@@ -33,6 +42,14 @@ impl RatingSource for AllFunctions {
     #[inline(always)]
     fn fill(&self, tables: &ValueTables, state: &AnnealState, variable: usize, ratings: &mut [i32]) {
         tables.rate(variable, &state.values, ratings, |_| true);
+    }
+}
+
+impl<R: RatingSource> HeatBath<'_, R> {
+    /// Whether a variable's value costs so much that it may leave it.
+    #[inline(always)]
+    pub fn may_move(&self, state: &AnnealState, variable: u32) -> bool {
+        self.source.own(self.tables, state, variable as usize) >= self.least
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::core::context::SearchContext;
 use crate::fang::boltzmann::Boltzmann;
 use crate::fang::{LocalHeuristic, Scratch, assign_variable};
+use crate::generation::ALL_MOVE;
 use crate::heat_bath::{AllFunctions, HeatBath};
 use crate::rng::Rng;
 use crate::state::AnnealState;
@@ -51,7 +52,7 @@ fn heat_baths_agree_with_their_single_forms() {
 
 /// Only best values, ties at random.
 fn greedy(tables: &ValueTables) -> HeatBath<'_> {
-    HeatBath { tables, boltzmann: Boltzmann::GREEDY, source: AllFunctions }
+    HeatBath { tables, boltzmann: Boltzmann::GREEDY, least: ALL_MOVE, source: AllFunctions }
 }
 
 #[test]

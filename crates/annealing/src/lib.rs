@@ -59,7 +59,7 @@ use crate::core::tuning::schedule::ENDS;
 use crate::core::tuning::size::{LARGE_CHILD_WORK, LEAST_SWEEPS};
 use crate::device::{Cuda, DeviceError};
 use crate::error::Error;
-use crate::fang::boltzmann::Boltzmann;
+use crate::generation::{Heat, among_violations};
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::tuning::{
@@ -122,9 +122,11 @@ struct Annealing {
     archive: Vec<Elite>,
     /// The temperatures that generations may choose, by where they end, narrowed by settled assignments: none before
     /// there are such.
-    temperatures: Vec<Vec<Boltzmann>>,
+    temperatures: Vec<Heat>,
     /// The ones at work.
     end: usize,
+    /// Whether anneals go on among violations until something allowed is known.
+    among_violations: bool,
 }
 
 impl Annealing {
@@ -158,6 +160,7 @@ impl Annealing {
             archive: Vec::new(),
             temperatures: Vec::new(),
             end: 0,
+            among_violations: false,
         }
     }
 
@@ -279,6 +282,7 @@ impl Annealing {
         loop {
             if self.generation.is_none() {
                 self.leave_one_state(context, stop)?;
+                self.look_at_violations(context, pool)?;
             }
             if self.phase == Phase::Evolve && !self.population.is_together(context) && context.forests(stop).is_err() {
                 return Ok(());
@@ -339,8 +343,33 @@ impl Annealing {
             && self.population.tree_sweeps(context) < f64::from(TREE_EVERY)
     }
 
+    /// Returns whether anneals go on among violations while nothing allowed is known: of one state.
+    fn goes_among_violations(&self, context: &SearchContext) -> bool {
+        let has_one = if self.device.is_some() { wide::suits(context) } else { context.has_one_state() };
+        has_one && self.long.is_none() && context.tables.forbidding.some
+    }
+
+    /// Chooses what moves: while nothing allowed is known, variables in violated functions, at temperatures of
+    /// violations.
+    fn look_at_violations(&mut self, context: &SearchContext, pool: &Pool) -> Result<(), DeviceError> {
+        let is_among = !pool.solved && self.goes_among_violations(context) && self.population.is_together(context);
+        if std::mem::replace(&mut self.among_violations, is_among) == is_among {
+            return Ok(());
+        }
+        if is_among {
+            self.temperatures = vec![among_violations(&context.tables)];
+            return self.heat(0);
+        }
+        self.temperatures.clear();
+        self.phase = Phase::Climb { sweeps: LONG_SWEEPS };
+        pool.elites().first().map_or(Ok(()), |elite| self.population.adopt(elite))
+    }
+
     /// Narrows the temperatures by what has settled.
     fn narrow(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
+        if self.among_violations {
+            return Ok(());
+        }
         let samples = self.population.top(4)?;
         let samples: Vec<&[u16]> = samples.iter().map(|elite| &elite.values[..]).collect();
         let steps_to = |&end: &f64| steps(context.schedule.narrowed(&context.tables, &samples, end));

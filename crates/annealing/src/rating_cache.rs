@@ -103,6 +103,14 @@ impl RatingSource for CachedRatings<'_> {
     }
 
     #[inline(always)]
+    fn own(&self, tables: &ValueTables, state: &AnnealState, variable: usize) -> i32 {
+        if !self.ratings.borrow().known[variable] {
+            self.fill(tables, state, variable, &mut vec![0; tables.width[variable] as usize]);
+        }
+        self.ratings.borrow().sums[self.layout.range(variable)][usize::from(state.values[variable])]
+    }
+
+    #[inline(always)]
     fn moves(&self, tables: &ValueTables, state: &AnnealState, variable: usize, value: u16) {
         self.ratings.borrow_mut().moves(tables, self.layout, &state.values, variable, value);
     }

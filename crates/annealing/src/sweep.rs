@@ -1,5 +1,6 @@
 //! Sweeps: FANG passes over all variables of a state.
 
+use super::generation::ALL_MOVE;
 use super::heat_bath::{AllFunctions, HeatBath, RatingSource};
 use super::state::AnnealState;
 use crate::core::context::SearchContext;
@@ -8,9 +9,12 @@ use crate::rng::{below, mix};
 use crate::stop::Stop;
 use crate::threads;
 use crate::value_tables::ValueTables;
+use std::borrow::Cow;
 
 /// Variables of a thread's turn in a sweep by all threads: some hundred microseconds.
 pub(crate) const TURN: usize = 1 << 10;
+/// Variables of a thread's turn that are asked whether they move.
+const PART: usize = 1 << 13;
 
 /// Where the random bits of a sweep come from.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +37,11 @@ pub(crate) fn sweep<R: RatingSource + Copy>(
 ) -> Option<()> {
     state.active.activate_all();
     for class in classes(context, draws.order) {
-        if !assign_active_by(&Uniform(bath), state, Order::List(class), draws.values, scratch, stop) {
+        let class = match bath.least {
+            ALL_MOVE => Cow::Borrowed(class),
+            _ => class.iter().copied().filter(|&v| bath.may_move(state, v)).collect(),
+        };
+        if !assign_active_by(&Uniform(bath), state, Order::List(&class), draws.values, scratch, stop) {
             return None;
         }
     }
@@ -65,9 +73,15 @@ pub(crate) fn sweep_together<R: TogetherSource>(
 ) -> Option<i64> {
     let mut change = 0;
     for class in classes(context, draws.order) {
+        let before = &*state;
+        let movable = |part: &[u32]| part.iter().copied().filter(|&v| bath.may_move(before, v)).collect::<Vec<u32>>();
+        let class = match bath.least {
+            ALL_MOVE => Cow::Borrowed(class),
+            _ => threads::map(class.chunks(PART), movable).concat().into(),
+        };
+        let class = &class[..];
         picks.clear();
         picks.resize(class.len(), 0);
-        let before = &*state;
         let turns = picks.chunks_mut(TURN).zip(class.chunks(TURN));
         let turns = threads::map(turns, |(picks, variables)| {
             let turn = Turn { bath, state: before, draw: draws.values, variables, picks };
@@ -174,7 +188,7 @@ mod tests {
             for temperature in [context.schedule.hot, context.schedule.cold, 0.0] {
                 let boltzmann = if temperature > 0.0 { Boltzmann::new(temperature) } else { Boltzmann::GREEDY };
                 let (draws, stop) = (SweepDraws { order: rng.draw(), values: rng.draw() }, Stop::new());
-                let bath = HeatBath { tables: &context.tables, boltzmann, source: AllFunctions };
+                let bath = HeatBath { tables: &context.tables, boltzmann, least: ALL_MOVE, source: AllFunctions };
                 let before = context.tables.energy(&one.values).total;
                 sweep(&context, bath, draws, &mut one, &mut Scratch::default(), &stop).expect("no stop is set");
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads");

@@ -130,7 +130,7 @@ fn generations_choose_where_anneals_end_on_large_cores_alone() {
         assert_eq!(ends.iter().filter(|&&rounds| rounds > 0).count(), choices, "{side}: {ends:?}");
         let again = run(40);
         assert_eq!((again.1, again.2), (ends, best), "a run can be repeated");
-        let last = |temperatures: &Vec<Boltzmann>| temperatures[STEPS - 1].numbers();
+        let last = |heat: &Heat| heat.steps[STEPS - 1].numbers();
         assert!(choices == 1 || last(&anneal.temperatures[0]) != last(&anneal.temperatures[1]));
         // a new core has temperatures of its own
         anneal.rebase(&context, &|values| Some(Elite::new(&context.tables, values.to_vec())));

@@ -7,6 +7,7 @@ use crate::core::forest::{Forest, NO_PARENT, Node};
 use crate::error::Error;
 use crate::fang::boltzmann::Boltzmann;
 use crate::fang::{Scratch, assign_variable};
+use crate::generation::ALL_MOVE;
 use crate::rng::mix;
 use crate::stop::Stop;
 use crate::value_tables::{Row, RowEntry, ValueTables, on_rows};
@@ -99,7 +100,7 @@ pub(crate) fn tree_move(
             tables.row(node.down as usize + value * node.down_stride as usize, width(node))
         });
         let row = &buffer[node.row as usize..node.row as usize + width(node)];
-        let bath = HeatBath { tables, boltzmann, source: GivenParent { row, edge } };
+        let bath = HeatBath { tables, boltzmann, least: ALL_MOVE, source: GivenParent { row, edge } };
         let bits = mix(draw, u64::from(node.variable));
         let _ = assign_variable(&bath, state, node.variable as usize, bits, scratch);
     }

@@ -23,6 +23,9 @@ pub const LONG_SWEEPS: u32 = 256;
 /// variables, 4000 more came to 2273867 from a temperature of 14, to 2272015 from 18, to 2271942 from 22, and from
 /// random values and 30 to 2272529 (results/notes/cpu.md). This share is at 27 to 33; others were not measured.
 pub const HOTTEST_CLIMB: usize = 6;
+/// Sweeps of all threads after which a better state is told of, the second where only variables in violated functions
+/// move: evaluating it takes as long as some sweeps. Other numbers were not tried.
+pub const TELL_EVERY: [u32; 2] = [12, 96];
 /// Sweeps of one thread that a round of one state is worth at least: what the host does between rounds grows with
 /// the variables as sweeps do. Other numbers were not tried.
 pub const ROUND_SWEEPS: u64 = 2;
@@ -67,6 +70,15 @@ pub const LEAST_SHARES: [f64; 2] = [0.15, 0.2];
 pub const GROUP: u64 = 32;
 /// Temperatures that a schedule is cut into.
 pub const STEPS: usize = 1024;
+/// Where anneals among violations begin and end: the logarithm of how much less a value with one violation more weighs.
+/// 3-SAT of 10^4 variables with 4.2 clauses each in a program of its own, violations left: from 1.0 to 3.0 2 after 200000
+/// sweeps, from 1.0 to 2.0 14 and from 1.2 to 2.5 8 after 40000, at 1.6 throughout 24 after 40000 and 7 after 400000. An
+/// anneal from a known state begins at 1.0 (results/notes/search-cuda.md).
+pub const VIOLATIONS_HOT: f64 = 0.6;
+pub const VIOLATIONS_COLD: f64 = 2.3;
+/// The part of the time of anneals among violations, next to half for constraint weighting: what gains says little of
+/// who will find something allowed. Other numbers were not tried.
+pub const VIOLATIONS_FLOOR: f64 = 0.45;
 /// Sweeps from one tree move to the next; a child of fewer has one after its last. One for every 4 to 5 sweeps is
 /// worth 25 % of the time on CELAR.
 pub const TREE_EVERY: u32 = 5;

@@ -175,7 +175,8 @@ impl pulp::WithSimd for MakeChild<'_> {
         let mut first_moves = u64::MAX;
         for pass in 0..sweeps + GREEDY_SWEEPS {
             let greedy = pass >= sweeps;
-            let boltzmann = if greedy { Boltzmann::GREEDY } else { population.steps[generation.step(plan, pass)] };
+            let least = population.heat.least;
+            let boltzmann = if greedy { Boltzmann::GREEDY } else { population.heat.steps[generation.step(plan, pass)] };
             let number = decision::PASSES + 2 * u64::from(pass);
             let draws = SweepDraws { order: mix(group, number), values: mix(mix(key, number), 0) };
             let moved = state.moves;
@@ -187,10 +188,17 @@ impl pulp::WithSimd for MakeChild<'_> {
                     storage.ratings.get_mut().forget(layout);
                 }
                 let source = CachedRatings { layout, ratings: &storage.ratings };
-                sweep(context, HeatBath { tables, boltzmann, source }, draws, &mut state, scratch, stop)
+                sweep(context, HeatBath { tables, boltzmann, least, source }, draws, &mut state, scratch, stop)
             } else {
                 known = false;
-                sweep(context, HeatBath { tables, boltzmann, source: AllFunctions }, draws, &mut state, scratch, stop)
+                sweep(
+                    context,
+                    HeatBath { tables, boltzmann, least, source: AllFunctions },
+                    draws,
+                    &mut state,
+                    scratch,
+                    stop,
+                )
             };
             if done.is_none() {
                 break;

@@ -11,14 +11,14 @@ use crate::core::layout::MoveLayout;
 use crate::error::Error;
 use crate::fang::Scratch;
 use crate::fang::boltzmann::Boltzmann;
-use crate::generation::{Generation, Offspring, decision};
+use crate::generation::{ALL_MOVE, Generation, Offspring, decision};
 use crate::heat_bath::{AllFunctions, HeatBath};
 use crate::rating_cache::{CachedRatings, RatingCache};
 use crate::rng::{Rng, below, mix};
 use crate::state::AnnealState;
 use crate::stop::Stop;
 use crate::sweep::{SweepDraws, sweep, sweep_together};
-use crate::tuning::{COOL, GREEDY_SWEEPS, TURN_SWEEPS};
+use crate::tuning::{COOL, GREEDY_SWEEPS, TELL_EVERY, TURN_SWEEPS};
 use crate::value_tables::Energy;
 use std::cell::RefCell;
 
@@ -28,6 +28,7 @@ impl Growing {
         &mut self,
         context: &SearchContext,
         boltzmann: Boltzmann,
+        least: i32,
         draws: SweepDraws,
         picks: &mut Vec<u16>,
         stop: &Stop,
@@ -37,7 +38,7 @@ impl Growing {
         let layout = if is_cool { context.layout(stop).ok()? } else { None };
         let Some(layout) = layout else {
             self.ratings = Kept::None;
-            let bath = HeatBath { tables, boltzmann, source: AllFunctions };
+            let bath = HeatBath { tables, boltzmann, least, source: AllFunctions };
             return sweep_together(context, bath, draws, &mut self.state, picks, stop);
         };
         let is_alone = rayon::current_num_threads() == 1;
@@ -51,13 +52,13 @@ impl Growing {
         }
         match &mut self.ratings {
             Kept::Shared(ratings) => {
-                let bath = HeatBath { tables, boltzmann, source: SharedSource { layout, ratings } };
+                let bath = HeatBath { tables, boltzmann, least, source: SharedSource { layout, ratings } };
                 sweep_together(context, bath, draws, &mut self.state, picks, stop)
             }
             Kept::Alone(ratings) => {
                 let before = ratings.total;
                 let cell = RefCell::new(std::mem::take(ratings));
-                let bath = HeatBath { tables, boltzmann, source: CachedRatings { layout, ratings: &cell } };
+                let bath = HeatBath { tables, boltzmann, least, source: CachedRatings { layout, ratings: &cell } };
                 let swept = pulp::Arch::new().dispatch(Alone { context, bath, draws, state: &mut self.state, stop });
                 *ratings = cell.into_inner();
                 swept.map(|()| before.zip(ratings.total).map_or(0, |(before, after)| after - before))
@@ -115,12 +116,12 @@ impl CpuPopulation {
         while growing.sweeps < last {
             let pass = growing.sweeps;
             let greedy = pass >= generation.sweeps;
-            let step = || self.steps[generation.step(growing.plan, pass)];
+            let step = || self.heat.steps[generation.step(growing.plan, pass)];
             let boltzmann = if greedy { Boltzmann::GREEDY } else { step() };
             let number = decision::PASSES + 2 * u64::from(pass);
             let draws = SweepDraws { order: mix(group, number), values: mix(mix(key, number), 0) };
             let before = growing.state.moves;
-            let swept = growing.sweep(context, boltzmann, draws, &mut picks, stop);
+            let swept = growing.sweep(context, boltzmann, self.heat.least, draws, &mut picks, stop);
             growing.last_moves = growing.state.moves - before;
             growing.total = swept.and_then(|change| Some(growing.total? + change));
             if swept.is_none() {
@@ -135,10 +136,14 @@ impl CpuPopulation {
             return offspring;
         }
         if growing.sweeps < all {
-            if growing.total.is_some_and(|total| total < self.best)
+            self.untold = self.untold.saturating_add(offspring.sweeps);
+            let tells = context.portable || self.untold >= TELL_EVERY[usize::from(self.heat.least > ALL_MOVE)];
+            if tells
+                && growing.total.is_some_and(|total| total < self.best)
                 && let Ok(elite) = Elite::until(&context.tables, growing.state.values.clone(), stop)
             {
                 offspring.best = self.better([elite].iter());
+                self.untold = 0;
             }
             self.growing = Some(growing);
             return offspring;

@@ -64,6 +64,11 @@ impl RatingSource for SharedSource<'_> {
         let sums = &self.ratings.sums[self.layout.range(variable)];
         ratings.iter_mut().zip(sums).for_each(|(rating, sum)| *rating = sum.load(Relaxed));
     }
+
+    #[inline(always)]
+    fn own(&self, _: &ValueTables, state: &AnnealState, variable: usize) -> i32 {
+        self.ratings.sums[self.layout.range(variable)][usize::from(state.values[variable])].load(Relaxed)
+    }
 }
 
 impl TogetherSource for SharedSource<'_> {
@@ -88,6 +93,7 @@ mod tests {
     use super::*;
     use crate::core::context::SearchContext;
     use crate::fang::boltzmann::Boltzmann;
+    use crate::generation::ALL_MOVE;
     use crate::heat_bath::{AllFunctions, HeatBath};
     use crate::rng::Rng;
     use crate::sweep::{SweepDraws, sweep_together};
@@ -108,13 +114,15 @@ mod tests {
             let mut kept = fresh.clone();
             let ratings = SharedRatings::new(tables, layout, &kept.values, &stop).expect("no stop is set");
             let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads");
-            for temperature in [context.schedule.hot, context.schedule.cold, 0.0] {
+            let often = 3 * context.schedule.hot as i32;
+            for (temperature, least) in [(context.schedule.hot, ALL_MOVE), (context.schedule.hot, often), (0.0, often)]
+            {
                 let boltzmann = if temperature > 0.0 { Boltzmann::new(temperature) } else { Boltzmann::GREEDY };
                 let draws = SweepDraws { order: rng.draw(), values: rng.draw() };
                 let mut picks = Vec::new();
-                let bath = HeatBath { tables, boltzmann, source: AllFunctions };
+                let bath = HeatBath { tables, boltzmann, least, source: AllFunctions };
                 let change = sweep_together(&context, bath, draws, &mut fresh, &mut picks, &stop);
-                let bath = HeatBath { tables, boltzmann, source: SharedSource { layout, ratings: &ratings } };
+                let bath = HeatBath { tables, boltzmann, least, source: SharedSource { layout, ratings: &ratings } };
                 let same = pool.install(|| sweep_together(&context, bath, draws, &mut kept, &mut picks, &stop));
                 assert_eq!((change, &fresh.values, fresh.moves), (same, &kept.values, kept.moves));
                 for v in 0..context.variables() {

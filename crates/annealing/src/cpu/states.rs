@@ -2,8 +2,7 @@
 
 use super::shared_ratings::SharedRatings;
 use crate::core::elite::Elite;
-use crate::fang::boltzmann::Boltzmann;
-use crate::generation::ChildPlan;
+use crate::generation::{ChildPlan, Heat};
 use crate::rating_cache::RatingCache;
 use crate::state::AnnealState;
 use crate::tuning::COLD_SHARES;
@@ -16,7 +15,9 @@ pub(crate) struct CpuPopulation {
     /// Theirs, on small cores.
     pub(super) ratings: Vec<RatingCache>,
     pub(super) offspring: Vec<Child>,
-    pub(super) steps: Vec<Boltzmann>,
+    pub(super) heat: Heat,
+    /// Sweeps since a state in the making was told of.
+    pub(super) untold: u32,
     pub(super) best: i64,
     pub(super) best_allowed: i64,
     /// Moves that a child last made in its first sweep, by where its temperature began. They say no more than how to do

@@ -13,7 +13,7 @@ use crate::core::effort::LostDevice;
 use crate::core::elite::Elite;
 use crate::device::{Blocks, CudaSlice, DeviceError, Held, PushKernelArg};
 use crate::fang::boltzmann::Boltzmann;
-use crate::generation::{Generation, Offspring, Population, Replacement, Tally, decision};
+use crate::generation::{Generation, Heat, Offspring, Population, Replacement, Tally, decision};
 use crate::rng::mix;
 use crate::stop::Stop;
 use crate::tuning::wide::{LEAST_VARIABLES, MOST_PARTS, SHARED_SWEEP, TELLING};
@@ -48,7 +48,7 @@ pub(crate) struct WidePopulation {
     state: Standing,
     grown: Option<Grown>,
     growing: Option<Growing>,
-    steps: Vec<Boltzmann>,
+    heat: Heat,
     crossover: CrossoverArgument,
     _held: Held,
     best: i64,
@@ -118,7 +118,7 @@ impl WidePopulation {
             state: Standing::of(&Elite::none()),
             grown: None,
             growing: None,
-            steps: Vec::new(),
+            heat: Heat::default(),
             crossover,
             _held: held,
             best: i64::MAX,
@@ -188,17 +188,17 @@ impl WidePopulation {
     /// Launches the next turn of the children.
     fn launch(&mut self, growth: Growth<'_>, growing: &Growing) -> Result<Turn, LostDevice> {
         let Growth { context, generation, slot, .. } = growth;
-        let (group, schedule) = (generation.group_key(slot), &self.steps);
+        let (group, heat) = (generation.group_key(slot), &self.heat);
         let mut turn = growth.turn(growing.sweeps);
         let steps_of = |(key, &plan)| {
             (growing.sweeps..turn.last).map(move |pass: u32| {
                 let boltzmann = match pass >= generation.sweeps {
                     true => Boltzmann::GREEDY,
-                    false => schedule[generation.step(plan, pass)],
+                    false => heat.steps[generation.step(plan, pass)],
                 };
                 let number = decision::PASSES + 2 * u64::from(pass);
                 let draw = mix(mix(key, number), 0);
-                Step { order: mix(group, number), draw, boltzmann: boltzmann.numbers() }
+                Step { order: mix(group, number), draw, boltzmann: boltzmann.numbers(), least: heat.least.into() }
             })
         };
         let steps: Vec<Step> = growth.keys().zip(&growing.plans).flat_map(steps_of).collect();
@@ -368,8 +368,8 @@ impl Population for WidePopulation {
         seeds.first().map_or(Ok(()), |seed| self.store(seed))
     }
 
-    fn heat(&mut self, steps: Vec<Boltzmann>) -> Result<(), DeviceError> {
-        self.steps = steps;
+    fn heat(&mut self, heat: Heat) -> Result<(), DeviceError> {
+        self.heat = heat;
         Ok(())
     }
 

@@ -23,6 +23,7 @@ device_structs! {
         pub order: u64,
         pub draw: u64,
         pub boltzmann: [u32; 2],
+        pub least: i64,
     }
 
     /// `kernels/wide.cu`: Outcome.

@@ -5,7 +5,7 @@ use super::wide::WidePopulation;
 use crate::core::context::SearchContext;
 use crate::cpu::CpuPopulation;
 use crate::device::{Cuda, can_connect};
-use crate::generation::{Generation, Population, Replacement, steps};
+use crate::generation::{ALL_MOVE, Generation, Heat, Population, Replacement, steps};
 use crate::model::Problem;
 use crate::rng::Rng;
 use crate::stop::Stop;
@@ -66,6 +66,11 @@ fn compare(name: &str, problem: &Arc<Problem>) {
     }
     for (round, sweeps) in [9, 3, 17, 5, 8].into_iter().enumerate() {
         let generation = generation(&mut rng, u32::from(round > 0 && round != 3), sweeps);
+        // in two rounds only variables move whose values cost much
+        let least = if round < 3 { ALL_MOVE } else { context.schedule.hot as i32 };
+        let heat = Heat { least, ..steps(context.schedule) };
+        host.heat(heat.clone()).expect("the host works");
+        devices.iter_mut().for_each(|device| device.heat(heat.clone()).expect("the device works"));
         let ours = child(&mut host, &context, &generation);
         let values = |population: &dyn Population| population.top(1).expect("it works").remove(0).values;
         let best = |population: &dyn Population| population.best(&context).expect("it works").map(|best| best.energy);

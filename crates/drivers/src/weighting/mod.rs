@@ -87,8 +87,9 @@ impl LocalSearch for ConstraintWeighting {
         if pool.solved { functions.mostly } else { functions.some }
     }
 
-    fn share(&self, _: &SearchContext, pool: &Pool) -> (f64, f64) {
-        if pool.solved { (SOLVED_WEIGHT, 0.0) } else { (WEIGHT, FLOOR) }
+    fn share(&self, context: &SearchContext, pool: &Pool) -> (f64, f64) {
+        let floor = FLOOR[usize::from(context.has_one_state())];
+        if pool.solved { (SOLVED_WEIGHT, 0.0) } else { (WEIGHT, floor) }
     }
 
     fn layout(&mut self, context: &SearchContext, stop: &Stop) -> Result<Arc<IncidenceLists>, Error> {

@@ -152,7 +152,7 @@ impl<'a> Run<'a> {
             tell(Message::Note(device.to_string()));
         }
         check_heuristic(options, &context, &device)?;
-        let parts = || ThreadSplit::beside_device(Portfolio::may_split(options), context.is_large());
+        let parts = || ThreadSplit::beside_device(Portfolio::may_split(options), &context);
         let (for_bounds, for_drivers) = device.cuda.is_some().then(parts).map(|all| (all.bounds, all.drivers)).unzip();
         let group = DriverGroup::new(options, &device, for_drivers.flatten(), incumbent.clone(), &mut rng);
         // a run that must be repeated elsewhere has the CPU's bounds

@@ -19,7 +19,7 @@ impl Run<'_> {
         };
         (self.tell)(Message::Note(self.device.to_string()));
         if let Some(cuda) = self.device.cuda.clone() {
-            let parts = ThreadSplit::beside_device(Portfolio::may_split(self.options), self.context.is_large());
+            let parts = ThreadSplit::beside_device(Portfolio::may_split(self.options), &self.context);
             self.group.hand_over(self.options, &self.device, parts.drivers, &mut self.pool, &mut self.rng);
             self.bounds.board(Gpu::new(cuda), parts.bounds);
             self.resume_drivers();

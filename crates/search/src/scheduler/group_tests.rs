@@ -30,7 +30,7 @@ fn shared_incumbent() -> SharedIncumbent {
 /// A group as on a device, without one.
 fn group_of(threads: usize, rng: &mut Rng) -> DriverGroup {
     let workers = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-    let threads = workers.install(|| ThreadSplit::beside_device(true, false)).drivers;
+    let threads = workers.install(|| ThreadSplit::beside_device(true, &context(1))).drivers;
     DriverGroup::new(&Options::default(), &Opened::default(), threads, shared_incumbent(), rng)
 }
 

@@ -46,11 +46,15 @@ pub(crate) struct ThreadSplit {
 }
 
 impl ThreadSplit {
-    /// Beside a device that searches all but one are for bounds and, if there are any, drivers. A run of one thread has
-    /// bounds beside it, and no drivers.
-    pub fn beside_device(drivers: bool, is_large: bool) -> ThreadSplit {
+    /// Beside a device that searches all but one are for bounds and, if there are any, drivers: half of them on large
+    /// cores that forbid something. A run of one thread has bounds beside it, and no drivers.
+    pub fn beside_device(drivers: bool, context: &SearchContext) -> ThreadSplit {
         let all = rayon::current_num_threads() - 1;
-        let drivers = (drivers && all > 0).then(|| of_drivers(all, is_large));
+        let of_drivers = || match context.is_large() && context.tables.forbidding.some {
+            true => all.div_ceil(2),
+            false => of_drivers(all, context.is_large()),
+        };
+        let drivers = (drivers && all > 0).then(of_drivers);
         let bounds = Threads::start(all.saturating_sub(drivers.unwrap_or(0)).max(1)).unwrap_or_default();
         ThreadSplit { search: Threads::default(), bounds, drivers: drivers.and_then(Threads::start) }
     }
@@ -120,7 +124,7 @@ mod tests {
                 assert!(each.iter().sum::<usize>() == all && each.iter().all(|&part| part > 0), "{each:?}");
                 assert!(each[0] >= each[1] && each[0] >= each[2], "{each:?}");
             }
-            let parts = pool.install(|| ThreadSplit::beside_device(true, false));
+            let parts = pool.install(|| ThreadSplit::beside_device(true, &small));
             let drivers = parts.drivers.as_ref().map_or(0, count);
             assert!(parts.drivers.is_some() == (all > 1) && count(&parts.bounds) == (all - 1 - drivers).max(1));
         }
