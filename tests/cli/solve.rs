@@ -40,6 +40,22 @@ fn solves_and_proves() -> Result {
 }
 
 #[test]
+fn a_run_without_a_solution_tells_how_near_it_came() -> Result {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("clauses.fangs");
+    let clauses = ["generate", "sat", "--n", "3000", "--clauses", "12900", "-o"];
+    let _ = fangs().args(clauses).arg(&path).assert().success();
+    let run = fangs().args(["solve", "-v", "--json", "--rounds", "1"]).arg(&path).output()?;
+    let result: Value = serde_json::from_slice(&run.stdout)?;
+    assert_eq!((&result["status"], &result["cost"]), (&"unknown".into(), &Value::Null));
+    let notes = String::from_utf8(run.stderr)?;
+    let (_, note) = notes.split_once("the best assignment violates ").ok_or("nothing is told of violations")?;
+    let violated: usize = note.split(' ').next().unwrap_or_default().parse()?;
+    assert!((1..1000).contains(&violated), "{note}");
+    Ok(())
+}
+
+#[test]
 fn maximisation_keeps_its_signs() -> Result {
     let (folder, path) = folder_with("coins.uai", COINS)?;
     let at = |name: &str| folder.path().join(name);

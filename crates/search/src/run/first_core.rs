@@ -5,7 +5,7 @@ use super::messages::Message;
 use super::opening;
 use super::reducing::Reducing;
 use crate::core::context::SearchContext;
-use crate::core::size::opens_as_form;
+use crate::core::size::{opens_as_form, suits_passes};
 use crate::device::Opened;
 use crate::drivers;
 use crate::error::Error;
@@ -14,7 +14,9 @@ use crate::options::{Assertions, Options};
 use crate::reduce::{ReducedProblem, Reducer};
 use crate::rng::Rng;
 use crate::stop::Stop;
+use crate::tuning::run::REDUCING_PART;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The core that a run begins on.
 pub(super) struct FirstCore {
@@ -76,14 +78,21 @@ fn first_core(network: &Network, options: &Options, beside: bool, stop: &Stop) -
         let (reducer, problem) = Reducer::unreduced(network, stop)?;
         return Ok(ReducedProblem { reducer: reducer.into(), problem: Arc::new(problem) });
     }
+    // reductions that end early leave a valid core
+    let early = stop.below();
+    let is_limited = options.rounds.is_none() && !options.certificate && suits_passes(network);
+    if let Some(end) = stop.end().filter(|_| is_limited) {
+        let now = Instant::now();
+        early.set_at(now + end.saturating_duration_since(now) / REDUCING_PART);
+    }
     let mut reducer = if options.certificate {
         Reducer::logged(network, options.reduce, stop)?
     } else {
-        Reducer::new(network, options.reduce, stop)?
+        Reducer::new(network, options.reduce, &early)?
     };
     // a heuristic of the user knows the network's variables
     if options.heuristic.is_none() {
-        reducer.merge_ties(stop);
+        reducer.merge_ties(&early);
     }
     if stop.is_set() {
         return Err(Error::Stopped);

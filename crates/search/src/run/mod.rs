@@ -273,6 +273,7 @@ impl<'a> Run<'a> {
         self.take_last_news()?;
         self.tell_of_bounds();
         self.tell_of_losses();
+        self.tell_of_violations();
         let (z, induced_width) = self.bounds.widths();
         let (values_forbidden, values) = self.values.forbidden(self.upper.min(self.network.top()));
         Ok(Ending {

@@ -1,10 +1,11 @@
-//! What has failed in a run that goes on without it.
+//! What has failed in a run: parts that it goes on without, and the search, if it ends without a solution.
 
 use super::Run;
 use super::messages::Message;
 use crate::bounds::Notice;
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
+use crate::model::FORBIDDEN;
 use crate::scheduler::portfolio::Lost;
 
 impl Run<'_> {
@@ -25,6 +26,19 @@ impl Run<'_> {
         if let Some(error) = self.group.lose_device(&mut self.pool) {
             self.lose_device(&error);
         }
+    }
+
+    /// Tells how near a search has come that ends without a solution.
+    pub(super) fn tell_of_violations(&mut self) {
+        let is_open = !self.pool.solved && self.reached().is_none();
+        let Some(best) = self.pool.elites().first().filter(|_| is_open) else { return };
+        let values: Vec<u32> = best.values.iter().map(|&value| u32::from(value)).collect();
+        let functions = &self.core.problem.functions;
+        let costs = functions.iter().map(|function| function.cost(&self.core.problem.domains, &values));
+        let violated = costs.filter(|&cost| cost >= FORBIDDEN).count();
+        let all = functions.len();
+        let message = format!("no solution yet: the best assignment violates {violated} of the search's {all} functions");
+        (self.tell)(Message::Note(message));
     }
 
     /// What bounds have to tell besides results.
