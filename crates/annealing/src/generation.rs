@@ -16,6 +16,7 @@ use crate::rng::{below, mix};
 use crate::stop::Stop;
 use crate::tuning::{
     COLD_SHARES, GREEDY_SWEEPS, GROUP, REGION_SHARES, STEPS, TREE_EVERY, TREE_SWEEPS, VIOLATIONS_COLD, VIOLATIONS_HOT,
+    VIOLATIONS_VALUES,
 };
 use crate::value_tables::ValueTables;
 use std::ops::Range;
@@ -183,7 +184,8 @@ pub(crate) fn steps(schedule: Schedule) -> Heat {
 pub(crate) fn among_violations(tables: &ValueTables) -> Heat {
     let n = tables.variables().max(1);
     let values = (0..n).map(|v| tables.domain(v) as f64).sum::<f64>() / n as f64;
-    let at = |halvings: f64| f64::from(tables.hard) / (halvings + (values - 1.0).max(1.0).ln());
+    let others = VIOLATIONS_VALUES * (values - 1.0).max(1.0).ln();
+    let at = |halvings: f64| f64::from(tables.hard) / (halvings + others);
     let schedule = Schedule { hot: at(VIOLATIONS_HOT), cold: at(VIOLATIONS_COLD) };
     Heat { least: tables.hard, ..steps(schedule) }
 }

@@ -37,7 +37,8 @@ impl Run<'_> {
         let costs = functions.iter().map(|function| function.cost(&self.core.problem.domains, &values));
         let violated = costs.filter(|&cost| cost >= FORBIDDEN).count();
         let all = functions.len();
-        let message = format!("no solution yet: the best assignment violates {violated} of the search's {all} functions");
+        let message =
+            format!("no solution yet: the best assignment violates {violated} of the search's {all} functions");
         (self.tell)(Message::Note(message));
     }
 
