@@ -11,7 +11,7 @@
 struct Step {
     u64 order, draw;
     uint2 boltzmann;
-    i64 least; // a variable moves whose value is rated so much or more
+    i64 least; // a variable moves whose value is rated so much or more; ALL_MOVE for any
 };
 
 // What the host reads; the sums are those of the launches since they were 0.
@@ -254,7 +254,7 @@ template <class T> struct Member {
         const Kept &kept = rows.kept;
         const uint4 *const row = rows.of(kept.part) + row_at<T>(info);
         const u32 before = x[variable];
-        if (entry_at<T>(row, before) < step.least) return false;
+        if (step.least > ALL_MOVE && entry_at<T>(row, before) < step.least) return false;
         uint4 sums[T::Q];
 #pragma unroll
         for (int j = 0; j < T::Q; j++)

@@ -49,7 +49,7 @@ pub(super) fn declared() -> String {
         VALUES,
     };
     let constants = constants! {
-        i32: COLD, REGION, TREE, BEFORE, SIZE, SHAPE, VALUES, SECOND_PARENT, TIES_BEFORE, TIES_AFTER, PASSES;
+        i32: ALL_MOVE, COLD, REGION, TREE, BEFORE, SIZE, SHAPE, VALUES, SECOND_PARENT, TIES_BEFORE, TIES_AFTER, PASSES;
         u64: OF_GROUP, OF_ALL;
         u32: GROUP, STEPS, TREE_EVERY, GREEDY_SWEEPS;
     };
@@ -185,7 +185,7 @@ pub(crate) fn among_violations(tables: &ValueTables) -> Heat {
     let n = tables.variables().max(1);
     let values = (0..n).map(|v| tables.domain(v) as f64).sum::<f64>() / n as f64;
     let others = VIOLATIONS_VALUES * (values - 1.0).max(1.0).ln();
-    let at = |halvings: f64| f64::from(tables.hard) / (halvings + others);
+    let at = |exponent: f64| f64::from(tables.hard) / (exponent + others);
     let schedule = Schedule { hot: at(VIOLATIONS_HOT), cold: at(VIOLATIONS_COLD) };
     Heat { least: tables.hard, ..steps(schedule) }
 }

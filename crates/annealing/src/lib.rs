@@ -353,12 +353,14 @@ impl Annealing {
     /// violations.
     fn look_at_violations(&mut self, context: &SearchContext, pool: &Pool) -> Result<(), DeviceError> {
         let is_among = !pool.solved && self.goes_among_violations(context) && self.population.is_together(context);
-        if std::mem::replace(&mut self.among_violations, is_among) == is_among {
-            return Ok(());
-        }
-        if is_among {
+        let was_among = std::mem::replace(&mut self.among_violations, is_among);
+        // another core has no temperatures yet
+        if is_among && (!was_among || self.temperatures.is_empty()) {
             self.temperatures = vec![among_violations(&context.tables)];
             return self.heat(0);
+        }
+        if is_among || !was_among {
+            return Ok(());
         }
         self.temperatures.clear();
         self.phase = Phase::Climb { sweeps: LONG_SWEEPS };
