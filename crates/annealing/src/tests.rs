@@ -4,6 +4,7 @@ use super::cpu::suitable_states;
 use super::*;
 use crate::core::driver::Driver;
 use crate::generate::generate;
+use crate::generation::ALL_MOVE;
 use crate::tuning::{LONG_WORK, STEPS};
 use fangs_testing::cores::price;
 
@@ -297,4 +298,26 @@ fn the_last_climb_ends_with_the_run() {
     assert_eq!(sweeps(None), 1000);
     // sweeps left: enough, 1.5 times the anneal, half of it, one
     assert_eq!([sweeps(Some(10_000)), sweeps(Some(1500)), sweeps(Some(500)), sweeps(Some(1))], [1000, 1395, 465, 4]);
+}
+
+#[test]
+fn variables_in_violated_functions_move_alone_until_something_is_allowed() {
+    let network = generate("sat", &[("n", "600"), ("clauses", "2400")], 3).expect("a family");
+    let problem = Arc::new(crate::reduce::Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
+    let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1)).into_vast();
+    let (mut anneal, mut pool) = (Annealing::new(Rng::new(1), None), Pool::default());
+    let mut round = |anneal: &mut Annealing| {
+        drop(anneal.round(&context, &mut pool, &Stop::new()));
+        pool.solved
+    };
+    assert!(!round(&mut anneal));
+    assert_eq!(anneal.temperatures[0].least, context.tables.hard);
+    // on another core, too
+    anneal.rebase(&context, &|values| Some(Elite::new(&context.tables, values.to_vec())));
+    assert!(anneal.temperatures.is_empty() && !round(&mut anneal));
+    assert_eq!(anneal.temperatures[0].least, context.tables.hard);
+    assert!((0..5000).any(|_| round(&mut anneal)), "it is not solved");
+    assert!(
+        (0..500).any(|_| round(&mut anneal) && anneal.temperatures.first().is_some_and(|heat| heat.least == ALL_MOVE))
+    );
 }
