@@ -70,19 +70,19 @@ pub const LEAST_SHARES: [f64; 2] = [0.15, 0.2];
 pub const GROUP: u64 = 32;
 /// Temperatures that a schedule is cut into.
 pub const STEPS: usize = 1024;
-/// Where anneals among violations begin and end: the logarithm of how much less a value with one violation more weighs.
-/// 3-SAT of 10^4 variables with 4.2 clauses each in a program of its own, violations left: from 1.0 to 3.0 2 after 200000
-/// sweeps, from 1.0 to 2.0 14 and from 1.2 to 2.5 8 after 40000, at 1.6 throughout 24 after 40000 and 7 after 400000. An
-/// anneal from a known state begins at 1.0 (results/notes/search-cuda.md).
+/// Where anneals among violations begin and end: the logarithm of how much less a value with one violation more
+/// weighs. 3-SAT of 10^4 variables with 4.2 clauses each in a program of its own, violations left: from 1.0 to 3.0 2
+/// after 200000 sweeps, from 1.0 to 2.0 14 and from 1.2 to 2.5 8 after 40000; by Metropolis at 1.6 throughout 24 after
+/// 40000 and 7 after 400000. An anneal from a known state begins at 1.0 (results/notes/search-cuda.md).
 pub const VIOLATIONS_HOT: f64 = 0.6;
 pub const VIOLATIONS_COLD: f64 = 2.3;
-/// The part of the time of anneals among violations, next to half for constraint weighting: what gains says little of
+/// The part of the time of anneals among violations, next to that of constraint weighting: what gains says little of
 /// who will find something allowed. Other numbers were not tried.
 pub const VIOLATIONS_FLOOR: f64 = 0.45;
 /// How much colder they are for each further value, as a part of the logarithm of their number. A timetable of 30000
-/// lessons in 30 slots, two threads, violations after 17 s: 5227 with 0, 270, 96, 230, 1474 and 2108 with 0.3, 0.4, 0.5,
-/// 0.6 and 1; 30000 variables of ten values in 9000 cliques of ten, after 12 s: 5014, 3973, 3305 and 3015 with 0.2, 0.4,
-/// 0.6 and 1.
+/// lessons in 30 slots, two threads, violations after 17 s: 5227 with 0, 270, 96, 230, 1474 and 2108 with 0.3, 0.4,
+/// 0.5, 0.6 and 1; 30000 variables of ten values in 9000 cliques of ten, after 12 s: 5014, 3973, 3305 and 3015 with
+/// 0.2, 0.4, 0.6 and 1.
 pub const VIOLATIONS_VALUES: f64 = 0.4;
 /// Sweeps from one tree move to the next; a child of fewer has one after its last. One for every 4 to 5 sweeps is
 /// worth 25 % of the time on CELAR.
@@ -140,7 +140,8 @@ pub mod wide {
     pub const TELLING: u64 = 10;
     /// The maximum number of devices that share a state. More than two were not tried.
     pub const MOST_PARTS: usize = 8;
-    /// Sweeps that a part makes between looking at the others: it goes on while they are less than two such legs behind.
+    /// Sweeps that a part makes between looking at the others: it goes on while they are less than two such legs
+    /// behind.
     pub const LEG: usize = 4;
     /// The nanoseconds for which a device waits for another one before that one counts as lost. A class takes some
     /// milliseconds at most.

@@ -135,8 +135,8 @@ pub(super) mod run {
     pub const PASSES: usize = 8;
     /// Bytes of a function of a network, its table not counted, twice: the network's and that of a core.
     pub const FUNCTION_BYTES: u64 = 200;
-    /// The part of the time until the limit, as its inverse, that the reductions of a vast network have before a search of
-    /// one thread. A timetable of 30000 lessons was reduced for 18 of 20 s, and not searched. Other parts were not
+    /// The part of the time until the limit, as its inverse, that the reductions of a vast network have before a search
+    /// of one thread. A timetable of 30000 lessons was reduced for 18 of 20 s, and not searched. Other parts were not
     /// tried.
     pub const REDUCING_PART: u32 = 8;
     /// Bytes that reductions take for each place of a scope beside copies of all tables.

@@ -1,7 +1,7 @@
 //! One state that several devices sweep together: each device visits a part of the variables. It holds their ratings,
-//! which the moves of all devices change. In step (`kernels/wide.cu`: visits_of_part) a color class is visited after all
-//! parts have exchanged the class before it, so the values equal those of one device bit for bit. Otherwise a part goes
-//! on while changes arrive, and neighbours in different parts may move at the same time.
+//! which the moves of all devices change. In step (`kernels/wide.cu`: visits_of_part) a color class is visited after
+//! all parts have exchanged the class before it, so the values equal those of one device bit for bit. Otherwise a part
+//! goes on while changes arrive, and neighbours in different parts may move at the same time.
 
 use super::wide_program::{ClassPlaces, Kept, Outcome, PACE, PartVisits, Program, Shape, Step, THREADS, WAITING};
 use super::wide_ratings::Ratings;
