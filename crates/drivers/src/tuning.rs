@@ -178,8 +178,8 @@ pub mod weighting {
     pub const WEIGHT: f64 = 5.0;
     pub const SOLVED_WEIGHT: f64 = 0.5;
     /// The least part of the time until something allowed is known: fewer violations say little of who will find it.
-    /// The second on cores with one state: 3-SAT of 10^5 variables with 4.2 clauses each had 2185 violations after 30 s of
-    /// this alone, 286 after annealing among violations (two threads; results/notes/search-cuda.md).
+    /// The second on cores with one state: 3-SAT of 10^5 variables with 4.2 clauses each had 2185 violations after 30 s
+    /// of this alone, 286 after annealing among violations (two threads; results/notes/search-cuda.md).
     pub const FLOOR: [f64; 2] = [0.5, 0.35];
     /// Assignments offered after a turn, at most.
     pub const OFFERED: usize = 8;
