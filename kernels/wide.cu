@@ -11,7 +11,7 @@
 struct Step {
     u64 order, draw;
     uint2 boltzmann;
-    i64 least; // a variable moves whose value is rated so much or more; ALL_MOVE for any
+    i64 least; // the least rating of a variable's value at which it moves, or ALL_MOVE
 };
 
 // What the host reads; the sums are those of the launches since they were 0.
@@ -290,7 +290,7 @@ __global__ void __launch_bounds__(256)
 // in other parts; those from there to `end` have neighbours in their own part only.
 struct PartVisits {
     u64 values[MOST_PARTS];  // where each part has them
-    u64 arrived[MOST_PARTS]; // for each part, how many classes or legs each of the others has told it of
+    u64 arrived[MOST_PARTS]; // for each part, the number of classes or legs that each of the others has signalled
     u32 *done;               // blocks of this launch that have visited the border; reset to 0 by the last
     u32 part, parts;
     u32 number;              // of this launch, from 1 on: all parts make as many
@@ -319,7 +319,7 @@ __device__ __forceinline__ void await_others(const PartVisits &it, Outcome *outc
     __syncthreads();
 }
 
-// Tells the other parts that this one has made `number` legs, and waits until they have made all but one of them.
+// Signals the other parts that this one has made `number` legs, and waits until they have made all but one of them.
 __global__ void pace(PartVisits it, Outcome *outcome) {
     if (threadIdx.x < it.parts && threadIdx.x != it.part) {
         u32 *arrived = (u32 *)it.arrived[threadIdx.x] + it.part;

@@ -40,7 +40,7 @@ fn solves_and_proves() -> Result {
 }
 
 #[test]
-fn a_run_without_a_solution_tells_how_near_it_came() -> Result {
+fn a_run_without_a_solution_reports_violated_functions() -> Result {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("clauses.fangs");
     let clauses = ["generate", "sat", "--n", "3000", "--clauses", "12900", "-o"];
@@ -49,7 +49,7 @@ fn a_run_without_a_solution_tells_how_near_it_came() -> Result {
     let result: Value = serde_json::from_slice(&run.stdout)?;
     assert_eq!((&result["status"], &result["cost"]), (&"unknown".into(), &Value::Null));
     let notes = String::from_utf8(run.stderr)?;
-    let (_, note) = notes.split_once("the best assignment violates ").ok_or("nothing is told of violations")?;
+    let (_, note) = notes.split_once("the best assignment violates ").ok_or("violations are not reported")?;
     let violated: usize = note.split(' ').next().unwrap_or_default().parse()?;
     assert!((1..1000).contains(&violated), "{note}");
     Ok(())

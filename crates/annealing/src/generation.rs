@@ -162,12 +162,18 @@ impl Generation {
 }
 
 /// What moves in an anneal.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Heat {
     /// The temperatures, from hot to cold.
     pub steps: Vec<Boltzmann>,
-    /// Only variables move whose value is rated this much or more: those in violated functions, or all.
+    /// The least rating of a variable's value at which the variable moves: that of a violation, or [`ALL_MOVE`].
     pub least: i32,
+}
+
+impl Default for Heat {
+    fn default() -> Heat {
+        Heat { steps: Vec::new(), least: ALL_MOVE }
+    }
 }
 
 /// Below all ratings.

@@ -46,7 +46,7 @@ impl RatingSource for AllFunctions {
 }
 
 impl<R: RatingSource> HeatBath<'_, R> {
-    /// Whether a variable's value costs so much that it may leave it.
+    /// Whether a variable may leave its value: whether the value's rating is at least [`least`](Self::least).
     #[inline(always)]
     pub fn may_move(&self, state: &AnnealState, variable: u32) -> bool {
         self.source.own(self.tables, state, variable as usize) >= self.least

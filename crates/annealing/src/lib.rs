@@ -59,7 +59,7 @@ use crate::core::tuning::schedule::ENDS;
 use crate::core::tuning::size::{LARGE_CHILD_WORK, LEAST_SWEEPS};
 use crate::device::{Cuda, DeviceError};
 use crate::error::Error;
-use crate::generation::{Heat, among_violations};
+use crate::generation::{ALL_MOVE, Heat, among_violations};
 use crate::rng::Rng;
 use crate::stop::Stop;
 use crate::tuning::{
@@ -125,8 +125,6 @@ struct Annealing {
     temperatures: Vec<Heat>,
     /// The ones at work.
     end: usize,
-    /// Whether anneals go on among violations until something allowed is known.
-    among_violations: bool,
 }
 
 impl Annealing {
@@ -160,7 +158,6 @@ impl Annealing {
             archive: Vec::new(),
             temperatures: Vec::new(),
             end: 0,
-            among_violations: false,
         }
     }
 
@@ -343,24 +340,27 @@ impl Annealing {
             && self.population.tree_sweeps(context) < f64::from(TREE_EVERY)
     }
 
-    /// Returns whether anneals go on among violations while nothing allowed is known: of one state.
+    /// Returns whether anneals go on among violations until a feasible assignment is found: of one state.
     fn goes_among_violations(&self, context: &SearchContext) -> bool {
         let has_one = if self.device.is_some() { wide::suits(context) } else { context.has_one_state() };
         has_one && self.long.is_none() && context.tables.forbidding.some
     }
 
-    /// Chooses what moves: while nothing allowed is known, variables in violated functions, at temperatures of
+    /// Whether the temperatures are those of violations.
+    fn is_among_violations(&self) -> bool {
+        self.temperatures.first().is_some_and(|heat| heat.least > ALL_MOVE)
+    }
+
+    /// Chooses what moves: until a feasible assignment is found, variables in violated functions, at temperatures of
     /// violations.
     fn look_at_violations(&mut self, context: &SearchContext, pool: &Pool) -> Result<(), DeviceError> {
         let is_among = !pool.solved && self.goes_among_violations(context) && self.population.is_together(context);
-        let was_among = std::mem::replace(&mut self.among_violations, is_among);
-        // another core has no temperatures yet
-        if is_among && (!was_among || self.temperatures.is_empty()) {
+        if is_among == self.is_among_violations() {
+            return Ok(());
+        }
+        if is_among {
             self.temperatures = vec![among_violations(&context.tables)];
             return self.heat(0);
-        }
-        if is_among || !was_among {
-            return Ok(());
         }
         self.temperatures.clear();
         self.phase = Phase::Climb { sweeps: LONG_SWEEPS };
@@ -369,7 +369,7 @@ impl Annealing {
 
     /// Narrows the temperatures by what has settled.
     fn narrow(&mut self, context: &SearchContext) -> Result<(), DeviceError> {
-        if self.among_violations {
+        if self.is_among_violations() {
             return Ok(());
         }
         let samples = self.population.top(4)?;

@@ -4,7 +4,6 @@ use super::cpu::suitable_states;
 use super::*;
 use crate::core::driver::Driver;
 use crate::generate::generate;
-use crate::generation::ALL_MOVE;
 use crate::tuning::{LONG_WORK, STEPS};
 use fangs_testing::cores::price;
 
@@ -301,7 +300,7 @@ fn the_last_climb_ends_with_the_run() {
 }
 
 #[test]
-fn variables_in_violated_functions_move_alone_until_something_is_allowed() {
+fn variables_in_violated_functions_move_alone_until_an_assignment_is_feasible() {
     let network = generate("sat", &[("n", "600"), ("clauses", "2400")], 3).expect("a family");
     let problem = Arc::new(crate::reduce::Reducer::unreduced(&network, &Stop::new()).expect("no limit").1);
     let context = SearchContext::new(&problem, price(&problem), None, &mut Rng::new(1)).into_vast();

@@ -23,9 +23,9 @@ pub const LONG_SWEEPS: u32 = 256;
 /// variables, 4000 more came to 2273867 from a temperature of 14, to 2272015 from 18, to 2271942 from 22, and from
 /// random values and 30 to 2272529 (results/notes/cpu.md). This share is at 27 to 33; others were not measured.
 pub const HOTTEST_CLIMB: usize = 6;
-/// Sweeps of all threads after which a better state is told of, the second where only variables in violated functions
-/// move: evaluating it takes as long as some sweeps. Other numbers were not tried.
-pub const TELL_EVERY: [u32; 2] = [12, 96];
+/// Sweeps of all threads among violations after which a better state is reported: evaluating it takes as long as many
+/// such sweeps. Other numbers were not tried.
+pub const REPORT_EVERY: u32 = 96;
 /// Sweeps of one thread that a round of one state is worth at least: what the host does between rounds grows with
 /// the variables as sweeps do. Other numbers were not tried.
 pub const ROUND_SWEEPS: u64 = 2;
@@ -76,8 +76,8 @@ pub const STEPS: usize = 1024;
 /// 40000 and 7 after 400000. An anneal from a known state begins at 1.0 (results/notes/search-cuda.md).
 pub const VIOLATIONS_HOT: f64 = 0.6;
 pub const VIOLATIONS_COLD: f64 = 2.3;
-/// The part of the time of anneals among violations, next to that of constraint weighting: what gains says little of
-/// who will find something allowed. Other numbers were not tried.
+/// The part of the time of anneals among violations, next to that of constraint weighting: which driver gains says
+/// little about which one will find a feasible assignment. Other numbers were not tried.
 pub const VIOLATIONS_FLOOR: f64 = 0.45;
 /// How much colder they are for each further value, as a part of the logarithm of their number. A timetable of 30000
 /// lessons in 30 slots, two threads, violations after 17 s: 5227 with 0, 270, 96, 230, 1474 and 2108 with 0.3, 0.4,
@@ -147,8 +147,8 @@ pub mod wide {
     /// milliseconds at most.
     pub const WAIT_NANOSECONDS: u64 = 1_000_000_000;
     /// The estimated nanoseconds of a sweep from which on several devices share a state: 10^6 variables with three
-    /// functions each are above. Two H200 make 1.2 times the sweeps of one there, 1.4 to 1.5 times at 10^7, and 1.4
-    /// times on a Potts grid of 1000x1000; 0.6 times at 10^5 (results/notes/search-cuda.md).
+    /// functions each are above. Two H200 make 1.2 times the sweeps of one there and 1.4 times at 10^7; 0.4 times at
+    /// 10^5 (results/notes/search-cuda.md).
     pub const SHARED_SWEEP: u64 = 60_000;
     /// The factor from an anneal that starts at the incumbent to the next one. Costs on an H200 (seed 1) with the
     /// factors 2, 3 and 4: 7549237, 7550934 and 7545660 for 10^5 variables after 14 s, 75624867, 75651799 and 75564951

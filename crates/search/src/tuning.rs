@@ -102,6 +102,10 @@ pub(super) mod threads {
     /// annealing takes in what large-neighbourhood search finds, and with three threads of them the pool was theirs too
     /// soon (results/notes/search-cuda.md).
     pub const MOST_DRIVERS: usize = 4;
+    /// One thread of this number is the drivers' beside a device on large cores that forbid something: `frequency` with
+    /// 8000 variables, 16 threads, had 20319 after 22 s, and 22262 when drivers had one thread. Other numbers were not
+    /// tried (results/notes/search-cuda.md).
+    pub const FORBIDDING_PART: usize = 2;
     /// Threads from which on a run on the CPU has parts: with four, two for the search's rounds, it was slower than in
     /// turns, with six level (results/scheduler/thread-split.csv).
     pub const LEAST: usize = 8;

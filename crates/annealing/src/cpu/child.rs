@@ -172,10 +172,9 @@ impl pulp::WithSimd for MakeChild<'_> {
         }
         let sweeps = generation.sweeps;
         let (layout, keeps) = (context.layout(stop).ok()?, keeps_ratings(context));
-        let mut first_moves = u64::MAX;
+        let (mut first_moves, least) = (u64::MAX, population.heat.least);
         for pass in 0..sweeps + GREEDY_SWEEPS {
             let greedy = pass >= sweeps;
-            let least = population.heat.least;
             let boltzmann = if greedy { Boltzmann::GREEDY } else { population.heat.steps[generation.step(plan, pass)] };
             let number = decision::PASSES + 2 * u64::from(pass);
             let draws = SweepDraws { order: mix(group, number), values: mix(mix(key, number), 0) };
@@ -191,14 +190,8 @@ impl pulp::WithSimd for MakeChild<'_> {
                 sweep(context, HeatBath { tables, boltzmann, least, source }, draws, &mut state, scratch, stop)
             } else {
                 known = false;
-                sweep(
-                    context,
-                    HeatBath { tables, boltzmann, least, source: AllFunctions },
-                    draws,
-                    &mut state,
-                    scratch,
-                    stop,
-                )
+                let source = AllFunctions;
+                sweep(context, HeatBath { tables, boltzmann, least, source }, draws, &mut state, scratch, stop)
             };
             if done.is_none() {
                 break;

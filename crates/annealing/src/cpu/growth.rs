@@ -18,7 +18,7 @@ use crate::rng::{Rng, below, mix};
 use crate::state::AnnealState;
 use crate::stop::Stop;
 use crate::sweep::{SweepDraws, sweep, sweep_together};
-use crate::tuning::{COOL, GREEDY_SWEEPS, TELL_EVERY, TURN_SWEEPS};
+use crate::tuning::{COOL, GREEDY_SWEEPS, REPORT_EVERY, TURN_SWEEPS};
 use crate::value_tables::Energy;
 use std::cell::RefCell;
 
@@ -131,14 +131,22 @@ impl CpuPopulation {
             offspring.sweeps += 1;
         }
         offspring.moves = growing.state.moves - moves;
-        offspring.ratings = growing.state.ratings - ratings;
+        let is_focused = self.heat.least > ALL_MOVE;
+        offspring.ratings = match is_focused {
+            // each variable is asked, as on a device, and few are rated
+            true => {
+                let domains = context.tables.problem.domains.iter().map(|&domain| u64::from(domain)).sum::<u64>();
+                domains * u64::from(offspring.sweeps)
+            }
+            false => growing.state.ratings - ratings,
+        };
         if stop.is_set() {
             return offspring;
         }
         if growing.sweeps < all {
             self.untold = self.untold.saturating_add(offspring.sweeps);
-            let tells = context.portable || self.untold >= TELL_EVERY[usize::from(self.heat.least > ALL_MOVE)];
-            if tells
+            let reports = context.portable || !is_focused || self.untold >= REPORT_EVERY;
+            if reports
                 && growing.total.is_some_and(|total| total < self.best)
                 && let Ok(elite) = Elite::until(&context.tables, growing.state.values.clone(), stop)
             {
@@ -158,6 +166,7 @@ impl CpuPopulation {
         }
         let Ok(elite) = Elite::until(&context.tables, state.values, stop) else { return offspring };
         offspring.best = self.better([&elite].into_iter());
+        self.untold = 0;
         offspring.made = 1;
         let (moves, rated) = (state.moves, state.ratings);
         let ratings = RatingCache::default();
@@ -199,7 +208,7 @@ impl CpuPopulation {
 mod tests {
     use super::*;
     use crate::generate::generate;
-    use crate::generation::{Population, steps};
+    use crate::generation::{Heat, Population, steps};
     use crate::reduce::Reducer;
     use fangs_testing::cores::price;
     use std::sync::Arc;
@@ -234,6 +243,21 @@ mod tests {
         });
         assert_eq!(made[0], made[1]);
         assert!(made[0].0.len() > 4, "it tells of better ones on the way");
+    }
+
+    #[test]
+    fn evaluations_do_not_depend_on_which_variables_move() {
+        let context = vast();
+        let all: u64 = context.tables.problem.domains.iter().map(|&domain| u64::from(domain)).sum();
+        for least in [ALL_MOVE, context.schedule.hot as i32] {
+            let mut population = CpuPopulation::default();
+            population.open(&context, 1, &[]).expect("the host works");
+            population.heat(Heat { least, ..steps(context.schedule) }).expect("the host works");
+            let generation = Generation { draw: 3, sweeps: 9, ..Generation::default() };
+            let offspring = population.make_offspring(&context, &generation, 0..1, &Stop::new());
+            let offspring = offspring.expect("the host works");
+            assert_eq!(offspring.ratings, all * u64::from(offspring.sweeps));
+        }
     }
 
     #[test]

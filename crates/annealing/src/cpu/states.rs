@@ -16,7 +16,7 @@ pub(crate) struct CpuPopulation {
     pub(super) ratings: Vec<RatingCache>,
     pub(super) offspring: Vec<Child>,
     pub(super) heat: Heat,
-    /// Sweeps since a state in the making was told of.
+    /// Sweeps since a state was reported.
     pub(super) untold: u32,
     pub(super) best: i64,
     pub(super) best_allowed: i64,

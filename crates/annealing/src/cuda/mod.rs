@@ -26,7 +26,7 @@ use crate::core::elite::Elite;
 use crate::core::population::most_states;
 use crate::core::watch::watch;
 use crate::device::{Blocks, CudaSlice, CudaStream, DeviceError, Held, Kernel, PushKernelArg};
-use crate::generation::Heat;
+use crate::generation::{ALL_MOVE, Heat};
 use crate::stop::Stop;
 use crate::tuning::device::{CACHED_SPEED, FIRST_STATES, MOST_STATES, SPEED};
 use crate::tuning::{GROUP, STEPS, TREE_SWEEPS};
@@ -402,7 +402,8 @@ impl Population for CudaPopulation {
         self.cuda.write(&values, &mut known.elites)
     }
 
-    fn heat(&mut self, Heat { steps, .. }: Heat) -> Result<(), DeviceError> {
+    fn heat(&mut self, Heat { steps, least }: Heat) -> Result<(), DeviceError> {
+        debug_assert_eq!(least, ALL_MOVE, "states of a population have no other");
         let numbers: Vec<u32> = steps.iter().flat_map(|step| step.numbers()).collect();
         self.cuda.write(&numbers, &mut self.steps)
     }

@@ -309,7 +309,8 @@ impl Parts {
 
     /// Launches visits class by class. After each leg the parts wait for those that are two legs behind.
     fn launch_legs(&self, here: &[PartHere<'_>], context: &SearchContext, steps: &[Step]) -> Result<(), LostDevice> {
-        for (leg, number) in steps.chunks(LEG).zip(self.visited..) {
+        for (leg, count) in steps.chunks(LEG).zip(0..) {
+            let number = self.visited.wrapping_add(count);
             for PartHere { part, visits, .. } in here {
                 part.keep_pace(PartVisits { number, ..*visits }).map_err(|error| part.lost(error))?;
             }

@@ -1,6 +1,6 @@
 //! The reduced problem of a network.
 
-use super::{Cost, CostFunction, add};
+use super::{Cost, CostFunction, FORBIDDEN, add};
 use crate::error::Error;
 use crate::stop::Stop;
 use crate::threads;
@@ -59,6 +59,17 @@ impl Problem {
         };
         let parts = threads::finish_in_parts(&self.functions, stop, of_part)?;
         Ok(parts.into_iter().fold(total, add))
+    }
+
+    /// Returns the number of functions that forbid an assignment.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn violated(&self, assignment: &[u32], stop: &Stop) -> Result<usize, Error> {
+        let of_part = |functions: &[CostFunction]| {
+            functions.iter().filter(|function| function.cost(&self.domains, assignment) >= FORBIDDEN).count()
+        };
+        Ok(threads::finish_in_parts(&self.functions, stop, of_part)?.into_iter().sum())
     }
 
     /// For each variable, the indices of the functions that read it, ascending.

@@ -3,9 +3,9 @@
 use super::initial::InitialSolution;
 use super::messages::Message;
 use super::opening;
-use super::reducing::Reducing;
+use super::reducing::{Reducing, may_end_early};
 use crate::core::context::SearchContext;
-use crate::core::size::{opens_as_form, suits_passes};
+use crate::core::size::opens_as_form;
 use crate::device::Opened;
 use crate::drivers;
 use crate::error::Error;
@@ -80,8 +80,7 @@ fn first_core(network: &Network, options: &Options, beside: bool, stop: &Stop) -
     }
     // reductions that end early leave a valid core
     let early = stop.below();
-    let is_limited = options.rounds.is_none() && !options.certificate && suits_passes(network);
-    if let Some(end) = stop.end().filter(|_| is_limited) {
+    if let Some(end) = stop.end().filter(|_| may_end_early(network, options)) {
         let now = Instant::now();
         early.set_at(now + end.saturating_duration_since(now) / REDUCING_PART);
     }

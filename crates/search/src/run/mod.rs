@@ -273,7 +273,7 @@ impl<'a> Run<'a> {
         self.take_last_news()?;
         self.tell_of_bounds();
         self.tell_of_losses();
-        self.tell_of_violations();
+        self.report_violations();
         let (z, induced_width) = self.bounds.widths();
         let (values_forbidden, values) = self.values.forbidden(self.upper.min(self.network.top()));
         Ok(Ending {
@@ -297,7 +297,7 @@ impl<'a> Run<'a> {
     }
 
     /// The flag for what was found: checking a solution that does not take long is waited for once the run is over.
-    fn checking(&self) -> Stop {
+    pub(super) fn checking(&self) -> Stop {
         if self.context.is_vast() { self.stop.clone() } else { self.stop.unheeded() }
     }
 

@@ -30,8 +30,7 @@ impl Reducing {
     /// Whether a run begins before the reductions have ended: not where it must be repeated, nor where something asks
     /// for all steps or for the reduced problem's variables.
     pub fn suits(network: &Network, options: &Options) -> bool {
-        let is_free = options.rounds.is_none() && !options.certificate && options.heuristic.is_none();
-        options.reduce && is_free && suits_passes(network) && (options.threads() > 1 || is_dense(network))
+        may_end_early(network, options) && (options.threads() > 1 || is_dense(network))
     }
 
     /// Begins them on a thread of their own. A dense form has none: they leave all of it.
@@ -72,6 +71,12 @@ impl Reducing {
         let thread = self.thread.take_if(|thread| thread.is_finished())?;
         Some(thread.join().unwrap_or_else(|panic| Err(Error::Internal(threads::message(&*panic)))))
     }
+}
+
+/// Whether a run may begin with a vast network as it is, or reduced in part.
+pub(super) fn may_end_early(network: &Network, options: &Options) -> bool {
+    let is_free = options.rounds.is_none() && !options.certificate && options.heuristic.is_none();
+    options.reduce && is_free && suits_passes(network)
 }
 
 /// Whether a run reduces a network, unless something asks for all steps: not a vast one of which nearly all is left.

@@ -5,7 +5,6 @@ use super::messages::Message;
 use crate::bounds::Notice;
 use crate::device::DeviceError;
 use crate::elimination::Gpu;
-use crate::model::FORBIDDEN;
 use crate::scheduler::portfolio::Lost;
 
 impl Run<'_> {
@@ -28,17 +27,17 @@ impl Run<'_> {
         }
     }
 
-    /// Tells how near a search has come that ends without a solution.
-    pub(super) fn tell_of_violations(&mut self) {
-        let is_open = !self.pool.solved && self.reached().is_none();
+    /// Reports how many functions the best assignment violates if a search ends without a solution. On vast cores it
+    /// is not counted: the end of a run does not wait for it.
+    pub(super) fn report_violations(&mut self) {
+        // a relaxed core lacks functions of the network
+        let is_open = !self.pool.solved && !self.context.is_relaxed() && self.reached().is_none();
         let Some(best) = self.pool.elites().first().filter(|_| is_open) else { return };
         let values: Vec<u32> = best.values.iter().map(|&value| u32::from(value)).collect();
-        let functions = &self.core.problem.functions;
-        let costs = functions.iter().map(|function| function.cost(&self.core.problem.domains, &values));
-        let violated = costs.filter(|&cost| cost >= FORBIDDEN).count();
-        let all = functions.len();
+        let Ok(violated) = self.core.problem.violated(&values, &self.checking()) else { return };
+        let all = self.core.problem.functions.len();
         let message =
-            format!("no solution yet: the best assignment violates {violated} of the search's {all} functions");
+            format!("no solution found: the best assignment violates {violated} of the core's {all} functions");
         (self.tell)(Message::Note(message));
     }
 

@@ -3,7 +3,7 @@
 use crate::core::context::SearchContext;
 use crate::core::pool::Pool;
 use crate::threads;
-use crate::tuning::threads::{LEAST, MOST_DRIVERS, PART};
+use crate::tuning::threads::{FORBIDDING_PART, LEAST, MOST_DRIVERS, PART};
 use rayon::ThreadPool;
 use std::sync::Arc;
 
@@ -50,11 +50,12 @@ impl ThreadSplit {
     /// cores that forbid something. A run of one thread has bounds beside it, and no drivers.
     pub fn beside_device(drivers: bool, context: &SearchContext) -> ThreadSplit {
         let all = rayon::current_num_threads() - 1;
-        let of_drivers = || match context.is_large() && context.tables.forbidding.some {
-            true => all.div_ceil(2),
-            false => of_drivers(all, context.is_large()),
+        let of_these = || match (context.is_large(), context.tables.forbidding.some) {
+            (true, true) => all.div_ceil(FORBIDDING_PART),
+            (true, false) => 1,
+            (false, _) => of_drivers(all),
         };
-        let drivers = (drivers && all > 0).then(of_drivers);
+        let drivers = (drivers && all > 0).then(of_these);
         let bounds = Threads::start(all.saturating_sub(drivers.unwrap_or(0)).max(1)).unwrap_or_default();
         ThreadSplit { search: Threads::default(), bounds, drivers: drivers.and_then(Threads::start) }
     }
@@ -77,7 +78,7 @@ impl ThreadSplit {
         if all < LEAST || !pool.solved || context.is_large() || context.is_coloring() {
             return None;
         }
-        let (bounds, drivers) = (all / PART, of_drivers(all, false));
+        let (bounds, drivers) = (all / PART, of_drivers(all));
         let parts = || {
             let search = Threads::start(all - bounds - drivers)?;
             Some(ThreadSplit { search, bounds: Threads::start(bounds)?, drivers: Some(Threads::start(drivers)?) })
@@ -86,8 +87,8 @@ impl ThreadSplit {
     }
 }
 
-fn of_drivers(all: usize, is_large: bool) -> usize {
-    (all / PART).clamp(1, if is_large { 1 } else { MOST_DRIVERS })
+fn of_drivers(all: usize) -> usize {
+    (all / PART).clamp(1, MOST_DRIVERS)
 }
 
 #[cfg(test)]
@@ -128,6 +129,18 @@ mod tests {
             let drivers = parts.drivers.as_ref().map_or(0, count);
             assert!(parts.drivers.is_some() == (all > 1) && count(&parts.bounds) == (all - 1 - drivers).max(1));
         }
+    }
+
+    #[test]
+    fn drivers_have_half_of_the_threads_beside_a_device_on_large_cores_that_forbid_something() {
+        let pool = ThreadPoolBuilder::new().num_threads(9).build().expect("threads");
+        let of_drivers = |context: &SearchContext| {
+            assert!(context.is_large());
+            let parts = pool.install(|| ThreadSplit::beside_device(true, context));
+            parts.drivers.and_then(|drivers| drivers.0).map(|threads| threads.current_num_threads())
+        };
+        assert_eq!(of_drivers(&context("sat", &[("n", "3000"), ("clauses", "12000")])), Some(4));
+        assert_eq!(of_drivers(&context("grid", &[("side", "40"), ("d", "4"), ("p2", "0")])), Some(1));
     }
 
     #[test]
